@@ -16,7 +16,7 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; d
 	$$name -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 		2>/dev/null && { echo $$name; break; }; done)
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
-# Byte-code is made when something is first imported, not for everything that nobody imports.
+# Byte-code is made when something is first imported, not for everything that no one imports.
 LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 # PyTorch's own index has the CPU build of torch. Where it cannot be reached, pip warns and goes on.
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu

@@ -109,7 +109,7 @@ def _fetched(source: data.DataSource, cache: Path) -> float:
     began = time.perf_counter()
     found = data.fetch(source, cache=cache, offline=False, on_progress=lambda *_: None)
     took = time.perf_counter() - began
-    assert found.status is data.Status.READY
+    assert found.status is data.SourceStatus.READY
     found.path.unlink()
     return took
 

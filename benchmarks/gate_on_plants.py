@@ -75,7 +75,7 @@ def against_planted(judged: Judged, planted: Values, gates: int) -> tuple[Values
     """Gates of 20 seeds in which nothing changed and the planted ones, each gate in an order of its own.
 
     Where there are fewer planted seeds than the last look needs, the first ones fill its places: the looks
-    before do not see them, and nobody reads that look.
+    before do not see them, and no one reads that look.
     """
     generator = np.random.default_rng([SEED, 4])
     reference, _ = drawn(judged.values, gates, generator)

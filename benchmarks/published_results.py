@@ -80,7 +80,7 @@ class Published:
     Attributes:
         mean, deviation: Of three seeds; the deviation is divided by three.
         most: No return can be above it.
-        margin: A drop that somebody who compares would call large: a tenth of the range of returns.
+        margin: A drop that someone who compares would call large: a tenth of the range of returns.
     """
 
     algorithm: str

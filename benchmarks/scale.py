@@ -39,7 +39,7 @@ from reprokit import where  # noqa: E402
 from reprokit.harness import Request, judge_again  # noqa: E402
 from reprokit.harness.sweeping import elsewhere  # noqa: E402
 from reprokit.project import Project  # noqa: E402
-from reprokit.where import Going, Standing, Task  # noqa: E402
+from reprokit.where import Task, TaskState, TaskStatus  # noqa: E402
 from support import places  # noqa: E402
 from support.sweep_program import RECIPE, RecordedSweep, swept  # noqa: E402
 
@@ -152,13 +152,13 @@ class SimulatedPlace:
         self.waiting.extend(tasks)
         return tuple(task.name for task in tasks)
 
-    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
-        return tuple(Standing(going=self._going(one), machine="m0") for one in handles)
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
+        return tuple(TaskStatus(going=self._going(one), machine="m0") for one in handles)
 
-    def _going(self, handle: str) -> Going:
+    def _going(self, handle: str) -> TaskState:
         if handle in self.ended:
-            return Going.ENDED
-        return Going.RUNNING if handle in self.left else Going.QUEUED
+            return TaskState.ENDED
+        return TaskState.RUNNING if handle in self.left else TaskState.QUEUED
 
     def step(self, _seconds: float) -> None:
         """The time between two looks."""
@@ -178,7 +178,7 @@ class SimulatedPlace:
 
 
 def engine(root: Path, num_runs: int) -> Cost:
-    """All members handed over, followed and closed; nobody is asked what it would run."""
+    """All members handed over, followed and closed; no one is asked what it would run."""
     template = project_with_one_run(root)
     place = SimulatedPlace(template)
     where.open_place = lambda *_args, **_more: place  # type: ignore[assignment]

@@ -1,7 +1,7 @@
 """What a sweep of five seeds takes on two cores, against bare trainings of the same recipe.
 
 A bare training has the environment, the settings and one of the two cores to itself; no host looks at it and
-nobody judges it. Five of them on two cores take at least the time of two and a half. Medians of turns; of a
+no one judges it. Five of them on two cores take at least the time of two and a half. Medians of turns; of a
 machine with more cores two are used, but for containers, which use all. Exits 1 beyond the bound.
 
     python benchmarks/sweep_cost.py [--repeats N] [--backend local|docker]

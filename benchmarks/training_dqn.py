@@ -6,7 +6,7 @@ missed.
 
     python benchmarks/training_dqn.py --cleanrl CLONE [--repeats N] [--steps N] [--profile portable]
 
-What is compared is the time of the training: nobody evaluates (how long that takes says how good a policy
+What is compared is the time of the training: no one evaluates (how long that takes says how good a policy
 is, not how fast it learns). Imports are not counted, the compiler that `torch.optim.Adam` imports
 neither; ours writes its metrics, digests and checkpoints meanwhile, the others write what they write by
 themselves.

@@ -35,6 +35,7 @@ from reprokit.core.checklist import Report
 from reprokit.harness import Project, Request, reproduce
 from reprokit.harness.curation import promote
 from reprokit.harness.running.watch_golden import GoldenWatch
+from reprokit.session import Session
 
 PROJECT = Path(__file__).resolve().parent.parent
 RECIPE = "cartpole_baseline"
@@ -45,7 +46,7 @@ FAULT = f"        if run.trace.updates == {FAULTY - 1}:\n            adam.learni
 
 
 class Quiet:
-    """Nobody follows."""
+    """No one follows."""
 
     def phase(self, name: str) -> None: ...
 
@@ -94,7 +95,7 @@ def project_in(folder: Path, *, epochs: int) -> Project:
 
 def run(project: Project, *, watched: bool) -> Report:
     asked = Request(backend="local", watch_golden=watched, command="benchmark")
-    return reproduce(RECIPE, asked, project=project, progress=Quiet())[0]
+    return reproduce(RECIPE, asked, session=Session(project=project, progress=Quiet()))[0]
 
 
 def overhead(project: Project) -> float:

@@ -27,7 +27,7 @@ _START_IT = "start it (`sudo systemctl start docker`, or .ci/bring-up-engine), o
 _SETTINGS = "correct DOCKER_HOST, DOCKER_CONTEXT or ~/.docker, or use --backend local"
 
 
-class Fault(Enum):
+class DockerFault(Enum):
     """What an error of the SDK means, as a sentence."""
 
     GONE = "the container engine went away"
@@ -40,33 +40,33 @@ class Fault(Enum):
 
 
 #: Answers of a living engine.
-ANSWERS = (Fault.REFUSED, Fault.IMAGE_MISSING, Fault.NOT_THERE)
+ANSWERS = (DockerFault.REFUSED, DockerFault.IMAGE_MISSING, DockerFault.NOT_THERE)
 
 #: The nearest class above an error decides. The engine's status (409, 500) does not: it answers 500 to
 #: what it merely refuses (a full disk, a missing device), and the SDK makes NotFound of 404 itself.
-FAULTS: Mapping[type[BaseException], Fault] = {
-    docker.errors.APIError: Fault.REFUSED,
-    docker.errors.NotFound: Fault.NOT_THERE,
-    docker.errors.ImageNotFound: Fault.IMAGE_MISSING,
-    docker.errors.BuildError: Fault.REFUSED,
-    docker.errors.ImageLoadError: Fault.REFUSED,
-    docker.errors.ContainerError: Fault.PROGRAM_FAILED,
-    docker.errors.ContextAlreadyExists: Fault.SETTINGS,
-    docker.errors.ContextException: Fault.SETTINGS,
-    docker.errors.ContextNotFound: Fault.SETTINGS,
-    docker.errors.InvalidConfigFile: Fault.SETTINGS,
-    docker.errors.InvalidVersion: Fault.SETTINGS,
-    docker.errors.MissingContextParameter: Fault.SETTINGS,
-    docker.errors.TLSParameterError: Fault.SETTINGS,
-    docker.errors.DeprecatedMethod: Fault.WRONG_CALL,
-    docker.errors.InvalidArgument: Fault.WRONG_CALL,
-    docker.errors.InvalidRepository: Fault.WRONG_CALL,
-    docker.errors.NullResource: Fault.WRONG_CALL,
+FAULTS: Mapping[type[BaseException], DockerFault] = {
+    docker.errors.APIError: DockerFault.REFUSED,
+    docker.errors.NotFound: DockerFault.NOT_THERE,
+    docker.errors.ImageNotFound: DockerFault.IMAGE_MISSING,
+    docker.errors.BuildError: DockerFault.REFUSED,
+    docker.errors.ImageLoadError: DockerFault.REFUSED,
+    docker.errors.ContainerError: DockerFault.PROGRAM_FAILED,
+    docker.errors.ContextAlreadyExists: DockerFault.SETTINGS,
+    docker.errors.ContextException: DockerFault.SETTINGS,
+    docker.errors.ContextNotFound: DockerFault.SETTINGS,
+    docker.errors.InvalidConfigFile: DockerFault.SETTINGS,
+    docker.errors.InvalidVersion: DockerFault.SETTINGS,
+    docker.errors.MissingContextParameter: DockerFault.SETTINGS,
+    docker.errors.TLSParameterError: DockerFault.SETTINGS,
+    docker.errors.DeprecatedMethod: DockerFault.WRONG_CALL,
+    docker.errors.InvalidArgument: DockerFault.WRONG_CALL,
+    docker.errors.InvalidRepository: DockerFault.WRONG_CALL,
+    docker.errors.NullResource: DockerFault.WRONG_CALL,
     # What a dying engine leaves behind: no connection, no answer in time, half an answer.
-    docker.errors.DockerException: Fault.GONE,
-    docker.errors.StreamParseError: Fault.GONE,
-    requests.RequestException: Fault.GONE,
-    OSError: Fault.GONE,
+    docker.errors.DockerException: DockerFault.GONE,
+    docker.errors.StreamParseError: DockerFault.GONE,
+    requests.RequestException: DockerFault.GONE,
+    OSError: DockerFault.GONE,
 }
 
 #: Everything that a call of the SDK raises of its own.
@@ -74,18 +74,18 @@ SDK_ERRORS = (DockerException, StreamParseError, requests.RequestException)
 #: The same with the system's errors, which reach the caller where no engine listens.
 ENGINE_ERRORS = (*SDK_ERRORS, OSError)
 
-_OURS: Mapping[Fault, tuple[type[CannotRunError], str | None]] = {
-    Fault.GONE: (EngineError, _START_IT),
-    Fault.REFUSED: (ImageError, None),
-    Fault.IMAGE_MISSING: (ImageError, "build it: reprokit image build"),
-    Fault.NOT_THERE: (ImageError, None),
-    Fault.PROGRAM_FAILED: (ImageError, None),
-    Fault.SETTINGS: (EngineError, _SETTINGS),
-    Fault.WRONG_CALL: (EngineError, "report it, with the command line and this message"),
+_OURS: Mapping[DockerFault, tuple[type[CannotRunError], str | None]] = {
+    DockerFault.GONE: (EngineError, _START_IT),
+    DockerFault.REFUSED: (ImageError, None),
+    DockerFault.IMAGE_MISSING: (ImageError, "build it: reprokit image build"),
+    DockerFault.NOT_THERE: (ImageError, None),
+    DockerFault.PROGRAM_FAILED: (ImageError, None),
+    DockerFault.SETTINGS: (EngineError, _SETTINGS),
+    DockerFault.WRONG_CALL: (EngineError, "report it, with the command line and this message"),
 }
 
 
-def fault_of(error: BaseException) -> Fault:
+def fault_of(error: BaseException) -> DockerFault:
     """What an error of ``ENGINE_ERRORS`` means."""
     return next(FAULTS[kind] for kind in type(error).__mro__ if kind in FAULTS)
 
@@ -144,7 +144,7 @@ def words_of(error: BaseException) -> str:
 
 
 @contextmanager
-def suppressed(*faults: Fault) -> Iterator[None]:
+def suppressed(*faults: DockerFault) -> Iterator[None]:
     """Leave the block, with no error, where the SDK raises one that means one of these faults."""
     try:
         yield

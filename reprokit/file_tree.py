@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class WalkLimits:
     """How far a walk goes.
 
     Attributes:
@@ -73,10 +73,10 @@ class Entry:
     because: str = ""
 
 
-_LIMITS = Limits()
+_LIMITS = WalkLimits()
 
 
-def walk(folder: Path, *, skipped: Collection[str] = (), limits: Limits = _LIMITS) -> Iterator[Entry]:
+def walk(folder: Path, *, skipped: Collection[str] = (), limits: WalkLimits = _LIMITS) -> Iterator[Entry]:
     """Everything below a folder, sorted within each folder, a folder before its contents; no link followed.
 
     Args:
@@ -168,7 +168,7 @@ def remove(folder: Path) -> None:
     folder.rmdir()
 
 
-def _entry(one: os.DirEntry[str], place: str, *, depth: int, limits: Limits, total_bytes: int) -> Entry:
+def _entry(one: os.DirEntry[str], place: str, *, depth: int, limits: WalkLimits, total_bytes: int) -> Entry:
     name, size, because = f"{place}/{one.name}" if place else one.name, 0, ""
     try:
         kind = _kind(one)

@@ -80,7 +80,7 @@ def traces_asked(record: Mapping[str, Any], *, folder: Path) -> tuple[str, ...]:
     """The traces that a run must have by the ``run.json`` of its folder: one a rank, rank 0 first.
 
     Raises:
-        ReportError: It has no number of ranks that a recipe can have, so that nobody knows which traces.
+        ReportError: It has no number of ranks that a recipe can have, so that no one knows which traces.
     """
     asked: Any = record
     for name in ("recipe_data", "ranks"):

@@ -43,7 +43,9 @@ class PluginFolder:
 
 def names(path: Iterable[str], *, prefix: str = "") -> tuple[str, ...]:
     """The names of the plugins in ``__path__`` of a package, sorted; none of them is imported."""
-    return tuple(sorted(one.name for one in pkgutil.iter_modules(path) if one.name.startswith(prefix)))
+    return tuple(
+        sorted(module.name for module in pkgutil.iter_modules(path) if module.name.startswith(prefix))
+    )
 
 
 def load(folder: PluginFolder, path: Iterable[str]) -> tuple[tuple[str, Any], ...]:
@@ -101,12 +103,14 @@ def _verify_function(folder: PluginFolder, name: str, module: Any, function: str
     """See that a function can be called as the protocol's is: same places, same keywords."""
     parameters = list(inspect.signature(wanted).parameters.values())[1:]  # without self
     signature = inspect.Signature(parameters)
-    expected = f"{function}({', '.join(one.name for one in parameters)})"
+    expected = f"{function}({', '.join(parameter.name for parameter in parameters)})"
     offered = getattr(module, function, None)
     if not inspect.isfunction(offered):
         raise _refused(folder, name, f"it has no function {function}", expected=expected)
-    by_place = [one for one in parameters if one.kind is not one.KEYWORD_ONLY]
-    by_name = {one.name: one for one in parameters if one.kind is one.KEYWORD_ONLY}
+    by_place = [parameter for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    by_name = {
+        parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+    }
     try:
         inspect.signature(offered).bind(*by_place, **by_name)
     except TypeError as error:

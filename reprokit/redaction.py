@@ -61,7 +61,7 @@ def redact_text(text: str) -> str:
 def redact_url(address: str) -> str:
     """A repository's address without user, password, query and fragment.
 
-    A path on this machine is cut to its last part, for it says nothing to anybody else.
+    A path on this machine is cut to its last part, for it says nothing to anyone else.
 
     >>> redact_url("deploy:hunter2@example.org:lab/code.git")
     'example.org:lab/code.git'

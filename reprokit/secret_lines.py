@@ -164,7 +164,7 @@ def hidden_in(line: str) -> tuple[Hidden, ...]:
 
 
 def looks_random(word: str) -> bool:
-    """Whether letters and digits change so often in a part of it that nobody can have meant a name."""
+    """Whether letters and digits change so often in a part of it that no one can have meant a name."""
     return any(map(_looks_random, re.findall(r"[^\W_]{8,}", word)))
 
 

@@ -86,13 +86,13 @@ def project() -> Path:
 
 @pytest.fixture(scope="session")
 def cpu_image() -> Realisation:
-    """The ``cpu`` environment as a container image; built if nobody has yet."""
+    """The ``cpu`` environment as a container image; built if no one has yet."""
     return images.resolve("cpu", project=PROJECT, kind="image", on_progress=print)
 
 
 @pytest.fixture(scope="session")
 def cpu_venv() -> Realisation:
-    """The ``cpu`` environment as a virtual environment of this host; made if nobody has yet."""
+    """The ``cpu`` environment as a virtual environment of this host; made if no one has yet."""
     return images.resolve("cpu", project=PROJECT, kind="venv", on_progress=print)
 
 

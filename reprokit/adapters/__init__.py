@@ -10,9 +10,9 @@ it holds, and its curves.
     True
 """
 
-from reprokit.adapters.canonical import Canonical, canonical_records
+from reprokit.adapters.canonical import CanonicalMetrics, canonical_records
 from reprokit.adapters.clock_hints import machine_metrics
-from reprokit.adapters.columns import Columns, read_columns
+from reprokit.adapters.columns import MetricColumns, read_columns
 from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
@@ -31,9 +31,9 @@ from reprokit.adapters.summaries import (
 
 __all__ = [
     "Adapter",
-    "Canonical",
-    "Columns",
+    "CanonicalMetrics",
     "ForeignLog",
+    "MetricColumns",
     "MetricsSource",
     "MetricsSummary",
     "Pair",

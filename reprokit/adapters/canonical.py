@@ -28,7 +28,7 @@ _STEP = "step"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Canonical:
+class CanonicalMetrics:
     """The metrics of a run.
 
     Attributes:
@@ -58,7 +58,7 @@ def canonical_records(
     volatile: Sequence[tuple[str, str]] = (),
     printed: Sequence[str] | None = None,
     places: Places,
-) -> Canonical:
+) -> CanonicalMetrics:
     """Read every source of a run's output.
 
     Args:
@@ -92,7 +92,7 @@ def canonical_records(
         names |= dict.fromkeys(f"{prefix}{name}" for name in own)
     if not kept:
         raise _nothing(found, left_out, output)
-    return Canonical(
+    return CanonicalMetrics(
         records=tuple(records),
         sources={source.name: source.form for source in found},
         volatile=left_out,

@@ -1,6 +1,6 @@
 """Which differing metrics measure the machine and not the training: clocks, speeds, memory, by name and form.
 
-An advice for somebody who compares two logs, of whose runs nothing else is known; nothing is left out by it.
+An advice for someone who compares two logs, of whose runs nothing else is known; nothing is left out by it.
 """
 
 from __future__ import annotations

@@ -20,13 +20,13 @@ from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
 from reprokit.adapters.jsonl_line import LONG_LINE_BYTES
 from reprokit.adapters.summaries import as_float, read
 from reprokit.core import json_values, steps
-from reprokit.core.record_table import Table
+from reprokit.core.record_table import RecordTable
 
 Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class MetricColumns:
     """The numbers of a metrics file.
 
     Attributes:
@@ -41,7 +41,7 @@ class Columns:
     num_unreadable: int
 
 
-def read_columns(path: Path) -> Columns:
+def read_columns(path: Path) -> MetricColumns:
     """Read a metrics file of any format.
 
     Raises:
@@ -71,12 +71,12 @@ def read_columns(path: Path) -> Columns:
             at.append(step)
             found.append(as_float(value))
     series = {name: (np.array(at), np.array(found)) for name, (at, found) in collected.items()}
-    return Columns(series=series, not_numbers=others, num_unreadable=num_unreadable)
+    return MetricColumns(series=series, not_numbers=others, num_unreadable=num_unreadable)
 
 
-def _tables(path: Path) -> list[Table] | None:
+def _tables(path: Path) -> list[RecordTable] | None:
     """The file as tables of the same names; None where some block of it is no table."""
-    tables: list[Table] = []
+    tables: list[RecordTable] = []
     with LineFile(path) as file:
         try:
             for block in file.blocks():
@@ -89,10 +89,10 @@ def _tables(path: Path) -> list[Table] | None:
     return tables or None
 
 
-def _of_tables(tables: list[Table]) -> Columns:
+def _of_tables(tables: list[RecordTable]) -> MetricColumns:
     columns = np.concatenate([table.columns for table in tables], axis=1)
     names = list(tables[0].names)
     step_name = steps.name_in(tables[0].record(0))
     at = columns[names.index(step_name)] if step_name else np.arange(columns.shape[1], dtype=np.float64)
     series = {name: (at, column) for name, column in zip(names, columns, strict=True) if name != step_name}
-    return Columns(series=series, not_numbers={}, num_unreadable=0)
+    return MetricColumns(series=series, not_numbers={}, num_unreadable=0)

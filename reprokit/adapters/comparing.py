@@ -151,7 +151,10 @@ def _told_of_order(
     """Say of sides that differ whether they hold the same records in another order."""
     if not comparison.comparable or comparison.within_tolerance:
         return comparison
-    if any(one.severity == problems.DIFFERENCE and one.kind not in _OF_ORDER for one in comparison.problems):
+    if any(
+        problem.severity == problems.DIFFERENCE and problem.kind not in _OF_ORDER
+        for problem in comparison.problems
+    ):
         return comparison
     if (
         sum(side.path.stat().st_size for side in (expected, actual) if side.path.is_file())

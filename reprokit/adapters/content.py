@@ -56,7 +56,11 @@ def forms_in(folder: Path, places: Sequence[PurePath], *, printed: bool) -> dict
     documents = {place for place, form in found.items() if form == from_json.NAME}
     taken = {place: form for place, form in found.items() if form and place not in documents}
     for parent in {place.parent for place in documents}:
-        names = [one.name for one in documents if one.parent == parent and from_json.is_of_results(one.name)]
+        names = [
+            document.name
+            for document in documents
+            if document.parent == parent and from_json.is_of_results(document.name)
+        ]
         in_series = from_json.numbered(names)
         if in_series:
             taken[parent] = from_json.NAME

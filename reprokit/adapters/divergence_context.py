@@ -8,13 +8,15 @@ from typing import Any
 from reprokit.adapters.run_folders import Pair
 from reprokit.adapters.summaries import read_from
 from reprokit.core import steps
-from reprokit.core.difference import Beside, Divergence
+from reprokit.core.difference import Divergence, NearbyRecord
 from reprokit.core.json_values import MISSING
 
 RADIUS = 3
 
 
-def around(pairs: Sequence[Pair], divergence: Divergence, *, radius: int = RADIUS) -> tuple[Beside, ...]:
+def around(
+    pairs: Sequence[Pair], divergence: Divergence, *, radius: int = RADIUS
+) -> tuple[NearbyRecord, ...]:
     """The records from ``radius`` before a divergence to as many after it."""
     found = _pair_of(pairs, divergence.metric)
     if found is None:
@@ -27,7 +29,7 @@ def around(pairs: Sequence[Pair], divergence: Divergence, *, radius: int = RADIU
         for source in (left, right)
     )
     return tuple(
-        Beside(
+        NearbyRecord(
             record=first + at,
             step=_step(_at(expected, at), _at(actual, at)),
             expected=_value(_at(expected, at), metric),

@@ -1,6 +1,6 @@
-"""A log that somebody else published: its numbers, and runs held against them step by step.
+"""A log that someone else published: its numbers, and runs compared with them step by step.
 
-Such a log has other names, fewer metrics and often fewer steps than one's own, so a number is held against
+Such a log has other names, fewer metrics and often fewer steps than one's own, so a number is compared with
 the one of the same name at the same step, and whatever the log does not have is not looked at.
 
     >>> read_foreign(Path("published.csv"), metrics=("loss",), renamed={}).records
@@ -33,7 +33,7 @@ _Place = tuple[Any, str, int]  # step, name, and how often both came before
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignLog:
-    """The numbers of somebody's log.
+    """The numbers of someone's log.
 
     Attributes:
         records: Lines of ``metrics.jsonl``, without line ends: ``step`` and numbers.
@@ -49,7 +49,7 @@ class ForeignLog:
 
 
 def read_foreign(path: Path, *, metrics: Sequence[str], renamed: Mapping[str, str]) -> ForeignLog:
-    """Read somebody's log.
+    """Read someone's log.
 
     Args:
         path: A file, or a folder with one source in it.
@@ -65,7 +65,7 @@ def read_foreign(path: Path, *, metrics: Sequence[str], renamed: Mapping[str, st
     for record in _records(source):
         step_name = steps.name_in(record)
         if step_name is None or json_values.kind(record[step_name]) != "number":
-            fix = "a number is held against that of the same step: give the log a column `step`"
+            fix = "a number is compared with that of the same step: give the log a column `step`"
             raise MetricsError(
                 "a record of the log has no step", kind="missing_step", where=str(path), fix=fix
             )

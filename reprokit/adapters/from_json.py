@@ -85,7 +85,7 @@ def numbered(names: Sequence[str]) -> Mapping[str, Mapping[int, str]]:
     return {
         rest: {number: one for number, (one,) in members.items()}
         for rest, members in found.items()
-        if len(members) > 1 and all(len(one) == 1 for one in members.values())
+        if len(members) > 1 and all(len(member) == 1 for member in members.values())
     }
 
 

@@ -1,6 +1,6 @@
 """MLflow's database (``mlflow.db``, SQLite): the metrics of every run in it, in the order the runs began.
 
-The file is opened for reading only, as one that nobody writes to, and nothing but two tables of it is read:
+The file is opened for reading only, as one that no one writes to, and nothing but two tables of it is read:
 SQLite's authorizer refuses views, triggers, virtual tables, computed columns and functions of the schema. Of
 several runs, metrics are called ``run 2/loss``. Times, parameters, tags and random ids are left out.
 

@@ -164,7 +164,7 @@ class _Log:
         if not self.columns and self.header is not None:
             self.columns = _columns(self.header, len(cells))
         values = list(map(cell_value, cells))
-        is_row = len(values) == len(self.columns) and any(isinstance(one, int | float) for one in values)
+        is_row = len(values) == len(self.columns) and any(isinstance(value, int | float) for value in values)
         if is_row and not isinstance(values[0], int | float):
             is_row = all(one != name for one, name in zip(values, self.columns, strict=True))
         if not is_row or any("=" in cell or cell.endswith(":") for cell in cells):

@@ -16,7 +16,7 @@ import orjson
 
 from reprokit.adapters.jsonl_file import Block
 from reprokit.adapters.jsonl_line import read_line
-from reprokit.core.record_table import Table
+from reprokit.core.record_table import RecordTable
 
 _CLOSE, _COLON, _COMMA, _SPACE, _MINUS, _ZERO = b"}:, -0"
 
@@ -24,7 +24,7 @@ Text = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.intp]
 
 
-def read_table(block: Block) -> Table | None:
+def read_table(block: Block) -> RecordTable | None:
     """Read a block whose lines are objects of the same names with numbers as values.
 
     None where anything is less than sure: names or white space that change from line to line, a colon or
@@ -52,7 +52,7 @@ def read_table(block: Block) -> Table | None:
         return None
     if len(cells) != num_names * block.num_lines:
         return None
-    table = Table.of(list(first.record), cells)
+    table = RecordTable.of(list(first.record), cells)
     return table if table.is_exact else None
 
 

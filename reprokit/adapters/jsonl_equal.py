@@ -148,7 +148,7 @@ def _is_plain(text: npt.NDArray[np.uint8]) -> bool:
     every byte but the first is a second one. That is two passes for three questions.
     """
     pairs = (text[start : start + (len(text) - start) // 2 * 2].view("<i2") for start in (0, 1))
-    return LINE_FEED <= text[0] < 128 and all(not len(one) or one.min() > _TWO_LINE_FEEDS for one in pairs)
+    return LINE_FEED <= text[0] < 128 and all(not len(pair) or pair.min() > _TWO_LINE_FEEDS for pair in pairs)
 
 
 def _num_workers() -> int:

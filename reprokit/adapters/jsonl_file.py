@@ -88,7 +88,7 @@ class LineFile:
 
     @property
     def changed(self) -> bool:
-        """Whether somebody wrote to the file since it was opened."""
+        """Whether someone wrote to the file since it was opened."""
         return self._stat() != self._identity
 
     def peek(self) -> Block:

@@ -14,7 +14,7 @@ from reprokit.adapters.jsonl_line import LONG_LINE_BYTES, read_record
 from reprokit.adapters.reading import Reading
 from reprokit.core import problems
 from reprokit.core.comparer import Comparer
-from reprokit.core.record_table import Table
+from reprokit.core.record_table import RecordTable
 
 _DENSE = 8  # from one differing line in so many on, whole blocks are parsed …
 _DENSE_BLOCKS = 16  # … for so many blocks, until the differences are counted again
@@ -33,7 +33,7 @@ class Pace:
     segment_bytes: int = SEGMENT_BYTES  # how much is compared as bytes at a time
 
 
-class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and nobody else sees it
+class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and no one else sees it
     """So much is unreadable that the answer is known."""
 
 
@@ -209,7 +209,7 @@ def readings(block: Block, first_line: int) -> Iterator[Reading]:
         yield read_record(line, number=first_line + at, terminated=at < last or block.terminated)
 
 
-def _table(block: Block) -> Table | None:
+def _table(block: Block) -> RecordTable | None:
     """The block as a table, unless it holds a line that is long enough to be said."""
     if len(block.data) > LONG_LINE_BYTES and np.diff(block.ends, prepend=-1).max() > LONG_LINE_BYTES:
         return None

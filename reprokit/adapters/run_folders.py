@@ -215,7 +215,9 @@ def _prefixed(comparison: Comparison, name: str) -> Comparison:
         comparison,
         divergence=divergence,
         per_metric={f"{name}:{metric}": summary for metric, summary in comparison.per_metric.items()},
-        problems=tuple(replace(one, message=f"{name}: {one.message}") for one in comparison.problems),
+        problems=tuple(
+            replace(problem, message=f"{name}: {problem.message}") for problem in comparison.problems
+        ),
     )
 
 
@@ -246,7 +248,11 @@ def _merged(found: Sequence[Comparison], of_files: tuple[Problem, ...]) -> Compa
 
 def _first(divergences: Sequence[Divergence]) -> Divergence | None:
     """The first that is no matter of words alone, else the first."""
-    of_numbers = (one for one in divergences if not (type(one.expected) is type(one.actual) is str))
+    of_numbers = (
+        divergence
+        for divergence in divergences
+        if not (type(divergence.expected) is type(divergence.actual) is str)
+    )
     return next(of_numbers, divergences[0] if divergences else None)
 
 
@@ -255,13 +261,13 @@ def _places_of(run_dir: Path) -> dict[str, str]:
     run_id = read_json(run_dir / RECORD).get("run_id")
     moved = [run_id] if isinstance(run_id, str) and len(run_id) >= _UNIQUE else []
     names = [str(run_dir.resolve()), str(run_dir.absolute()), *moved]
-    return {f"{one}{below}": f"{{run_dir}}{below}" for one in names for below in ("", "/output")}
+    return {f"{name}{below}": f"{{run_dir}}{below}" for name in names for below in ("", "/output")}
 
 
 def _says_nothing(comparison: Comparison) -> bool:
     """Whether both files hold nothing that is compared, which does not stop the other files' comparison."""
-    errors = [one for one in comparison.problems if one.severity == problems.ERROR]
-    return bool(errors) and all(one.kind in _HARMLESS and one.side == problems.BOTH for one in errors)
+    errors = [problem for problem in comparison.problems if problem.severity == problems.ERROR]
+    return bool(errors) and all(error.kind in _HARMLESS and error.side == problems.BOTH for error in errors)
 
 
 def _of_files(of_files: Iterable[Problem]) -> Divergence | None:

@@ -109,7 +109,11 @@ def _form_of(path: Path) -> str:
         return found[0].NAME
     if is_loose and path.is_file():
         return content.form_of(path) or (from_printed.NAME if path.stat().st_size else from_jsonl.NAME)
-    by_name = (one.NAME for one in adapters() if any(fnmatch(path.name, pattern) for pattern in one.PATTERNS))
+    by_name = (
+        adapter.NAME
+        for adapter in adapters()
+        if any(fnmatch(path.name, pattern) for pattern in adapter.PATTERNS)
+    )
     return next(by_name, from_jsonl.NAME)
 
 
@@ -210,7 +214,9 @@ def _with_lasting_names(ranked: Mapping[_Rank, MetricsSource]) -> tuple[MetricsS
     found = []
     for rank in sorted(alike):
         members = alike[rank]
-        order = source_names.in_order_begun((one.name, one.path.stat().st_mtime_ns) for one in members)
+        order = source_names.in_order_begun(
+            (member.name, member.path.stat().st_mtime_ns) for member in members
+        )
         for number, at in enumerate(order, start=1):
             name = rank.name if number == 1 else f"{rank.name} ({number})"
             found.append(replace(members[at], name=name))

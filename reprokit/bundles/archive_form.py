@@ -30,7 +30,7 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f\\]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class UnpackLimits:
     """What is unpacked at most, so that a small file cannot fill a disk.
 
     Attributes:
@@ -50,7 +50,7 @@ class Limits:
     depth: int = 32
 
 
-def problem_of_name(name: str, limits: Limits) -> str:
+def problem_of_name(name: str, limits: UnpackLimits) -> str:
     """Why a file of this name cannot be in a bundle; "" where it can."""
     path = PurePosixPath(name)
     parts = name.split("/")

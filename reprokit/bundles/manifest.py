@@ -36,7 +36,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class BundleManifest:
     """What a bundle says of itself; a key that is not known is an error.
 
     Attributes:
@@ -76,8 +76,8 @@ class Manifest:
         return (json.dumps(asdict(self), indent=2, sort_keys=True) + "\n").encode("ascii")
 
 
-def read(data: bytes, *, where: str) -> Manifest:
-    """Read a manifest back; strict, because everything else in a bundle is held against it.
+def read(data: bytes, *, where: str) -> BundleManifest:
+    """Read a manifest back; strict, because everything else in a bundle is compared with it.
 
     Raises:
         BundleError: It is of another form, or of a version that this reprokit does not read.
@@ -92,7 +92,7 @@ def read(data: bytes, *, where: str) -> Manifest:
                 actual=str(value.get("format"))[:80],
                 fix="read it with the version of reprokit that made it",
             )
-        manifest: Manifest = TypeAdapter(Manifest).validate_json(data, strict=True)
+        manifest: BundleManifest = TypeAdapter(BundleManifest).validate_json(data, strict=True)
     except (ValueError, RecursionError, ValidationError) as error:
         first = str(error).splitlines()[0]
         raise BundleError(f"the manifest is malformed: {first}", where=where) from error

@@ -1,4 +1,4 @@
-"""Unpacking a bundle that anybody may have made: nothing is taken from it unchecked.
+"""Unpacking a bundle that anyone may have made: nothing is taken from it unchecked.
 
 Only plain files come out, below the folder that was named, each with the digest that ``bundle.json`` lists.
 """
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from reprokit.bundles.archive_form import BLOCK_BYTES, HEADER, Limits, digest_of_rest, problem_of_name
-from reprokit.bundles.manifest import MAX_BYTES, FileEntry, Manifest, read
+from reprokit.bundles.archive_form import BLOCK_BYTES, HEADER, UnpackLimits, digest_of_rest, problem_of_name
+from reprokit.bundles.manifest import MAX_BYTES, BundleManifest, FileEntry, read
 from reprokit.errors import BundleError
 from reprokit.layout import BUNDLE
 from reprokit.workspace import cannot_write
@@ -30,7 +30,7 @@ _ALTERED = "get the file again from whoever made it, and compare the digest that
 class Unpacked:
     """What a bundle says of itself, and the digest of the archive."""
 
-    manifest: Manifest
+    manifest: BundleManifest
     sha256: str
 
 
@@ -39,7 +39,7 @@ def unpack(
     folder: Path,
     *,
     sha256: str | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: UnpackLimits = UnpackLimits(),  # noqa: B008 - frozen
 ) -> Unpacked:
     """Unpack a bundle into an empty folder: plain files only, each with the digest that the manifest names.
 
@@ -107,8 +107,8 @@ def _must_be_unaltered(stream: IO[bytes], path: Path) -> None:
         raise BundleError(what, where=str(path), fix=_ALTERED)
 
 
-def _unpack(stream: _Counted, folder: Path, *, path: Path, limits: Limits) -> Manifest:
-    manifest: Manifest | None = None
+def _unpack(stream: _Counted, folder: Path, *, path: Path, limits: UnpackLimits) -> BundleManifest:
+    manifest: BundleManifest | None = None
     left: dict[str, FileEntry] = {}
     with tarfile.open(fileobj=stream, mode="r|") as tar:
         for member in tar:
@@ -136,7 +136,7 @@ def _unpack(stream: _Counted, folder: Path, *, path: Path, limits: Limits) -> Ma
     return manifest
 
 
-def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: Limits) -> str:
+def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: UnpackLimits) -> str:
     """Why a member is not unpacked; "" where it may be."""
     if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE} or member.issparse():
         return "not a plain file"
@@ -154,7 +154,9 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: Limits) -> str
     return ""
 
 
-def _manifest(member: tarfile.TarInfo, content: IO[bytes], *, where: str, limits: Limits) -> Manifest:
+def _manifest(
+    member: tarfile.TarInfo, content: IO[bytes], *, where: str, limits: UnpackLimits
+) -> BundleManifest:
     if member.name != BUNDLE or member.size > MAX_BYTES:
         raise BundleError(f"the first file is not {BUNDLE}", where=where)
     manifest = read(content.read(), where=f"{where}: {BUNDLE}")

@@ -235,7 +235,7 @@ def _words(value: str) -> set[str]:
 
 
 def _is_a_way(name: str) -> bool:
-    """Whether a name is as often of how somebody signs in as of a secret."""
+    """Whether a name is as often of how someone signs in as of a secret."""
     return bool(
         re.search(r"(?:auth|authori[sz]ation|credentials?|creds|cookies?|bearer|jwt|otp|pat)$", name.lower())
     )

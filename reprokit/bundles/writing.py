@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from reprokit.bundles.archive_form import BLOCK_BYTES, HEADER, Limits, digest_of_rest, problem_of_name
-from reprokit.bundles.manifest import FileEntry, Manifest
+from reprokit.bundles.archive_form import BLOCK_BYTES, HEADER, UnpackLimits, digest_of_rest, problem_of_name
+from reprokit.bundles.manifest import BundleManifest, FileEntry
 from reprokit.core.records import digest_bytes
 from reprokit.errors import UsageError
 from reprokit.layout import BUNDLE
@@ -39,7 +39,7 @@ class Packed:
         return digest_bytes(self.content) if isinstance(self.content, bytes) else sha256_of(self.content)
 
 
-def write(path: Path, files: Mapping[str, Packed], *, manifest: Manifest) -> str:
+def write(path: Path, files: Mapping[str, Packed], *, manifest: BundleManifest) -> str:
     """Write a bundle, whole or not at all; two of the same content are byte-equal.
 
     Args:
@@ -55,7 +55,7 @@ def write(path: Path, files: Mapping[str, Packed], *, manifest: Manifest) -> str
         WorkspaceError: The file cannot be written.
     """
     for name in files:
-        if problem := problem_of_name(name, Limits()):
+        if problem := problem_of_name(name, UnpackLimits()):
             raise UsageError(f"this file cannot go into a bundle: {problem}", where=name)
     try:
         listed = {

@@ -72,7 +72,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class TreeEntry:
     """One file of a commit: mode in octal digits, and the name of its object."""
 
     mode: str
@@ -123,7 +123,7 @@ def ask(repository: Repository, *arguments: str, sent: bytes = b"", accepted: It
     return ended.stdout
 
 
-def head(repository: Repository) -> tuple[str, dict[str, Entry]]:
+def head(repository: Repository) -> tuple[str, dict[str, TreeEntry]]:
     """The commit that HEAD names, and its files: path from the root → entry. ("", {}) before the first.
 
     Raises:
@@ -179,7 +179,7 @@ def new_digest(*, kind: str, size: int, like: str) -> hashlib._Hash:
     return sha
 
 
-def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple[str, Entry]]:
+def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple[str, TreeEntry]]:
     """Every file below a tree (https://git-scm.com/book/en/v2/Git-Internals-Git-Objects)."""
     left = [("", root)]
     while left:
@@ -198,7 +198,7 @@ def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple
             if mode == FOLDER.encode():
                 left.append((f"{path}/", child))
             else:
-                yield path, Entry(mode=mode.decode("ascii", "replace"), oid=child)
+                yield path, TreeEntry(mode=mode.decode("ascii", "replace"), oid=child)
 
 
 def _linked(file: Path) -> Path | None:

@@ -72,7 +72,7 @@ VARIABLES = (
     "XLA_USE_BF16",
 )
 
-# What a library of somebody else's may raise when a setting does not exist in its version, on this
+# What a library of someone else's may raise when a setting does not exist in its version, on this
 # machine, or (torch 2.9 on) when old and new names of one setting were mixed.
 _UNREADABLE = (
     AssertionError,

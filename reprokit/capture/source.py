@@ -1,6 +1,6 @@
 """The source tree: which commit, what differs from it, where it came from.
 
-What differs is decided by content (``work_tree``), so neither git's index nor anybody's settings can hide a
+What differs is decided by content (``work_tree``), so neither git's index nor anyone's settings can hide a
 change. The difference is recorded as a digest over the contents of every file that is not as committed. An
 address loses its credentials.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.capture.git_objects import GitError, Repository, ask, find_repository
-from reprokit.capture.work_tree import Comparison, compare, object_of
+from reprokit.capture.work_tree import TreeComparison, compare, object_of
 from reprokit.redaction import redact_url
 
 #: More than this is not read for a digest: it would take longer than the run it describes.
@@ -72,7 +72,7 @@ def _branch(repository: Repository) -> str | None:
     return name.strip().removeprefix("refs/heads/") or None
 
 
-def _is_unrecorded(repository: Repository, root: Path, found: Comparison) -> bool:
+def _is_unrecorded(repository: Repository, root: Path, found: TreeComparison) -> bool:
     """Whether something differs from the commit that the index does not hold as it is."""
     staged: dict[str, tuple[str, str]] = {}
     for row in ask(repository, "ls-files", "--stage", "-z").split(b"\0"):
@@ -102,7 +102,7 @@ def _is_staged(
     return status.st_size <= MOST_BYTES and object_of(path, status, like=oid) == oid
 
 
-def _digest(root: Path, found: Comparison, missing: dict[str, str]) -> str | None:
+def _digest(root: Path, found: TreeComparison, missing: dict[str, str]) -> str | None:
     """SHA-256 over path, kind and content of every file that is not as committed."""
     sha = hashlib.sha256()
     left = MOST_BYTES

@@ -20,8 +20,8 @@ from reprokit.capture.git_objects import (
     EXECUTABLE,
     LINK,
     SUBMODULE,
-    Entry,
     Repository,
+    TreeEntry,
     digest_of,
     find_repository,
     head,
@@ -50,8 +50,8 @@ _LARGE_FILE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """A work tree held against its commit.
+class TreeComparison:
+    """A work tree compared with its commit.
 
     Attributes:
         commit: The commit's full name; "" before the first.
@@ -66,7 +66,7 @@ class Comparison:
 
 def compare(
     repository: Repository, *, within: str = "", apart_from: tuple[str, ...] = (), depth: int = 0
-) -> Comparison:
+) -> TreeComparison:
     """Compare every file of a work tree with HEAD.
 
     Only what lies below ``within`` counts, and in ``apart_from`` (folders from the root that end in ``/``)
@@ -94,7 +94,7 @@ def compare(
     changed = {path for path in differing if not _is_large_file(repository, root / path, differing[path])}
     rules = IgnoreRules(_ignore_files(repository, entries))
     added = _not_in_commit(root, entries, rules, within=within, apart_from=apart_from)
-    return Comparison(
+    return TreeComparison(
         commit=commit,
         changed=tuple(sorted({*changed, *submodules, *added})),
         submodules=submodules,
@@ -110,7 +110,7 @@ def object_of(path: Path, status: os.stat_result, *, like: str) -> str:
         return hashlib.file_digest(stream, begun).hexdigest()
 
 
-def _same(path: Path, entry: Entry) -> bool:
+def _same(path: Path, entry: TreeEntry) -> bool:
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -124,7 +124,7 @@ def _same(path: Path, entry: Entry) -> bool:
     return right and object_of(path, status, like=entry.oid) == entry.oid
 
 
-def _is_large_file(repository: Repository, path: Path, entry: Entry) -> bool:
+def _is_large_file(repository: Repository, path: Path, entry: TreeEntry) -> bool:
     """Whether the commit names the file's SHA-256 instead of holding its content (git-lfs)."""
     try:
         status = path.lstat()
@@ -140,7 +140,7 @@ def _is_large_file(repository: Repository, path: Path, entry: Entry) -> bool:
         return hashlib.file_digest(stream, "sha256").hexdigest() == pointer[1].decode()
 
 
-def _submodule(folder: Path, entry: Entry, *, depth: int) -> str:
+def _submodule(folder: Path, entry: TreeEntry, *, depth: int) -> str:
     """What is not as the commit says of a submodule; "" for none, or where it was never fetched."""
     if folder.is_symlink() or not folder.is_dir():
         return "not a folder"
@@ -156,14 +156,14 @@ def _submodule(folder: Path, entry: Entry, *, depth: int) -> str:
     return f"{found.commit} {' '.join(f'{name} {state}' for name, state in content)}".strip()
 
 
-def _state(path: Path, found: Comparison, name: str, *, like: str) -> str:
+def _state(path: Path, found: TreeComparison, name: str, *, like: str) -> str:
     try:
         return found.submodules.get(name) or object_of(path, path.lstat(), like=like)
     except OSError:
         return "deleted"
 
 
-def _ignore_files(repository: Repository, entries: Mapping[str, Entry]) -> dict[str, str]:
+def _ignore_files(repository: Repository, entries: Mapping[str, TreeEntry]) -> dict[str, str]:
     named = {path: entry.oid for path, entry in entries.items() if PurePosixPath(path).name == ".gitignore"}
     texts = objects(repository, sorted(set(named.values())))
     return {
@@ -172,7 +172,12 @@ def _ignore_files(repository: Repository, entries: Mapping[str, Entry]) -> dict[
 
 
 def _not_in_commit(
-    root: Path, entries: Mapping[str, Entry], rules: IgnoreRules, *, within: str, apart_from: tuple[str, ...]
+    root: Path,
+    entries: Mapping[str, TreeEntry],
+    rules: IgnoreRules,
+    *,
+    within: str,
+    apart_from: tuple[str, ...],
 ) -> Iterator[str]:
     """Files that the commit does not have and does not leave out, and code that lies beside its code."""
     known = {folder.as_posix() for path in entries for folder in PurePosixPath(path).parents}

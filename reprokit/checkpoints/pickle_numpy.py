@@ -24,9 +24,9 @@ CALLED = {
 }
 
 _NAMES = {
-    np.dtype(one.numpy): one.name
-    for one in reversed(DTYPES.values())
-    if one.name not in {"bfloat16", "bool"} and not one.name.startswith("float8")
+    np.dtype(dtype.numpy): dtype.name
+    for dtype in reversed(DTYPES.values())
+    if dtype.name not in {"bfloat16", "bool"} and not dtype.name.startswith("float8")
 } | {np.dtype(bool): "bool"}
 
 

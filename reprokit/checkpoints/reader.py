@@ -84,15 +84,15 @@ def _state(archive: zipfile.ZipFile, *, size_bytes: int, older: bool) -> dict[An
 def _checked_names(archive: zipfile.ZipFile, *, size_bytes: int) -> list[str]:
     """The names of the entries, none of them twice, compressed, overlapping or larger than the file."""
     entries = archive.infolist()
-    names = [one.filename for one in entries]
+    names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
         raise CheckpointError("two entries of the archive have the same name")
-    for one in entries:
-        if one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 1:
-            raise CheckpointError(f"{one.filename[:80]} is compressed or encrypted, which no checkpoint is")
-        if one.file_size > size_bytes:
-            claims = f"{one.file_size:,} bytes in a file of {size_bytes:,}"
-            raise CheckpointError(f"{one.filename[:80]} claims {claims}")
-    if (total := sum(one.file_size for one in entries)) > size_bytes:
+    for entry in entries:
+        if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+            raise CheckpointError(f"{entry.filename[:80]} is compressed or encrypted, which no checkpoint is")
+        if entry.file_size > size_bytes:
+            claims = f"{entry.file_size:,} bytes in a file of {size_bytes:,}"
+            raise CheckpointError(f"{entry.filename[:80]} claims {claims}")
+    if (total := sum(entry.file_size for entry in entries)) > size_bytes:
         raise CheckpointError(f"its entries overlap: {total:,} bytes in a file of {size_bytes:,}")
     return names

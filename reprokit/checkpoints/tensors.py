@@ -49,7 +49,7 @@ _TYPES = (
     DType("float8_e4m3fn", "u1"),
     DType("float8_e5m2", "u1"),
 )
-DTYPES = {one.name: one for one in _TYPES}
+DTYPES = {type_.name: type_ for type_ in _TYPES}
 STORAGES = {
     "FloatStorage": DTYPES["float32"],
     "DoubleStorage": DTYPES["float64"],

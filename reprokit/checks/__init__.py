@@ -142,7 +142,7 @@ def _of_stopped(check: Check, evidence: Evidence) -> Finding | None:
 
 
 def _is_undeclared(evidence: Evidence, row: str, key: str) -> bool:
-    """Whether a recipe of a command leaves out the key that a row needs, and nobody asked for the row."""
+    """Whether a recipe of a command leaves out the key that a row needs, and no one asked for the row."""
     recipe = evidence.recipe or {}
     asked = {"resume_equal": evidence.resume, "unchanged_when_varied": evidence.varied}.get(row)
     return "command" in recipe and not recipe.get(key) and asked is None
@@ -240,7 +240,7 @@ def _left(evidence: Evidence) -> Iterator[CheckResult]:
         id="tree/left_between_runs",
         title="Files of the tree that changed between the runs",
         status=Status.SKIPPED,
-        reason=f"a later run could read what an earlier one, or somebody else, left: {told}"
+        reason=f"a later run could read what an earlier one, or someone else, left: {told}"
         if found
         else f"what the runs left in the tree was not looked at: {unknown}",
         remedy="let the program write to {run_dir}, or remove these files and see whether it repeats"

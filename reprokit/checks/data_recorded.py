@@ -17,7 +17,7 @@ NEEDS_RECIPE = True
 
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _DECLARE = "declare in recipe.yaml: `data: none`, or `data: [{name: …, sha256: 'sha256:…', steps: [...]}]`"
-_STEPS_OF_NAMED = ("fetched, held against its digest",)
+_STEPS_OF_NAMED = ("fetched, compared with its digest",)
 _REPEAT = "let the step depend on its inputs, settings and seed alone, then: reprokit data prepare RECIPE"
 _PREPARE = "reprokit data prepare RECIPE, then run again"
 _SPLIT = "split again by what identifies a row: reprokit data split --key COLUMN"

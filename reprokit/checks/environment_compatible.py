@@ -44,7 +44,7 @@ def _as_of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
     differs = f"the environment computes differently from that of {ensemble.path}"
     if is_member_again(evidence):
         return passed(f"{differs}; the metrics equal those of its seed nevertheless")
-    return not_applicable(f"{differs}, and new seeds were held against it instead", _again(evidence))
+    return not_applicable(f"{differs}, and new seeds were compared with it instead", _again(evidence))
 
 
 def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:

@@ -47,7 +47,7 @@ def check(evidence: Evidence) -> Finding:
     ):
         return broken
     missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
-    if evidence.recipe is None:  # nobody was inside a program that has no recipe: that is no lack
+    if evidence.recipe is None:  # no one was inside a program that has no recipe: that is no lack
         missing = [field for field in missing if not field.startswith("inside.")]
     note = f"; missing with a reason: {', '.join(missing)}" if missing else ""
     return passed(f"every required field is recorded{note}", missing=missing)

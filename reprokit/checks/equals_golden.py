@@ -105,7 +105,7 @@ def _against_own(evidence: Evidence, golden: GoldenEvidence) -> Finding:
 
 
 def _against_foreign(evidence: Evidence, golden: GoldenEvidence) -> Finding:
-    """A log that somebody published: what differs from it is no regression, for no more is known of it."""
+    """A log that someone published: what differs from it is no regression, for no more is known of it."""
     comparison = golden.comparison
     see = f"see both: `reprokit diff {golden.path} {evidence.runs[0].path}`"
     objection = why_not_golden(evidence)

@@ -63,7 +63,7 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _of_watched(evidence: Evidence) -> Finding:
-    """What was in force at the end of every process of an unmodified program, held against the profile."""
+    """What was in force at the end of every process of an unmodified program, compared with the profile."""
     recipe, runs = evidence.recipe or {}, evidence.runs
     if not runs or not all(fact(run.instrument, "processes.0.in_force") for run in runs):
         return skipped("the program left no record of what was in force", _WATCH)

@@ -42,7 +42,7 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _not_resumed(evidence: Evidence) -> Finding:
-    """Nobody asked: a recipe of a command that says how it is resumed does, of its own runs."""
+    """No one asked: a recipe of a command that says how it is resumed does, of its own runs."""
     if (evidence.recipe or {}).get("resume") and evidence.reference_run is None:
         return skipped("the recipe says how its program is resumed, and no run was", _ASK)
     return not_applicable("no run was stopped and resumed; it was not requested", _ASK)

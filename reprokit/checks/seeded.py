@@ -77,7 +77,7 @@ def _of_watched(evidence: Evidence) -> Finding:
 
 
 def _silent(watched: Sequence[str]) -> str:
-    """That nothing was seen to be seeded or drawn from, and where nobody looked."""
+    """That nothing was seen to be seeded or drawn from, and where no one looked."""
     if not watched:  # a record of before
         return "the program seeds no generator and draws from none"
     what = "the program seeds and draws from none of the generators that are watched"
@@ -107,7 +107,7 @@ def _seeds_problem(run: RunEvidence) -> str:
 
 
 def _in_use_problem(run: RunEvidence) -> str:
-    """An environment that was found with a seed that nobody derived from the run's, or with another's."""
+    """An environment that was found with a seed that no one derived from the run's, or with another's."""
     in_use = fact(run.runtime, "seeding.in_use")
     if in_use is None:
         return ""  # written before the runtime looked

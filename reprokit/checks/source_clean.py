@@ -1,4 +1,4 @@
-"""Row ``source_clean``: the code that ran is a commit that somebody else can check out."""
+"""Row ``source_clean``: the code that ran is a commit that someone else can check out."""
 
 from __future__ import annotations
 

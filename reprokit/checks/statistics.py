@@ -122,7 +122,7 @@ def _outside(name: str, declared: object, results: Mapping[str, Mapping[str, Any
 
 def _worth(results: Mapping[str, Mapping[str, Any]], num_seeds: int) -> str:
     """What the intervals cover, and what seeds that all ended alike leave open."""
-    with_interval = [one for one in results.values() if one["method"] != "equal_values"]
+    with_interval = [result for result in results.values() if result["method"] != "equal_values"]
     covered: dict[str, float] = with_interval[0]["coverage"] if with_interval else {}
     parts = []
     if covered:

@@ -43,7 +43,7 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _with_ledger_problems(finding: Finding, evidence: Evidence) -> Finding:
-    """Parameters may be equal all the same: a row that passed says which samples nobody has looked at."""
+    """Parameters may be equal all the same: a row that passed says which samples no one has looked at."""
     lacking = [f"{run.path}: {one}" for run in evidence.runs for one in ledger_problems(run)]
     if finding.status != Status.PASSED or not lacking:
         return finding
@@ -52,7 +52,7 @@ def _with_ledger_problems(finding: Finding, evidence: Evidence) -> Finding:
 
 
 def _between_runs(evidence: Evidence, traced: Sequence[RunEvidence]) -> Finding | None:
-    """What is wrong with the traces of the runs, held against each other; None where they are equal."""
+    """What is wrong with the traces of the runs, compared with each other; None where they are equal."""
     if len(traced) != len(evidence.runs):
         return failed(f"only {len(traced)} of {len(evidence.runs)} runs wrote a trace", _WRITE)
     if len(traced) < 2 or len(evidence.trace_repeats) != len(traced) - 1:
@@ -75,7 +75,7 @@ def _until_stopped(evidence: Evidence) -> Finding:
 
 
 def _of_silent(evidence: Evidence) -> Finding:
-    """A program that writes no trace, and that nobody watches."""
+    """A program that writes no trace, and that no one watches."""
     if evidence.golden is not None and evidence.golden.has_trace:
         return failed(f"the runs wrote no trace, but {evidence.golden.path} has one", _WRITE)
     return not_applicable("the program writes no trace.jsonl", _WRITE if evidence.recipe else "")

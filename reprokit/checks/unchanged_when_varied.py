@@ -1,4 +1,4 @@
-"""Row ``unchanged_when_varied``: the result does not depend on the surroundings that the recipe names.
+"""Row ``unchanged_when_varied``: the result does not depend on the conditions that the recipe names.
 
 A variation that could not be made is ERROR, never a pass.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reprokit.core.comparability import Objection
-from reprokit.core.evidence import Evidence, VariedEvidence, VariedRun
+from reprokit.core.evidence import Evidence, VariedEvidence, VariedResult
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "unchanged_when_varied"
@@ -70,7 +70,7 @@ def _hole(seen: VariedEvidence) -> Objection | None:
     return None
 
 
-def _minimal(seen: VariedEvidence) -> Iterator[VariedRun]:
+def _minimal(seen: VariedEvidence) -> Iterator[VariedResult]:
     """Of the runs that are not equal, those with a least set of variations, each set once."""
     wrong = [run for run in seen.runs if not run.is_equal]
     found: list[set[str]] = []
@@ -81,7 +81,7 @@ def _minimal(seen: VariedEvidence) -> Iterator[VariedRun]:
             yield run
 
 
-def _sentence(run: VariedRun, seen: VariedEvidence) -> str:
+def _sentence(run: VariedResult, seen: VariedEvidence) -> str:
     luck = any(other.is_equal and other.names == run.names for other in seen.runs)
     often = " now and then" if luck else ""
     what = f"with {' and '.join(run.names)} varied" if run.names else "with nothing varied"

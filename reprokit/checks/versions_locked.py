@@ -77,7 +77,7 @@ def _tampered(run: RunEvidence) -> str:
 
 
 def _not_looked_at(run: RunEvidence) -> str:
-    """An image has a digest; of any other environment somebody must have looked at the files."""
+    """An image has a digest; of any other environment someone must have looked at the files."""
     if fact(run.run, "image.kind") == "image" or fact(run.run, "installed") is not None:
         return ""
     return "run.json does not say whether the environment's files are as installed from the lock"

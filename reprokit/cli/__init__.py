@@ -267,7 +267,7 @@ def _error_text(error: ReprokitError) -> str:
     from reprokit.reports import one_line
 
     mistakes: tuple[str, ...] = getattr(error, "mistakes", ())
-    lines = [str(error).partition("\n")[0], *(f"  {one.strip()}" for one in mistakes)]
+    lines = [str(error).partition("\n")[0], *(f"  {mistake.strip()}" for mistake in mistakes)]
     if error.fix and not mistakes:
         without_hint = re.sub(r"\.?\s+\w+:\s*$", "", str(error).removesuffix(error.fix))
         lines = [without_hint, f"Hint: {error.fix}"]

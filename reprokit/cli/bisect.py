@@ -15,6 +15,7 @@ from reprokit.cli.options import (
     run_options,
 )
 from reprokit.cli.output import print_answer
+from reprokit.session import Session
 
 
 @click.command(
@@ -48,6 +49,8 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
 
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
-        found = bisect(recipe, good=good, bad=bad, request=request, project=project, progress=progress)
+        found = bisect(
+            recipe, good=good, bad=bad, request=request, session=Session(project=project, progress=progress)
+        )
     print_answer(bisection_page.page_lines(found), data=lambda: dataclasses.asdict(found), as_json=as_json)
     return 0 if len(found.guilty) == 1 else 4

@@ -9,6 +9,7 @@ import click
 
 from reprokit.cli.options import examples, folder_options, json_option, project_of
 from reprokit.cli.output import print_answer
+from reprokit.session import Session
 
 _SHOWN = 12
 
@@ -68,10 +69,9 @@ def command(
         made = harness.bundle(
             path,
             output,
-            project=project_of(options),
+            session=Session(project=project_of(options), progress=progress),
             vendor=vendor,
             most_data_bytes=0 if no_data else max_data_mib << 20,
-            progress=progress,
         )
     total = sum(made.files.values())
     tops: dict[str, tuple[int, int]] = {}

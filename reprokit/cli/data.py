@@ -15,7 +15,7 @@ from reprokit.cli.output import print_answer
 from reprokit.request import BACKENDS
 
 if TYPE_CHECKING:
-    from reprokit.data import DataSource, OnProgress, State
+    from reprokit.data import DataSource, OnProgress, SourceState
 
 _TOLD_EVERY_S = 5.0
 
@@ -94,15 +94,15 @@ def verify(names: tuple[str, ...], as_json: bool) -> int:
 
     Exit codes: 0 as declared; 1 something was changed; 4 something is not there, or no recipe declares data.
     """
-    from reprokit.data import Status
+    from reprokit.data import SourceStatus
     from reprokit.harness import datasets
 
     found = datasets.verified(names, project=project_of({}))
     _print(found, as_json=as_json)
     states = {state.status for _, state in found}
-    if Status.CHANGED in states:
+    if SourceStatus.CHANGED in states:
         return 1
-    return 0 if states == {Status.READY} else 4
+    return 0 if states == {SourceStatus.READY} else 4
 
 
 @command.command("show", epilog=examples("reprokit data show my_recipe", "reprokit data show train.csv"))
@@ -263,7 +263,7 @@ def _shares(parts: tuple[str, ...]) -> dict[str, float]:
     return shares
 
 
-def _print(found: list[tuple[str, State]], *, as_json: bool) -> None:
+def _print(found: list[tuple[str, SourceState]], *, as_json: bool) -> None:
     from reprokit.reports import data_page
 
     if not found:

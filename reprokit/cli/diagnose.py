@@ -24,6 +24,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer
 from reprokit.cli.program_name import as_called
+from reprokit.session import Session
 
 if TYPE_CHECKING:
     from reprokit.harness.diagnosing import Diagnosis, InterruptedDiagnosisError
@@ -145,11 +146,17 @@ def command(
         with show_report.progress() as progress:
             if resume:
                 words = Words(stop=stop or "", resume=go_on)
-                found = diagnose_resume(plain, request, words, project=project, progress=progress)
+                found = diagnose_resume(
+                    plain, request, words, session=Session(project=project, progress=progress)
+                )
             elif recipe is not None:
-                found = diagnose_recipe(recipe, request, project=project, progress=progress, **how)
+                found = diagnose_recipe(
+                    recipe, request, session=Session(project=project, progress=progress), **how
+                )
             else:
-                found = diagnose_command(plain, request, project=project, progress=progress, **how)
+                found = diagnose_command(
+                    plain, request, session=Session(project=project, progress=progress), **how
+                )
     except InterruptedDiagnosisError as error:
         interrupted, found = error, error.found
     code = _show(found, subject=recipe or shell_line(plain), as_json=as_json)

@@ -310,7 +310,7 @@ def _promote_stale(
     ),
 )
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option("--recipe", required=True, help="The recipe whose runs are held against the log.")
+@click.option("--recipe", required=True, help="The recipe whose runs are compared with the log.")
 @click.option("--seed", type=int, help="Of those runs; the recipe's only one by default.")
 @click.option("--platform", help="Of those runs; this machine's by default.")
 @click.option("--rtol", type=float, help="Relative tolerance of every number; 0 with --atol alone.")
@@ -335,9 +335,9 @@ def import_log(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Make a foreign golden of a LOG that somebody published: any file whose metrics reprokit reads.
+    """Make a foreign golden of a LOG that someone published: any file whose metrics reprokit reads.
 
-    A run is held against every number of it, at the same step, within the tolerance. Within it the runs are
+    A run is compared with every number of it, at the same step, within the tolerance. Within it the runs are
     REPEATABLE and "within the declared tolerance of a foreign log", never REPRODUCED; beyond it UNJUDGED,
     never REGRESSION, because nothing is known of how the log was made.
     """
@@ -348,7 +348,7 @@ def import_log(
 
     if rtol is None and atol is None:
         raise click.UsageError("declare how far a run may be from the log: --rtol, --atol or both")
-    pairs = [one.partition("=")[::2] for one in renames]
+    pairs = [rename.partition("=")[::2] for rename in renames]
     if not all(theirs and ours for theirs, ours in pairs):
         raise click.UsageError("--rename wants THEIRS=OURS")
     imported = curation.import_log(
@@ -364,7 +364,7 @@ def import_log(
         now=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     held = imported.provenance["foreign"]["metrics"]
-    line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are held against"
+    line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are compared with"
     print_answer([line], data=lambda: dict(imported.provenance), as_json=as_json)
     return 0
 
@@ -391,7 +391,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     project = project_of(options, may_lack_goldens=True)
     findings = curation.lint_goldens(project, min_runs=min_runs, names=recipes)
     if as_json:
-        print_json([dataclasses.asdict(one) for one in findings])
+        print_json([dataclasses.asdict(finding) for finding in findings])
     for one in () if as_json else findings:
         click.echo(golden_list.finding_line(one, root=Path.cwd()))
     folder = project.golden_dir

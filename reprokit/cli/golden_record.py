@@ -44,7 +44,7 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
     Two new runs are made on each kind of CPU. Under the portable profile one golden holds everywhere, and all
     runs on all CPUs must agree byte for byte. Else each kind of CPU has a golden of its own, which runs on it
-    are held against in place of that of the platform.
+    are compared with in place of that of the platform.
 
     Exit codes: 0 all are recorded; 1 runs differ; 2 runs that cannot be a golden; 3 a run did not finish; 4 a
     machine was busy, so that its CPU is not known.

@@ -132,7 +132,7 @@ def list_images(as_json: bool) -> int:
 
 @command.command(
     "prune",
-    short_help="Remove environments that nobody has used for long.",
+    short_help="Remove environments that no one has used for long.",
     epilog=examples("reprokit image prune", "reprokit image prune --older-than 7 --yes"),
 )
 @click.option(
@@ -148,7 +148,7 @@ def list_images(as_json: bool) -> int:
 @engine_option
 @json_option()
 def prune_images(older_than_days: float, yes: bool, as_json: bool) -> int:
-    """List, or remove, images, bases, virtual environments and wheels that nobody has used for long.
+    """List, or remove, images, bases, virtual environments and wheels that no one has used for long.
 
     What this project uses today always stays. Packages of the distribution stay too: they are needed to
     build a pinned base again once the distribution has moved on.
@@ -353,8 +353,8 @@ def lock_packages(
     """
     from reprokit.images.locking import own_variants, relock
 
-    picked = own_variants.Choice(**{key: value or None for key, value in choice.items()})
-    if sources or picked != own_variants.Choice():
+    picked = own_variants.VariantChoice(**{key: value or None for key, value in choice.items()})
+    if sources or picked != own_variants.VariantChoice():
         if len(variants) != 1:
             raise click.UsageError("--from and what belongs to it need the NAME of one environment")
         found = own_variants.lock_from(

@@ -15,6 +15,7 @@ from reprokit.cli.options import (
     json_option,
     plain_command,
 )
+from reprokit.session import Session
 
 
 @click.command(
@@ -45,10 +46,10 @@ def command(*, yes: bool, dry_run: bool, name: str | None, as_json: bool) -> int
     if words == ():
         raise click.UsageError("nothing follows --: give a command, such as -- python train.py")
     if not (yes or dry_run or sys.stdin.isatty()):
-        raise click.UsageError("nobody can be asked here: pass --yes to write, or --dry-run to look")
+        raise click.UsageError("no one can be asked here: pass --yes to write, or --dry-run to look")
     project = Project.around(Path.cwd())
     with show_report.progress() as progress:
-        proposal = init.propose(words or (), name=name, project=project, progress=progress)
+        proposal = init.propose(words or (), name=name, session=Session(project=project, progress=progress))
     if as_json:
         click.echo(json.dumps(proposal.as_data(), indent=2))
     else:

@@ -16,6 +16,7 @@ from reprokit.cli.options import (
     timeout_option,
 )
 from reprokit.cli.output import print_answer
+from reprokit.session import Session
 
 _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magenta"}
 
@@ -50,7 +51,9 @@ def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
 
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
-        found = harness.learned(run, request, project=project, progress=progress, probe=probe)
+        found = harness.learned(
+            run, request, session=Session(project=project, progress=progress), probe=probe
+        )
     code = 0 if learning.is_well(found.answers) else 1
     page = learning_page.page_lines(found.answers, curve=found.curve, probe=found.probe, paint=_paint)
     print_answer(page, data=lambda: learning_page.to_data(found, exit_code=code), as_json=as_json)

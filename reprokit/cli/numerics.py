@@ -9,6 +9,7 @@ import click
 
 from reprokit.cli.options import backend_option, base_option, examples, json_option, project_of
 from reprokit.cli.output import print_answer, print_json
+from reprokit.session import Session
 
 
 @click.group(
@@ -63,7 +64,7 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
     theirs = portability.read_probe(other) if other is not None else None
     wanted = portability.RoundingCheck(base=base, **options)
     with show_report.progress() as progress:
-        found = portability.check_rounding(wanted, project=project_of({}), progress=progress)
+        found = portability.check_rounding(wanted, session=Session(project=project_of({}), progress=progress))
     compared = rounding.compare(theirs, found["probe"]) if theirs is not None else None
     if as_json:
         print_json(rounding_table.to_data(found, compared=compared))
@@ -143,7 +144,9 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
     else:
         wanted = portability.ClaimsCheck(**options)
         with show_report.progress() as progress:
-            found = portability.measure_claims(wanted, project=project_of({}), progress=progress)
+            found = portability.measure_claims(
+                wanted, session=Session(project=project_of({}), progress=progress)
+            )
     print_answer(determinism_claims_page.page_lines(found), data=lambda: found, as_json=as_json)
     if table is not None:  # last: what took minutes to measure is shown where it cannot be kept there
         kept = portability.draw_page(table, found=found)

@@ -173,7 +173,7 @@ run_options = all_of(
     timeout_option(),
 )
 
-#: ``--exclusive``: GPUs that nobody else computes on.
+#: ``--exclusive``: GPUs that no one else computes on.
 exclusive_option = click.option(
     "--exclusive", is_flag=True, help="Refuse a GPU that another program computes on."
 )
@@ -276,7 +276,7 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
     from reprokit.cli.signing_options import without_key
     from reprokit.harness.running import shell_line
 
-    known = {one.name for one in fields(Request)}
+    known = {field.name for field in fields(Request)}
     given = {name: value for name, value in options.items() if name in known and value is not None}
     if platform := options.get("platform"):
         from reprokit.recipes import PLATFORM

@@ -11,7 +11,7 @@ from reprokit.cli.options import all_of
 
 
 def place_options(*, default: str | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--on``, ``--address`` and ``--slurm``; ``default`` None: somebody must say where, or nothing is."""
+    """``--on``, ``--address`` and ``--slurm``; ``default`` None: someone must say where, or nothing is."""
     places = "ray or slurm" if default is None else "local, ray or slurm"
     return all_of(
         click.option(

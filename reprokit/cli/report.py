@@ -131,7 +131,7 @@ def verify_report(
 ) -> int:
     """Judge the run folders of REPORT again, and say whether its verdict follows from them.
 
-    With --signer it must also be signed by somebody whom FILE names. The date of a report without a
+    With --signer it must also be signed by someone whom FILE names. The date of a report without a
     signature proves nothing.
 
     Exit codes of a genuine report: that of its verdict (0 REPRODUCED, 1 NONDETERMINISTIC, 4 STALE_GOLDEN,
@@ -208,7 +208,7 @@ def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...])
 def sign_report(path: Path, key: Path, as_json: bool) -> int:
     """Sign REPORT; the signature is written beside it, as report.json.sig.
 
-    Anybody with your public key can check it with `reprokit report verify --signer`, or without reprokit:
+    Anyone with your public key can check it with `reprokit report verify --signer`, or without reprokit:
     ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json
     """
     from reprokit.reports import signing, to_json
@@ -241,7 +241,7 @@ def sign_report(path: Path, key: Path, as_json: bool) -> int:
     "--author",
     default="github-actions[bot]",
     show_default=True,
-    help="With --workflow-run: whose comment it is; nobody else's is changed.",
+    help="With --workflow-run: whose comment it is; no one else's is changed.",
 )
 @json_option("Print the text, or what was written where, as a JSON object.")
 def comment(place: Path | None, event: Path | None, artifact: str, author: str, as_json: bool) -> int:

@@ -28,6 +28,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.signing_options import key_of, sign, sign_option
 from reprokit.layout import PROVENANCE
+from reprokit.session import Session
 
 
 @click.command(
@@ -60,9 +61,9 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     """Train twice with one seed, compare the runs with each other and with the golden, give a verdict.
 
     RECIPE is a folder under recipes/. A program without a recipe goes after --, with the placeholders
-    {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is held against
+    {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is compared with
     its golden in that folder, which `reprokit golden promote RUN RUN` makes of runs that were made so.
-    FILE is a bundle: somebody else's code, which runs in a container only, unless you type --backend local.
+    FILE is a bundle: someone else's code, which runs in a container only, unless you type --backend local.
     """
     from reprokit import harness
     from reprokit.cli import show_report
@@ -88,9 +89,13 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
             bundled = {"sha256": options["sha256"], "keep": options["keep"], "home": project}
             answer, folder = harness.reproduce_bundle(file, request, progress=progress, **bundled)
         elif recipe is not None:
-            answer, folder = harness.reproduce(recipe, request, project=project, progress=progress)
+            answer, folder = harness.reproduce(
+                recipe, request, session=Session(project=project, progress=progress)
+            )
         else:
-            answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)
+            answer, folder = harness.reproduce_command(
+                plain, request, session=Session(project=project, progress=progress)
+            )
     sign(folder, key=key)
     show_report.to_github([answer])
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])

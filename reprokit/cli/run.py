@@ -19,6 +19,7 @@ from reprokit.cli.options import (
     request_of,
     run_options,
 )
+from reprokit.session import Session
 
 
 @click.command(
@@ -70,9 +71,11 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
         if recipe is not None:
-            folder = harness.run_once(recipe, request, project=project, progress=progress)
+            folder = harness.run_once(recipe, request, session=Session(project=project, progress=progress))
         else:
-            folder = harness.run_command_once(plain, request, project=project, progress=progress)
+            folder = harness.run_command_once(
+                plain, request, session=Session(project=project, progress=progress)
+            )
     stored = runs.read(folder, verify=False)
     click.echo(json.dumps(stored.record, indent=2) if as_json else str(folder))
     if not stored.complete:

@@ -1,6 +1,6 @@
 """``reprokit runs``: list, show, compare, repeat, prune and copy run folders.
 
-All that is printed comes from files that anybody may have written, and is escaped first.
+All that is printed comes from files that anyone may have written, and is escaped first.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer, print_json
 from reprokit.redaction import redact_text
+from reprokit.session import Session
 
 _DAY = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
@@ -173,7 +174,7 @@ def reproduce(run: str, **options: Any) -> int:
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
         answer, folder = harness.reproduce_run(
-            runs.find(project.runs_dir, run), request, project=project, progress=progress
+            runs.find(project.runs_dir, run), request, session=Session(project=project, progress=progress)
         )
     show_report.to_github([answer])
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])
@@ -202,7 +203,7 @@ def prune(yes: bool, as_json: bool, **options: Any) -> int:
     from reprokit.harness import curation
     from reprokit.reports import run_tables
 
-    choice = curation.Choice(
+    choice = curation.PruneChoice(
         **{name: options[name] for name in ("recipe", "keep", "older_than_days", "incomplete")}
     )
     carry_out = curation.prune if yes else curation.plan_prune

@@ -10,6 +10,7 @@ import click
 
 from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
 from reprokit.cli.output import print_json
+from reprokit.session import Session
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -53,7 +54,7 @@ def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, *
 
     project = project_of(options)
     with show_report.progress() as progress:
-        found = selftest.find(recipe, project=project, progress=progress, named=named or ())
+        found = selftest.find(recipe, session=Session(project=project, progress=progress), named=named or ())
         score = selftest.run(
             found.samples,
             num_faults=options["num_faults"],

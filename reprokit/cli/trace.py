@@ -12,7 +12,7 @@ from reprokit.cli.output import print_answer
 from reprokit.layout import TRACE
 
 if TYPE_CHECKING:
-    from reprokit.diagnosis import Trace
+    from reprokit.diagnosis import HookTrace
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -69,7 +69,7 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     return 1 if differing or began or operation or events[0] != events[1] else 0
 
 
-def _events(trace: Trace) -> dict[str, int]:
+def _events(trace: HookTrace) -> dict[str, int]:
     """How many training events each process recorded."""
     return {process: len(one["events"]) for process, one in sorted(trace.progress.items()) if one["events"]}
 

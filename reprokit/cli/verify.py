@@ -25,6 +25,7 @@ from reprokit.cli.options import (
 from reprokit.cli.output import print_json
 from reprokit.cli.place_options import place_options, place_settings
 from reprokit.cli.signing_options import key_of, sign, sign_option
+from reprokit.session import Session
 
 if TYPE_CHECKING:
     from reprokit.harness import GateAnswer
@@ -100,7 +101,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     A missing golden is NO_GOLDEN (4); no recipe at all is 4, never 0. With several recipes the exit
     code is the first of 130, 143, 1, 3, 2, 4, 0 that occurs.
 
-    With --statistical, bits that differ do not decide: up to ten new seeds are run, and held against the
+    With --statistical, bits that differ do not decide: up to ten new seeds are run, and compared with the
     ensemble that `reprokit golden promote --sweep` made. EQUIVALENT is exit code 0.
 
     With --cpu only the first updates are made, natively and on each emulated CPU, and compared with the
@@ -128,10 +129,17 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     request, key = request_of(options), key_of(options["sign_with"])
     with show_report.progress() as progress:
         answers = harness.verify(
-            request, project=project, progress=progress, names=recipes, changed=options["changed"]
+            request,
+            session=Session(project=project, progress=progress),
+            names=recipes,
+            changed=options["changed"],
         )
         reports = [answer.report for answer in answers if answer.report is not None]
-        proofs = prove(reports, project=project, progress=progress) if options["proves_itself"] else []
+        proofs = (
+            prove(reports, session=Session(project=project, progress=progress))
+            if options["proves_itself"]
+            else []
+        )
     for answer in answers:
         sign(answer.folder, key=key)
     code = gate_code(harness.gate_code(answers), proofs)
@@ -191,8 +199,7 @@ def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
         answers = portability.verify_cpus(
             request_of(options),
             cpus=cpus,
-            project=project_of(options),
-            progress=progress,
+            session=Session(project=project_of(options), progress=progress),
             names=recipes,
             updates=options["updates"],
         )

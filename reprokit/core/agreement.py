@@ -212,7 +212,7 @@ def _partial(run: RunEvidence) -> Objection | None:
     if run.run.get("stopped_by") is not None:
         return Objection(f"{run.path}: it was stopped on its way on purpose")
     if run.run.get("varied") is not None:
-        return Objection(f"{run.path}: its surroundings were varied on purpose")
+        return Objection(f"{run.path}: its conditions were varied on purpose")
     return None
 
 

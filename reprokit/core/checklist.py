@@ -243,7 +243,7 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
 
 
 def _beyond_tolerance(golden: GoldenEvidence) -> Judgement:
-    """What it means that the metrics differ: of a foreign log nothing, for nobody knows how it was made."""
+    """What it means that the metrics differ: of a foreign log nothing, for no one knows how it was made."""
     if golden.is_foreign:
         beyond = f"differ from {golden.noun} by more than the declared tolerance"
         because = f"the metrics {beyond}, {difference(golden.comparison)}"

@@ -44,7 +44,7 @@ _LEAST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class MetricCurve:
     """The numbers of one metric in one run, with their steps."""
 
     steps: Sequence[float]
@@ -53,11 +53,11 @@ class Curve:
 
 def kind_of(
     name: str,
-    first: Curve,
-    other: Curve,
+    first: MetricCurve,
+    other: MetricCurve,
     *,
     spans: tuple[Span, Span],
-    durations: Iterable[Sequence[Curve]] = (),
+    durations: Iterable[Sequence[MetricCurve]] = (),
 ) -> str:
     """What a metric that differs between two runs is of the clock: ``rate``, ``duration`` or ``time stamp``.
 
@@ -73,13 +73,13 @@ def kind_of(
     """
     words = words_of(name)
     curves = (first, other)
-    sound = all(one.values and all(0 <= value < float("inf") for value in one.values) for one in curves)
+    sound = all(curve.values and all(0 <= value < float("inf") for value in curve.values) for curve in curves)
     if not sound or len(first.values) != len(other.values) or not _differ_throughout(*curves):
         return ""
     both = list(zip(curves, spans, strict=True))
     if words & _RATES:
         fits = all(_is_rate(one, span) for one, span in both)
-        return "rate" if fits or any(_same_work(curves, one) for one in durations) else ""
+        return "rate" if fits or any(_same_work(curves, duration) for duration in durations) else ""
     if words & LEFT:
         unit = next((UNITS_S[word] for word in words if word in UNITS_S), 1.0)
         return "time left" if all(_is_time_left(one, span, unit=unit) for one, span in both) else ""
@@ -99,7 +99,7 @@ def speaks_of_time(name: str) -> bool:
 def kind_by_name(name: str) -> str:
     """What a metric is by its name: as ``kind_of``, ``time left``, ``memory``; "" where it tells of none.
 
-    That is enough for an advice that somebody reads, not for leaving a metric out.
+    That is enough for an advice that someone reads, not for leaving a metric out.
     """
     group, _, leaf = re.split(":", name)[-1].rpartition("/")
     words = words_of(leaf)
@@ -138,7 +138,7 @@ def patterns_for(names: Iterable[str]) -> tuple[str, ...]:
 
 def options(names: Iterable[str]) -> str:
     """Options of the command line that leave metrics out."""
-    return " ".join(f"--ignore-metric {shlex.quote(one)}" for one in patterns_for(names))
+    return " ".join(f"--ignore-metric {shlex.quote(pattern)}" for pattern in patterns_for(names))
 
 
 def sentence(kinds: Mapping[str, str]) -> str:
@@ -147,25 +147,25 @@ def sentence(kinds: Mapping[str, str]) -> str:
     return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
 
 
-def _differ_throughout(first: Curve, other: Curve) -> bool:
+def _differ_throughout(first: MetricCurve, other: MetricCurve) -> bool:
     """Whether most values differ, as no two readings of a clock are equal but for their rounding."""
     pairs = list(zip(first.values, other.values, strict=True))
-    coarse = all(value == int(value) for one in pairs for value in one)
+    coarse = all(value == int(value) for pair in pairs for value in pair)
     return coarse or 2 * sum(one != two for one, two in pairs) >= len(pairs)
 
 
-def _is_stamp(curve: Curve, span: Span) -> bool:
+def _is_stamp(curve: MetricCurve, span: Span) -> bool:
     return all(span[0] - 1 <= value <= span[1] + 1 for value in curve.values)
 
 
-def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
+def _is_duration(curve: MetricCurve, span: Span, *, unit: float) -> bool:
     """Durations of stretches of the run, or the time since its beginning."""
     seconds = [unit * value for value in curve.values]
     in_all = sum(seconds) <= SLACK * (span[1] - span[0])
     return max(seconds) > 0 and (in_all or _is_since_begun(replace(curve, values=seconds), span))
 
 
-def _is_time_left(curve: Curve, span: Span, *, unit: float) -> bool:
+def _is_time_left(curve: MetricCurve, span: Span, *, unit: float) -> bool:
     """What a program expects that the rest takes: at the end no more than the run took."""
     return max(curve.values) > 0 and unit * curve.values[-1] <= SLACK * (span[1] - span[0])
 
@@ -175,13 +175,13 @@ def _is_called_t(name: str) -> bool:
     return re.split("[:/]", name)[-1] == "t"
 
 
-def _is_since_begun(curve: Curve, span: Span) -> bool:
+def _is_since_begun(curve: MetricCurve, span: Span) -> bool:
     """Times since the run began."""
     rises = all(one <= two for one, two in pairwise(curve.values))
     return rises and 0 < curve.values[-1] <= SLACK * (span[1] - span[0])
 
 
-def _is_rate(curve: Curve, span: Span) -> bool:
+def _is_rate(curve: MetricCurve, span: Span) -> bool:
     """Steps a second since the beginning, or since the record before: either gives times that fit the run."""
     most = span[1] - span[0]
     least = min(_LEAST_SHARE * most, _LEAST_S)
@@ -199,7 +199,7 @@ def _is_rate(curve: Curve, span: Span) -> bool:
     return min(apart) > 0 and least <= between <= SLACK * most
 
 
-def _same_work(rates: Sequence[Curve], durations: Sequence[Curve]) -> bool:
+def _same_work(rates: Sequence[MetricCurve], durations: Sequence[MetricCurve]) -> bool:
     """Whether rate times duration is the same in both runs, record by record, though neither is."""
     if len({len(one.values) for one in (*rates, *durations)}) != 1:
         return False

@@ -90,7 +90,7 @@ def _fits(seconds: Sequence[float], span: Span, *, is_left: bool) -> bool:
     if is_left:
         return seconds[-1] - 1 <= most
     rises = all(one <= two for one, two in pairwise(seconds))
-    return (rises and seconds[-1] - 1 <= most) or sum(max(0.0, one - 1) for one in seconds) <= most
+    return (rises and seconds[-1] - 1 <= most) or sum(max(0.0, second - 1) for second in seconds) <= most
 
 
 def _is_written_within(text: str, span: Span) -> bool:

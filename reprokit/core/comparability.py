@@ -84,7 +84,7 @@ RESUMED = Question(
     },
 )
 VARIED = Question(
-    name="is the result the same under other surroundings?",
+    name="is the result the same under different conditions?",
     may_differ={
         "command": "it starts with the program that sets up the variation",
         "varied.names": "only one of the two runs was varied",

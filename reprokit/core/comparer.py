@@ -23,7 +23,7 @@ from reprokit.core.json_values import MISSING, Leaf
 from reprokit.core.metric_names import Selection, name_difference, quoted
 from reprokit.core.metric_stats import Tally, kind_of_difference
 from reprokit.core.problems import ProblemLog
-from reprokit.core.record_table import Table
+from reprokit.core.record_table import RecordTable
 from reprokit.core.steps import Lines, StepWatch
 from reprokit.core.texts import Placeholders, differing_words
 from reprokit.core.tolerance import Tolerance, Tolerances
@@ -100,8 +100,8 @@ class Comparer:
         self._position += 1
         self._compared += 1
 
-    def add_table(self, expected: Table, actual: Table, *, first_lines: Lines) -> None:
-        """Compare many pairs of exact records (``Table.is_exact``) with the same names, as ``add`` does."""
+    def add_table(self, expected: RecordTable, actual: RecordTable, *, first_lines: Lines) -> None:
+        """Compare many pairs of exact records (``RecordTable.is_exact``) with the same names, as ``add`` does."""
         self._find_step(expected.record(0), actual.record(0))
         if not self._steps_alike(expected, actual):
             for at in range(expected.num_records):
@@ -205,7 +205,7 @@ class Comparer:
             self._diverge(name, leaf, step, position=self._position)
         return step
 
-    def _steps_alike(self, expected: Table, actual: Table) -> bool:
+    def _steps_alike(self, expected: RecordTable, actual: RecordTable) -> bool:
         if self._step_name is None or not self._step_compared:
             return True
         if self._step_name not in expected.names:
@@ -225,7 +225,7 @@ class Comparer:
         if kind is not None:
             self.log.add(kind, "actual", line=lines[1], detail=quoted(name))
 
-    def _see_column(self, name: str, left: Column, right: Column, expected: Table) -> int | None:
+    def _see_column(self, name: str, left: Column, right: Column, expected: RecordTable) -> int | None:
         tally = self._tally(name)
         known = tally.mismatches
         beyond = tally.see_column(left, right)

@@ -46,7 +46,7 @@ _SECTIONS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class ClaimStatement:
     """One entry of the documentation's two lists.
 
     Attributes:
@@ -71,7 +71,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class ClaimJudgement:
     """What the repeats say of one claim: ``verdict`` as above, and ``why`` in a few words where needed."""
 
     verdict: str
@@ -93,16 +93,16 @@ def chance_bound(repeats: int, *, confidence: float = 0.95) -> float:
     return 1.0 if repeats < 2 else float(1.0 - (1.0 - confidence) ** (1.0 / (repeats - 1)))
 
 
-def statements(documentation: str | None) -> tuple[Statement, ...]:
+def statements(documentation: str | None) -> tuple[ClaimStatement, ...]:
     """The entries of both lists in the docstring of ``torch.use_deterministic_algorithms``."""
     return tuple(
-        Statement(kind=kind, name=name, condition=" ".join(condition.replace("`", "").split()))
+        ClaimStatement(kind=kind, name=name, condition=" ".join(condition.replace("`", "").split()))
         for kind, name, condition in _entries(documentation or "")
     )
 
 
 def claim_of(
-    listed: Sequence[Statement], *, name: str, phase: str, device: str, words: Sequence[str] = ()
+    listed: Sequence[ClaimStatement], *, name: str, phase: str, device: str, words: Sequence[str] = ()
 ) -> str:
     """What is claimed about an operation while deterministic algorithms are on.
 
@@ -125,7 +125,7 @@ def claim_of(
     return UNLISTED
 
 
-def judge(claim: str, findings: Mapping[str, Mapping[str, Any]]) -> Judgement:
+def judge(claim: str, findings: Mapping[str, Mapping[str, Any]]) -> ClaimJudgement:
     """Hold a claim to what was found with deterministic algorithms on, raising and warning only.
 
     Args:
@@ -135,11 +135,11 @@ def judge(claim: str, findings: Mapping[str, Mapping[str, Any]]) -> Judgement:
     strict, lenient = (findings.get(mode, {}) for mode in (DETERMINISTIC, WARN_ONLY))
     outcome = strict.get("outcome", UNAVAILABLE)
     if outcome == DIFFERS:
-        return Judgement(verdict=FALSE, why="the result differs and nothing is raised")
+        return ClaimJudgement(verdict=FALSE, why="the result differs and nothing is raised")
     if lenient.get("outcome") == DIFFERS and not lenient.get("warned"):
-        return Judgement(verdict=FALSE, why="with warn_only the result differs and nothing warns")
+        return ClaimJudgement(verdict=FALSE, why="with warn_only the result differs and nothing warns")
     if outcome == UNAVAILABLE:
-        return Judgement(verdict=NOT_RUN, why=str(strict.get("message") or ""))
+        return ClaimJudgement(verdict=NOT_RUN, why=str(strict.get("message") or ""))
     return _judge_raising(claim) if outcome == RAISED else _judge_repeating(claim)
 
 
@@ -149,7 +149,7 @@ def is_any_false(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def is_any_measured(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a claim of one of these rows was held against repeats."""
+    """Whether a claim of one of these rows was compared with repeats."""
     return any(judge(row["claim"], row).verdict != NOT_RUN for row in rows)
 
 
@@ -220,16 +220,16 @@ def row_name(row: Mapping[str, Any]) -> str:
     return f"{row['operation']} {row['dtype']} {row['phase']}{compiled}"
 
 
-def _judge_raising(claim: str) -> Judgement:
+def _judge_raising(claim: str) -> ClaimJudgement:
     if claim == ACTS:
-        return Judgement(verdict=FALSE, why="it raises")
-    return Judgement(verdict=HOLDS, why="" if claim == RAISES else "raises, without being listed")
+        return ClaimJudgement(verdict=FALSE, why="it raises")
+    return ClaimJudgement(verdict=HOLDS, why="" if claim == RAISES else "raises, without being listed")
 
 
-def _judge_repeating(claim: str) -> Judgement:
+def _judge_repeating(claim: str) -> ClaimJudgement:
     if claim == RAISES:
-        return Judgement(verdict=FALSE, why="nothing is raised; no difference found")
-    return Judgement(verdict=NOT_REFUTED)
+        return ClaimJudgement(verdict=FALSE, why="nothing is raised; no difference found")
+    return ClaimJudgement(verdict=NOT_REFUTED)
 
 
 def _with_differences(row: Mapping[str, Any], known: Mapping[str, Any], *, compared: int) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def _with_batches(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[
     merged = {}
     for mode in dict.fromkeys((*found, *earlier)):
         batches = found.get(mode, ())
-        measured = {(one["operation"], one["dtype"]) for one in batches}
+        measured = {(batch["operation"], batch["dtype"]) for batch in batches}
         rest = [one for one in earlier.get(mode, ()) if (one["operation"], one["dtype"]) not in measured]
         merged[mode] = [*batches, *rest]
     return merged

@@ -87,7 +87,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class NearbyRecord:
     """One record near a divergence, on both sides; ``MISSING`` where a side has no value."""
 
     record: int

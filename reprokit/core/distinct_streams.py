@@ -159,7 +159,7 @@ def num_of_watched(run: RunEvidence) -> dict[str, int]:
     return {
         "worker": sum(map(len, workers(run))),
         "rank": sum(map(len, ranks(run))),
-        "environment": sum(len(one["environments"]) for one in vectors(run)),
+        "environment": sum(len(vector["environments"]) for vector in vectors(run)),
     }
 
 

@@ -1,6 +1,6 @@
 """What a verdict rests on: runs that were read back, their comparisons, and the golden.
 
-Every default means "not known", so that evidence that nobody gathered can never read as evidence that is
+Every default means "not known", so that evidence that no one gathered can never read as evidence that is
 good.
 """
 
@@ -27,11 +27,11 @@ class RunEvidence:
         runtime: ``runtime.json``: what the runtime proved inside (empty when missing).
         config: ``config.yaml`` (None when missing).
         config_differs: Paths of settings in which ``config.yaml`` is not what the recipe says;
-            empty when they are equal, None when nobody compared them.
+            empty when they are equal, None when no one compared them.
         metric_names: Every name in ``metrics.jsonl``, sorted, ``step`` left out.
         without_value: Those of them that hold no finite number and no text, which proves nothing.
         metrics_problems: What is odd about the metrics themselves (torn line, record without step,
-            uneven steps, …), warnings too; empty when there is nothing odd, None when nobody read
+            uneven steps, …), warnings too; empty when there is nothing odd, None when no one read
             them.
         windowed: What was read of the expected metrics whose recipe names another window than the last value.
         update_steps: Steps at which an update of the parameters ended, increasing, from
@@ -106,7 +106,7 @@ class GoldenEvidence:
     """The golden, or the run in its place, that the runs were compared with.
 
     Attributes:
-        num_records: Records in the golden's metrics; 0 when nobody counted them.
+        num_records: Records in the golden's metrics; 0 when no one counted them.
         comparison: The first run's metrics against the golden's, at the recipe's tolerances.
         fingerprint_equal: Whether the runs' numerics fingerprint is the golden's.
         environment_diff: Field paths that differ: list of ``field``, ``expected``, ``actual``,
@@ -115,7 +115,7 @@ class GoldenEvidence:
         program_changes: Where an unmodified program is not the golden's: ``file:line old → new``.
         trace: The first run's trace against the golden's thinned one, at the steps that the golden
             holds. None when the golden or the run has none.
-        is_foreign: Whether it is a log that somebody published, of which nothing is known but its numbers.
+        is_foreign: Whether it is a log that someone published, of which nothing is known but its numbers.
     """
 
     noun: str = "the golden"
@@ -225,7 +225,7 @@ class ResumeEvidence:
     Attributes:
         problem: Why the three runs cannot be compared, one sentence; "" when they can.
         failure: What is wrong with the resumed run itself, one sentence; "" when nothing is.
-        signal: What ended the stopped run, such as ``SIGKILL``; "" when nobody knows.
+        signal: What ended the stopped run, such as ``SIGKILL``; "" when no one knows.
         stopped_at: Step of the last record that the stopped run wrote; None when it wrote none.
         step: Of the checkpoint; records up to it come from the stopped run, later ones from the resumed run.
         first_resumed: Step of the resumed run's first record; None when it wrote none.
@@ -261,8 +261,8 @@ class ResumeEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariedRun:
-    """One more run of the same thing under other surroundings, compared with the first run.
+class VariedResult:
+    """One more run of the same thing under different conditions, compared with the first run.
 
     Attributes:
         watched: Whether it ran under the watch, which some variations need.
@@ -288,7 +288,7 @@ class VariedRun:
 class VariedEvidence:
     """Varied runs; why there is nothing to vary (``held``), or why it could not be (``unmade``), by name."""
 
-    runs: tuple[VariedRun, ...]
+    runs: tuple[VariedResult, ...]
     held: Mapping[str, str] = field(default_factory=dict)
     unmade: Mapping[str, str] = field(default_factory=dict)
 
@@ -302,9 +302,9 @@ class Evidence:
         modified: Overrides (``--set``) that were applied, as ``path=value``.
         repeats: Comparisons of the first run with each later one, at 0/0.
         trace_repeats: The same of their traces; empty when no run has a trace.
-        seed: The seed that was asked for, or None when nobody asked for one (the runs' own must
+        seed: The seed that was asked for, or None when no one asked for one (the runs' own must
             agree then).
-        seed_response: Whether the metrics respond to the seed; None where nobody looked.
+        seed_response: Whether the metrics respond to the seed; None where no one looked.
         golden: None when there is none for this recipe, platform and seed.
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.

@@ -1,4 +1,4 @@
-"""Which number of a run is held against an expected result: its last value, or one over a window.
+"""Which number of a run is compared with an expected result: its last value, or one over a window.
 
 Whatever the window, a metric that ends at no finite number has none: a training that diverged after its best
 value did not reach it.

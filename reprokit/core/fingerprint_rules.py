@@ -5,7 +5,7 @@ fingerprint, and what stays out".
 
 The first rule whose pattern fits a field decides. ``yes`` and ``maybe`` go in, ``no`` stays out. A
 fact goes in where the same code with the same seed is known to give other bits when only that fact
-changes (``yes``), or where nobody can rule that out without running it (``maybe``). It stays out where
+changes (``yes``), or where no one can rule that out without running it (``maybe``). It stays out where
 it cannot reach a number except through another fact that is in: were such facts in, every regression
 would look like a stale golden.
 """
@@ -40,13 +40,13 @@ class Rule:
 
 @functools.lru_cache(maxsize=4096)  # a judgement asks for some 300 fields, again and again
 def rule_for(field: str) -> Rule:
-    """The rule that decides for a field; for one that nobody has thought of, a cautious one."""
+    """The rule that decides for a field; for one that no one has thought of, a cautious one."""
     for rule in RULES:
         if fnmatch.fnmatchcase(field, rule.field):
             return rule
     if field.startswith("inside."):
         return Rule(
-            field=field, level="maybe", why="nobody has written down what this does, and the training saw it"
+            field=field, level="maybe", why="no one has written down what this does, and the training saw it"
         )
     return Rule(field=field, level="no", why="not seen by the training")
 

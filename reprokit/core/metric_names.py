@@ -150,7 +150,7 @@ def nearest(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
 
     def likeness(name: str) -> float:
         parts = {name, name[: len(word)], name.rpartition("/")[2], name.rpartition(":")[2]}
-        return max(difflib.SequenceMatcher(None, word, one.lower()).ratio() for one in parts)
+        return max(difflib.SequenceMatcher(None, word, part.lower()).ratio() for part in parts)
 
     return tuple(sorted(islice(dict.fromkeys(names), _LOOKED_THROUGH), key=likeness, reverse=True)[:_NEAREST])
 

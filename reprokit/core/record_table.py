@@ -12,7 +12,7 @@ EXACT_IN_FLOAT = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RecordTable:
     """Records of plain numbers.
 
     Attributes:
@@ -26,7 +26,7 @@ class Table:
     columns: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, names: Sequence[str], cells: Sequence[float]) -> Table:
+    def of(cls, names: Sequence[str], cells: Sequence[float]) -> RecordTable:
         """Lay out numbers, one for each name and record after record, as columns."""
         rows = np.fromiter(cells, dtype=np.float64, count=len(cells)).reshape(-1, len(names))
         return cls(names, cells, rows.T.copy())

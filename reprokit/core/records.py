@@ -64,7 +64,7 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RunLimits:
     """What a run may use.
 
     Attributes:
@@ -144,7 +144,7 @@ class RunSpec:
     realisation: Realisation | None = None
     mounts: tuple[Mount, ...] = ()
     working_dir: str | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     attempt: int = 1
     confined: bool = False
 

@@ -114,7 +114,11 @@ def _paired(
     given: dict[str, str] = {}
     for same in (_equal, _same_ids, _as_many, lambda *_: True):
         for name, candidates in known.items():
-            there = [one for one in candidates if one in other and one not in given.values()]
+            there = [
+                candidate
+                for candidate in candidates
+                if candidate in other and candidate not in given.values()
+            ]
             found = (
                 one
                 for one in there
@@ -124,7 +128,11 @@ def _paired(
             if target is not None:
                 given[name] = target
     for name, candidates in known.items():
-        spare = (one for one in candidates if one not in other and one not in given.values())
+        spare = (
+            candidate
+            for candidate in candidates
+            if candidate not in other and candidate not in given.values()
+        )
         target = None if name in given else next(spare, None)
         if target is not None:
             given[name] = target
@@ -155,10 +163,14 @@ def _joined(ledgers: Sequence[Record]) -> Record:
     first = ledgers[0]
     if len(ledgers) == 1:
         return first
-    contents = [one.get("contents") for one in ledgers]
-    known = {"contents": "".join(map(str, contents))} if all(isinstance(one, str) for one in contents) else {}
+    contents = [ledger.get("contents") for ledger in ledgers]
+    known = (
+        {"contents": "".join(map(str, contents))}
+        if all(isinstance(content, str) for content in contents)
+        else {}
+    )
     plain = {name: value for name, value in first.items() if name != "contents"}
-    return {**plain, "ids": [id_ for one in ledgers for id_ in read_ids(one.get("ids"))], **known}
+    return {**plain, "ids": [id_ for ledger in ledgers for id_ in read_ids(ledger.get("ids"))], **known}
 
 
 def _last_of(ledger: Record, count: int) -> Record:

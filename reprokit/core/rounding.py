@@ -1,7 +1,7 @@
 """Two probes of how operations round, compared.
 
 A probe is the section ``numerics.probe`` of an environment record: operation → digest of what it gave for
-inputs that are the same everywhere. Nobody knows which operations a recipe calls, so a difference here
+inputs that are the same everywhere. No one knows which operations a recipe calls, so a difference here
 explains a verdict and never makes one: docs/decisions/0003.
 """
 

@@ -97,7 +97,7 @@ def failed_runs(
 
 
 def skipped(reason: str, remedy: str, /, **evidence: Any) -> Finding:
-    """The row could be judged, and was not: nobody asked, or nobody could look."""
+    """The row could be judged, and was not: no one asked, or no one could look."""
     return Finding(status=Status.SKIPPED, reason=reason, remedy=remedy, evidence=evidence)
 
 

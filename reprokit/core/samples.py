@@ -61,7 +61,7 @@ def read_ids(ids: Any) -> tuple[Id, ...]:
     (4, 5, 6, 9, -1)
     """
     if isinstance(ids, list):
-        return tuple(one if isinstance(one, int) and not isinstance(one, bool) else str(one) for one in ids)
+        return tuple(id_ if isinstance(id_, int) and not isinstance(id_, bool) else str(id_) for id_ in ids)
     if not isinstance(ids, str):
         raise ValueError(f"ids are spelled as {type(ids).__name__}")  # noqa: TRY004 - a damaged file
     found: list[int] = []
@@ -124,7 +124,11 @@ class _Line:
 
 
 def _ledger(records: Iterable[Record], name: str, process: Any) -> list[_Line]:
-    return [_line(one, one[name], name) for one in records if name in one and one.get("process") == process]
+    return [
+        _line(record, record[name], name)
+        for record in records
+        if name in record and record.get("process") == process
+    ]
 
 
 def _line(record: Record, ledger: Any, name: str) -> _Line:
@@ -138,7 +142,7 @@ def _line(record: Record, ledger: Any, name: str) -> _Line:
     return _Line(
         update=update,
         step=record.get("step"),
-        ids=tuple(f"#{one[:_SHORT]}" for one in contents) if known else ids,
+        ids=tuple(f"#{content[:_SHORT]}" for content in contents) if known else ids,
         contents=contents,
         worker=ledger.get("worker"),
         ledger=str(ledger.get("of", name)),
@@ -259,5 +263,5 @@ def _shown(ids: Sequence[Id]) -> str:
     >>> _shown([9120, 9121, 9122, 9123, 9124])
     '9,120, 9,121, 9,122, 9,123..'
     """
-    words = [f"{one:,}" if isinstance(one, int) else one for one in ids[:_SHOWN]]
+    words = [f"{id_:,}" if isinstance(id_, int) else id_ for id_ in ids[:_SHOWN]]
     return ", ".join(words) + (".." if len(ids) > _SHOWN else "")

@@ -37,9 +37,9 @@ def sites_of(instrument: Mapping[str, Any]) -> dict[Site, list[str]]:
     """Generator → its seeds, in the order in which they were given."""
     found: dict[Site, list[str]] = {}
     for process, record in _processes(instrument):
-        for one in _entries(record, "seeds"):
-            if one.get("origin") == "seed":
-                found.setdefault(_site(process, one), []).append(str(one.get("seed")))
+        for entry in _entries(record, "seeds"):
+            if entry.get("origin") == "seed":
+                found.setdefault(_site(process, entry), []).append(str(entry.get("seed")))
     return found
 
 
@@ -61,12 +61,12 @@ def broken(runs: Sequence[RunEvidence]) -> Iterator[str]:
 
 def _unseeded(instrument: Mapping[str, Any]) -> Iterator[str]:
     for _, record in _processes(instrument):
-        for one in _entries(record, "drawn_unseeded"):
-            place = f"{_line(one)} draws" if one.get("file") else "something draws"
-            yield f"{place} from {one.get('generator')} before it is given a seed"
-        for one in _entries(record, "seeds"):
-            if one.get("origin") == "default" or (one.get("origin") == "entropy" and one.get("own")):
-                yield f"{_line(one)} makes {one.get('generator')} without a seed"
+        for entry in _entries(record, "drawn_unseeded"):
+            place = f"{_line(entry)} draws" if entry.get("file") else "something draws"
+            yield f"{place} from {entry.get('generator')} before it is given a seed"
+        for entry in _entries(record, "seeds"):
+            if entry.get("origin") == "default" or (entry.get("origin") == "entropy" and entry.get("own")):
+                yield f"{_line(entry)} makes {entry.get('generator')} without a seed"
 
 
 def _is_constant(seeds: Sequence[str], other: Sequence[str]) -> bool:
@@ -80,7 +80,7 @@ def watched(runs: Sequence[RunEvidence]) -> tuple[str, ...]:
 
 
 def unseen(runs: Sequence[RunEvidence]) -> Iterator[str]:
-    """A sentence for each thing that nobody could see, so that no seed is taken for one that follows."""
+    """A sentence for each thing that no one could see, so that no seed is taken for one that follows."""
     for run in runs:
         yield from (f"{run.path}: {one}" for one in _unwatched(run.instrument))
     reason = _no_other_seed(runs[0])
@@ -124,7 +124,7 @@ def _unwatched(instrument: Mapping[str, Any]) -> Iterator[str]:
         yield "the program left no record of what it did: it ran without the watch, or was killed"
         return
     if instrument.get("is_python") is not True:
-        yield "the recipe's command starts something else than Python, which nobody watched"
+        yield "the recipe's command starts something else than Python, which no one watched"
     started = {str(one.get("parent")) for one in known.values()} - {""}
     for lost in sorted(started - set(known)):
         yield f"process {lost} left no record"
@@ -136,13 +136,13 @@ def _unwatched_in(record: Mapping[str, Any], known: Mapping[str, Any]) -> Iterat
     for child in _entries(record, "children"):
         if child.get("name") not in known and child.get("what") not in _SYSTEM:
             yield f"{_line(child)} starts {child.get('what')}, which left no record"
-    for one in _entries(record, "libraries"):
-        yield f"{_line(one)} loads {one.get('library')}: what it draws on is not seen"
-    for one in _entries(record, "seeds"):
-        if one.get("origin") == "restored":
-            yield f"{_line(one)} restores {one.get('generator')} from elsewhere"
-        elif one.get("origin") == "entropy" and not one.get("own"):
-            yield f"{_line(one)}, a library's line, makes {one.get('generator')} without a seed"
+    for entry in _entries(record, "libraries"):
+        yield f"{_line(entry)} loads {entry.get('library')}: what it draws on is not seen"
+    for entry in _entries(record, "seeds"):
+        if entry.get("origin") == "restored":
+            yield f"{_line(entry)} restores {entry.get('generator')} from elsewhere"
+        elif entry.get("origin") == "entropy" and not entry.get("own"):
+            yield f"{_line(entry)}, a library's line, makes {entry.get('generator')} without a seed"
     yield from (*_texts(record, "unseen"), *_texts(record, "not_watched"))
     if record.get("num_seeds_left_out"):
         yield f"{record.get('num_seeds_left_out')} more seeds than are recorded"

@@ -45,13 +45,13 @@ def response(runs: Mapping[int, Values]) -> Response:
     """
     seeds, values = list(runs), list(runs.values())
     first = values[0]
-    if any(len(one) == 0 for one in values) or all(
-        np.array_equal(one, first, equal_nan=True) for one in values
+    if any(len(value) == 0 for value in values) or all(
+        np.array_equal(value, first, equal_nan=True) for value in values
     ):
         return Response.NO
-    if any(len(one) > 1 for one in values) and all(_is_constant(one) for one in values):
+    if any(len(value) > 1 for value in values) and all(_is_constant(value) for value in values):
         return Response.NO
-    if any(len(one) != len(first) for one in values):
+    if any(len(value) != len(first) for value in values):
         return Response.YES
     table = _without_common_nonfinite(np.stack(values))
     if not np.isfinite(table).all():

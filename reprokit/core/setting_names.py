@@ -18,7 +18,7 @@ def told_apart(sets: Sequence[Sequence[str]]) -> list[str]:
     Of a command these are its options. A name is empty where a set has nothing that others lack, and all are
     where the sets are equal. Two sets that would have one name get all of their settings.
     """
-    names = [" ".join(filter(None, one.values())) for one in differences(sets)]
+    names = [" ".join(filter(None, difference.values())) for difference in differences(sets)]
     different = {tuple(one) for one in sets}
     return names if len(set(names)) >= len(different) else [" ".join(one) for one in sets]
 

@@ -1,11 +1,11 @@
-"""Data that trainings read: fetched once, held against size and digest, shared by all recipes.
+"""Data that trainings read: fetched once, compared with size and digest, shared by all recipes.
 
 Nothing here runs beside a training: the network is used by `reprokit data fetch` alone.
 """
 
 from reprokit.data.cache import (
-    State,
-    Status,
+    SourceState,
+    SourceStatus,
     check,
     fetch,
     glance,
@@ -17,12 +17,12 @@ from reprokit.data.conversion import converted
 from reprokit.data.downloading import OnProgress
 from reprokit.data.hdf5 import FORM as HDF5
 from reprokit.data.hdf5 import groups_of
-from reprokit.data.manifest import Column, Manifest, digest_and_size, manifest_of
+from reprokit.data.manifest import Column, DataManifest, digest_and_size, manifest_of
 from reprokit.data.parts import write_part
 from reprokit.data.row_diff import ChangedRow, RowDiff, diff_rows
 from reprokit.data.sources import DataSource
-from reprokit.data.splitting import Overlaps, Part, overlaps, split
-from reprokit.data.tables import SUFFIXES, Row, columns_of, form_of, kind_of, rows, table_bytes
+from reprokit.data.splitting import Overlaps, SplitPart, overlaps, split
+from reprokit.data.tables import SUFFIXES, DataRow, columns_of, form_of, kind_of, rows, table_bytes
 from reprokit.data.texts import LINES
 from reprokit.data.tokens import FORM as TOKENS
 from reprokit.data.tokens import decode, encode, read_vocabulary
@@ -34,15 +34,15 @@ __all__ = [
     "TOKENS",
     "ChangedRow",
     "Column",
+    "DataManifest",
+    "DataRow",
     "DataSource",
-    "Manifest",
     "OnProgress",
     "Overlaps",
-    "Part",
-    "Row",
     "RowDiff",
-    "State",
-    "Status",
+    "SourceState",
+    "SourceStatus",
+    "SplitPart",
     "check",
     "columns_of",
     "converted",

@@ -37,7 +37,7 @@ _DAMAGED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ArchiveLimits:
     """How much may come out of an archive.
 
     Attributes:
@@ -55,17 +55,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class ArchiveMember:
     """A file in an archive, its bytes to be read once; or a folder, with None."""
 
     name: str
     blocks: Iterator[bytes] | None
 
 
-LIMITS = Limits()
+LIMITS = ArchiveLimits()
 
 
-def unpack(archive: Path, folder: Path, *, kind: str, limits: Limits = LIMITS) -> None:
+def unpack(archive: Path, folder: Path, *, kind: str, limits: ArchiveLimits = LIMITS) -> None:
     """Write the members of an archive into an empty folder.
 
     Raises:
@@ -73,7 +73,7 @@ def unpack(archive: Path, folder: Path, *, kind: str, limits: Limits = LIMITS) -
         OSError: The folder cannot be written.
     """
 
-    def write(member: Member) -> None:
+    def write(member: ArchiveMember) -> None:
         path = folder / member.name
         if member.blocks is None:
             path.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def unpack(archive: Path, folder: Path, *, kind: str, limits: Limits = LIMITS) -
     each(archive, write, kind=kind, limits=limits)
 
 
-def first_difference(archive: Path, folder: Path, *, kind: str, limits: Limits = LIMITS) -> str:
+def first_difference(archive: Path, folder: Path, *, kind: str, limits: ArchiveLimits = LIMITS) -> str:
     """What in a folder is not as the archive has it, in words; "" where all of it is.
 
     Raises:
@@ -97,7 +97,7 @@ def first_difference(archive: Path, folder: Path, *, kind: str, limits: Limits =
     expected: set[str] = set()
     differing: list[str] = []
 
-    def compare(member: Member) -> None:
+    def compare(member: ArchiveMember) -> None:
         parts = Path(member.name).parts
         expected.update("/".join(parts[: index + 1]) for index in range(len(parts)))
         path = folder / member.name
@@ -114,7 +114,7 @@ def first_difference(archive: Path, folder: Path, *, kind: str, limits: Limits =
     return next(iter([*differing, *(f"{name} is not in the archive" for name in added)]), "")
 
 
-def each(archive: Path, do: Callable[[Member], None], *, kind: str, limits: Limits) -> None:
+def each(archive: Path, do: Callable[[ArchiveMember], None], *, kind: str, limits: ArchiveLimits) -> None:
     """Every member in the order of the archive, each read to its end before the next.
 
     Raises:
@@ -146,7 +146,7 @@ def each(archive: Path, do: Callable[[Member], None], *, kind: str, limits: Limi
                     expected=f"{limits.files:,}",
                 )
             if clean:
-                do(Member(name=clean, blocks=None if stream is None else counted(stream)))
+                do(ArchiveMember(name=clean, blocks=None if stream is None else counted(stream)))
 
 
 def _clean(name: str, *, archive: Path) -> str:

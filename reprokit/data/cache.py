@@ -29,7 +29,7 @@ from reprokit.errors import DataError
 _NOT_YET = {False: "not fetched yet", True: "not prepared yet"}
 
 
-class Status(StrEnum):
+class SourceStatus(StrEnum):
     """What the cache has of a source."""
 
     READY = "ready"
@@ -38,7 +38,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class SourceState:
     """What the cache has of one source.
 
     Attributes:
@@ -47,7 +47,7 @@ class State:
     """
 
     source: DataSource
-    status: Status
+    status: SourceStatus
     path: Path
     problem: str = ""
 
@@ -57,48 +57,48 @@ def place_of(source: DataSource, *, cache: Path) -> Path:
     return cache / "data" / (f"{source.hex_digits}.{source.unpack}" if source.unpack else source.hex_digits)
 
 
-def check(source: DataSource, *, cache: Path) -> State:
+def check(source: DataSource, *, cache: Path) -> SourceState:
     """Read all that the cache has of a source, and hold it against the declaration."""
     file, place = cache / "data" / source.hex_digits, place_of(source, cache=cache)
 
-    def state(status: Status, problem: str = "") -> State:
-        return State(source=source, status=status, path=place, problem=problem)
+    def state(status: SourceStatus, problem: str = "") -> SourceState:
+        return SourceState(source=source, status=status, path=place, problem=problem)
 
     if not os.path.lexists(file):
-        return state(Status.MISSING, _NOT_YET[bool(source.prepared_by)])
+        return state(SourceStatus.MISSING, _NOT_YET[bool(source.prepared_by)])
     if problem := _problem_of_file(file, source):
-        return state(Status.CHANGED, problem)
+        return state(SourceStatus.CHANGED, problem)
     if source.unpack is None:
-        return state(Status.READY)
+        return state(SourceStatus.READY)
     if not os.path.lexists(place):
-        return state(Status.MISSING, "not unpacked yet")
+        return state(SourceStatus.MISSING, "not unpacked yet")
     if place.is_symlink() or not place.is_dir():
-        return state(Status.CHANGED, "it is no folder")
+        return state(SourceStatus.CHANGED, "it is no folder")
     try:
         problem = archives.first_difference(file, place, kind=source.unpack)
     except (OSError, DataError) as error:
         problem = str(error)
-    return state(Status.CHANGED if problem else Status.READY, problem)
+    return state(SourceStatus.CHANGED if problem else SourceStatus.READY, problem)
 
 
-def glance(source: DataSource, *, cache: Path) -> State:
+def glance(source: DataSource, *, cache: Path) -> SourceState:
     """What the cache seems to have of a source: nothing is read but the file's size."""
     file, place = cache / "data" / source.hex_digits, place_of(source, cache=cache)
     try:
         size = file.lstat().st_size
     except OSError:
-        return State(
-            source=source, status=Status.MISSING, path=place, problem=_NOT_YET[bool(source.prepared_by)]
+        return SourceState(
+            source=source, status=SourceStatus.MISSING, path=place, problem=_NOT_YET[bool(source.prepared_by)]
         )
     if size != source.num_bytes:
         problem = f"expected {source.num_bytes:,} bytes, got {size:,}"
-        return State(source=source, status=Status.CHANGED, path=place, problem=problem)
+        return SourceState(source=source, status=SourceStatus.CHANGED, path=place, problem=problem)
     if not place.exists():
-        return State(source=source, status=Status.MISSING, path=place, problem="not unpacked yet")
-    return State(source=source, status=Status.READY, path=place)
+        return SourceState(source=source, status=SourceStatus.MISSING, path=place, problem="not unpacked yet")
+    return SourceState(source=source, status=SourceStatus.READY, path=place)
 
 
-def fetch(source: DataSource, *, cache: Path, offline: bool, on_progress: OnProgress) -> State:
+def fetch(source: DataSource, *, cache: Path, offline: bool, on_progress: OnProgress) -> SourceState:
     """Get a source into the cache, unless it is there as declared; what was changed there is replaced.
 
     Raises:
@@ -109,13 +109,13 @@ def fetch(source: DataSource, *, cache: Path, offline: bool, on_progress: OnProg
     folder = cache / "data"
     with _held(folder, source, on_progress=on_progress):
         found = check(source, cache=cache)
-        if found.status is Status.READY:
+        if found.status is SourceStatus.READY:
             return found
         file = folder / source.hex_digits
-        if found.status is Status.CHANGED:
+        if found.status is SourceStatus.CHANGED:
             on_progress(source, 0, f"the copy in the cache was changed and is replaced: {found.problem}")
             _remove(found.path)
-        if found.status is Status.CHANGED and os.path.lexists(file) and _problem_of_file(file, source):
+        if found.status is SourceStatus.CHANGED and os.path.lexists(file) and _problem_of_file(file, source):
             _remove(file)
         if not os.path.lexists(file):
             partial = folder / f".{source.hex_digits}.partial"
@@ -123,7 +123,9 @@ def fetch(source: DataSource, *, cache: Path, offline: bool, on_progress: OnProg
         if source.unpack is not None:
             _remove(found.path)
             _unpack(source, file, found.path)
-        return State(source=source, status=Status.READY, path=found.path)  # all of it was checked on its way
+        return SourceState(
+            source=source, status=SourceStatus.READY, path=found.path
+        )  # all of it was checked on its way
 
 
 def other_at_its_place(source: DataSource) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.records import digest
-from reprokit.data.tables import Row, kind_of
+from reprokit.data.tables import DataRow, kind_of
 from reprokit.errors import UsageError
 
 #: What texts of numbers that are not finite are in formats with types: see ``columnar.plain``.
@@ -23,7 +23,7 @@ _TEXT = frozenset({"csv", "tsv"})
 _WHOLE, _POINT = re.compile(r"-?[0-9]+"), re.compile(r"-?[0-9]+\.[0-9]+")
 
 
-def comparable(row: Row, columns: Sequence[str], *, table: str) -> str:
+def comparable(row: DataRow, columns: Sequence[str], *, table: str) -> str:
     """The identity of a row by some columns, or by those of its form: equal where the values are.
 
     Raises:
@@ -41,7 +41,7 @@ def comparable(row: Row, columns: Sequence[str], *, table: str) -> str:
         ) from error
 
 
-class Columns:
+class ComparedColumns:
     """Which columns a table has and what they hold; compared are those ``named``, all where none is."""
 
     def __init__(self, name: str, form: str, named: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ class Columns:
         self._sets: set[frozenset[str]] = set()
         self._kinds: dict[str, set[str]] = defaultdict(set)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: DataRow) -> None:
         if not (self._named or row.same_by):
             self._sets.add(frozenset(row.values))
         if self._form in _TYPED or self._form in _TEXT:
@@ -57,7 +57,7 @@ class Columns:
             for column in self._named or row.values:
                 self._kinds[column].add(kind(row.values[column]))
 
-    def must_compare_to(self, other: Columns) -> None:
+    def must_compare_to(self, other: ComparedColumns) -> None:
         """Refuse tables of which rows cannot be compared: that none is shared would say nothing.
 
         Raises:

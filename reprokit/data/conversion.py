@@ -1,4 +1,4 @@
-"""A table in another format: CSV, TSV, JSON Lines, Parquet, Arrow and HDF5, every row held against the first.
+"""A table in another format: CSV, TSV, JSON Lines, Parquet, Arrow and HDF5, every row compared with the first.
 
 A column of a CSV file becomes numbers only where each of its texts is exactly what its number is written as;
 so ``007`` and ``1.50`` stay texts, and the way back gives the same file.
@@ -16,7 +16,7 @@ import numpy as np
 
 from reprokit.data import columnar, hdf5
 from reprokit.data.optional import imported
-from reprokit.data.tables import Row, columns_of, kind_of, rows, table_bytes
+from reprokit.data.tables import DataRow, columns_of, kind_of, rows, table_bytes
 from reprokit.errors import UsageError
 
 #: What a table can be converted from and to.
@@ -116,7 +116,7 @@ def _column(arrow: Any, array: Any) -> Any:
     return arrow.FixedSizeListArray.from_arrays(inner, array.shape[1])
 
 
-def _must_be_flat(found: Sequence[Row], path: Path) -> None:
+def _must_be_flat(found: Sequence[DataRow], path: Path) -> None:
     """Refuse what a CSV file cannot say: lists, rows of other columns, an empty text by a missing one."""
     header = list(found[0].values) if found else []
     missing: set[str] = set()

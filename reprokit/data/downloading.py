@@ -1,4 +1,4 @@
-"""Downloads one file: resumed where it was cut, held against its digest, from the first place that has it."""
+"""Downloads one file: resumed where it was cut, compared with its digest, from the first place that has it."""
 
 from __future__ import annotations
 

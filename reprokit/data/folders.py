@@ -38,7 +38,7 @@ def each_file(place: Path, do: Callable[[str, bytes], None]) -> None:
     if not is_archive(place):
         raise UsageError("neither a folder nor a zip or tar archive", where=str(place))
 
-    def each(member: archives.Member) -> None:
+    def each(member: archives.ArchiveMember) -> None:
         if member.blocks is not None:
             do(member.name, b"".join(member.blocks))
 

@@ -41,7 +41,7 @@ def rows_of(path: Path, form: str) -> Iterator[dict[str, Any]]:
     """
     with _opened(path) as file:
         columns = _columns(file, path, form)
-        count = min((len(one) for one in columns.values()), default=0)
+        count = min((len(column) for column in columns.values()), default=0)
         for begin in range(0, count, _BATCH_ROWS):
             batch = {name: _texts(one)[begin : begin + _BATCH_ROWS] for name, one in columns.items()}
             for index in range(len(next(iter(batch.values())))):

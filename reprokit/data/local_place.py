@@ -22,7 +22,7 @@ def opened(url: str, *, offset: int) -> Iterator[Transfer]:
     """
     path = _path_of(url)
     try:
-        # A pipe that somebody put there would be waited for.
+        # A pipe that someone put there would be waited for.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):

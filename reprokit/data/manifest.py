@@ -49,7 +49,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class DataManifest:
     """One version of a data set; ``version`` is the digest of its files' digests.
 
     Attributes:
@@ -69,7 +69,7 @@ class Manifest:
         return asdict(self)
 
 
-def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] = ()) -> Manifest:
+def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] = ()) -> DataManifest:
     """What tables hold together, each read once.
 
     Args:
@@ -100,7 +100,7 @@ def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] =
                 summaries[column] = _Summary(missing=num_rows - 1)
             for column, summary in summaries.items():
                 summary.add(row.values.get(column))
-    return Manifest(
+    return DataManifest(
         version=digest({name: one["sha256"] for name, one in files.items()}),
         files=files,
         num_rows=num_rows,

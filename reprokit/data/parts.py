@@ -8,11 +8,11 @@ from pathlib import Path
 from reprokit import workspace
 from reprokit.data import columnar, hdf5, images, texts, tokens
 from reprokit.data.folders import each_file
-from reprokit.data.tables import Row, kind_of, table_bytes
+from reprokit.data.tables import DataRow, kind_of, table_bytes
 
 
 def write_part(
-    path: Path, form: str, found: Sequence[Row], folder: Path, *, name: str, columns: Sequence[str]
+    path: Path, form: str, found: Sequence[DataRow], folder: Path, *, name: str, columns: Sequence[str]
 ) -> Path:
     """Write rows of a table into a folder; the file or folder that holds them.
 

@@ -54,7 +54,7 @@ class StepInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedData:
     """What came of a step.
 
     Attributes:
@@ -80,11 +80,11 @@ class Prepared:
         return {"schema": SCHEMA_VERSION, "key": self.inputs.key, **asdict(self)}
 
 
-def record_of(inputs: StepInputs, *, cache: Path) -> Prepared | None:
-    """What was recorded when a step ran on exactly this; None where it did not, or nobody can read it."""
+def record_of(inputs: StepInputs, *, cache: Path) -> PreparedData | None:
+    """What was recorded when a step ran on exactly this; None where it did not, or no one can read it."""
     try:
         said = json.loads((cache / PREPARED / f"{inputs.key}.json").read_bytes())
-        found = Prepared(
+        found = PreparedData(
             inputs=inputs,
             outputs={str(name): dict(one) for name, one in said["outputs"].items()},
             preparations=int(said["preparations"]),
@@ -96,7 +96,7 @@ def record_of(inputs: StepInputs, *, cache: Path) -> Prepared | None:
         return None
 
 
-def write_record(prepared: Prepared, *, cache: Path) -> None:
+def write_record(prepared: PreparedData, *, cache: Path) -> None:
     """Record what came of a step, whole or not at all.
 
     Raises:

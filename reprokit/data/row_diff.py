@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.data.splitting import must_be_comparable
-from reprokit.data.tables import Row, form_of, kind_of, rows
+from reprokit.data.tables import DataRow, form_of, kind_of, rows
 from reprokit.errors import UsageError
 
 
@@ -29,8 +29,8 @@ class RowDiff:
 
     num_before: int
     num_after: int
-    came: tuple[Row, ...]
-    went: tuple[Row, ...]
+    came: tuple[DataRow, ...]
+    went: tuple[DataRow, ...]
     changed: tuple[ChangedRow, ...]
     is_reordered: bool
 
@@ -79,7 +79,7 @@ def diff_rows(
     )
 
 
-def _beyond(found: Sequence[Row], identities: Sequence[str], others: Counter[str]) -> list[Row]:
+def _beyond(found: Sequence[DataRow], identities: Sequence[str], others: Counter[str]) -> list[DataRow]:
     """The rows that the other table does not have, or not as often."""
     beyond = []
     for row, identity in zip(found, identities, strict=True):
@@ -90,8 +90,8 @@ def _beyond(found: Sequence[Row], identities: Sequence[str], others: Counter[str
     return beyond
 
 
-def _by_key(found: Sequence[Row], key: Sequence[str], *, path: Path) -> dict[str, Row]:
-    by_key: dict[str, Row] = {}
+def _by_key(found: Sequence[DataRow], key: Sequence[str], *, path: Path) -> dict[str, DataRow]:
+    by_key: dict[str, DataRow] = {}
     for row in found:
         first = by_key.setdefault(row.identity(key), row)
         if first is not row:
@@ -103,7 +103,7 @@ def _by_key(found: Sequence[Row], key: Sequence[str], *, path: Path) -> dict[str
     return by_key
 
 
-def _changed(before: Row, after: Row, key: Sequence[str]) -> ChangedRow:
+def _changed(before: DataRow, after: DataRow, key: Sequence[str]) -> ChangedRow:
     names = sorted(before.values.keys() | after.values.keys())
     columns = {
         name: (before.values.get(name), after.values.get(name))

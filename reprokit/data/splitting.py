@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.data import tokens
-from reprokit.data.comparing import Columns, comparable
-from reprokit.data.tables import Row, form_of, kind_of, rows
+from reprokit.data.comparing import ComparedColumns, comparable
+from reprokit.data.tables import DataRow, form_of, kind_of, rows
 from reprokit.errors import UsageError
 
 _WHOLE = 1 << 53
@@ -24,11 +24,11 @@ _VALUES = ("csv tsv", "jsonl parquet arrow h5", "lines documents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SplitPart:
     """The rows of one part, in the order of the table."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[DataRow, ...]
 
 
 def split(
@@ -39,7 +39,7 @@ def split(
     stratify: str = "",
     salt: str = "",
     form: str = "",
-) -> list[Part]:
+) -> list[SplitPart]:
     """The parts of a table.
 
     Args:
@@ -74,7 +74,7 @@ def split(
     ]
     _must_stay_together(found, hashes, chosen, path=path)
     return [
-        Part(name=name, rows=tuple(row for row, part in zip(found, chosen, strict=True) if part == name))
+        SplitPart(name=name, rows=tuple(row for row, part in zip(found, chosen, strict=True) if part == name))
         for name in names
     ]
 
@@ -112,9 +112,9 @@ def overlaps(
     count, found = 0, []
     known = {name: (forms or {}).get(name) or form_of(path) for name, path in tables.items()}
     must_be_comparable(known)
-    columns: list[Columns] = []
+    columns: list[ComparedColumns] = []
     for name, path in tables.items():
-        columns.append(Columns(name, known[name], key))
+        columns.append(ComparedColumns(name, known[name], key))
         before = count
         for row in rows(path, form=known[name], columns=key):
             columns[-1].add(row)
@@ -151,7 +151,7 @@ def _comparable(form: str) -> str:
 
 
 def _must_stay_together(
-    found: Sequence[Row], hashes: Sequence[int], chosen: Sequence[str], *, path: Path
+    found: Sequence[DataRow], hashes: Sequence[int], chosen: Sequence[str], *, path: Path
 ) -> None:
     """Refuse a split that puts two rows of one identity into two parts."""
     first: dict[int, int] = {}

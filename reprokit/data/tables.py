@@ -43,7 +43,7 @@ _UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DataRow:
     """One row, and the line of its file that it ends on, counted from 1; without lines, its number.
 
     Attributes:
@@ -63,7 +63,7 @@ class Row:
         return self.identity(columns or self.same_by)
 
 
-def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator[Row]:
+def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator[DataRow]:
     """The rows of a table, in its order.
 
     Args:
@@ -124,7 +124,7 @@ def kind_of(form: str) -> str:
     return form.partition("/")[0]
 
 
-def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ()) -> bytes:
+def table_bytes(found: Sequence[DataRow], *, form: str, columns: Sequence[str] = ()) -> bytes:
     """Rows as a file of ``csv``, ``tsv`` or ``jsonl``; ``columns`` is the header where there is no row."""
     if form == "jsonl":
         lines = (json.dumps(dict(row.values), ensure_ascii=False) for row in found)
@@ -137,12 +137,12 @@ def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ())
     return out.getvalue().encode()
 
 
-def _each(path: Path, form: str) -> Iterator[Row]:
+def _each(path: Path, form: str) -> Iterator[DataRow]:
     if (kind := kind_of(form)) not in KINDS or not _is_known(form, kind):
         raise UsageError(f"no form: {form}", where=str(path), expected=", ".join(KINDS))
     if numbered := _numbered(path, form, kind):
         same_by = _SAME_BY.get(kind, ())
-        yield from (Row(line=number, values=values, same_by=same_by) for number, values in numbered)
+        yield from (DataRow(line=number, values=values, same_by=same_by) for number, values in numbered)
         return
     with _opened(path) as stream:
         yield from _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
@@ -191,7 +191,7 @@ def _header(reader: Any, path: Path) -> list[str]:
     return header
 
 
-def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
+def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[DataRow]:
     reader = _csv_reader(stream, form)
     first = list(islice(reader, 1)) if form.endswith(_NO_HEADER) else []
     header = _numbers_as_names(len(first[0])) if first else _header(reader, path)
@@ -203,7 +203,7 @@ def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
                 expected=str(len(header)),
                 actual=str(len(values)),
             )
-        yield Row(line=reader.line_num, values=dict(zip(header, values, strict=True)))
+        yield DataRow(line=reader.line_num, values=dict(zip(header, values, strict=True)))
 
 
 def _numbers_as_names(count: int) -> list[str]:
@@ -211,7 +211,7 @@ def _numbers_as_names(count: int) -> list[str]:
     return [f"{number:0{len(str(count))}}" for number in range(1, count + 1)]
 
 
-def _json_rows(stream: Any, path: Path) -> Iterator[Row]:
+def _json_rows(stream: Any, path: Path) -> Iterator[DataRow]:
     for line, text in enumerate(stream, start=1):
         where = f"{path}:{line}"
         try:
@@ -224,7 +224,7 @@ def _json_rows(stream: Any, path: Path) -> Iterator[Row]:
             raise UsageError("not a JSON object", where=where)
         if "\\ud" in text.lower():
             _must_be_characters(values, where)
-        yield Row(line=line, values=values)
+        yield DataRow(line=line, values=values)
 
 
 def _must_be_characters(values: Mapping[str, Any], where: str) -> None:

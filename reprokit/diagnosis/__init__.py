@@ -19,21 +19,21 @@ from reprokit.diagnosis.first_divergence import (
 )
 from reprokit.diagnosis.hook_limits import computing_threads, limits_of
 from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
-from reprokit.diagnosis.operations import Beside, Operation, first_operation
+from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation
 from reprokit.diagnosis.smallest_set import isolate
-from reprokit.diagnosis.traces import OutsideFile, Site, Trace, differing, read_trace
+from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, read_trace
 
 __all__ = [
     "ANEW",
     "LATER",
     "Began",
-    "Beside",
     "Cause",
+    "HookTrace",
     "Lost",
     "Operation",
     "OutsideFile",
     "Site",
-    "Trace",
+    "UnfinishedWork",
     "category_of",
     "cause_of",
     "cause_of_operation",

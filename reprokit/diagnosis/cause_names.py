@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reprokit.diagnosis.alternatives import alternative_of
 from reprokit.diagnosis.lost_state import Lost
-from reprokit.diagnosis.operations import Beside, Operation
+from reprokit.diagnosis.operations import Operation, UnfinishedWork
 from reprokit.diagnosis.traces import Site
 
 #: Kind → category, what happens there, fix.
@@ -201,7 +201,7 @@ def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
     return Cause.at(found, category=category, what=what, fix=fix)
 
 
-def _cause_of_race(found: Operation, other: Beside) -> Cause:
+def _cause_of_race(found: Operation, other: UnfinishedWork) -> Cause:
     """``high`` where it had equal inputs; otherwise what it read differed, and nothing before that did."""
     at = f"{other.name} at {other.file}:{other.line}" if other.file else other.name
     on_host = "stream" not in found.device

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reprokit.diagnosis.traces import Trace
+from reprokit.diagnosis.traces import HookTrace
 
 Place = tuple[int, int]
 _STATE = "state of "
@@ -86,7 +86,7 @@ class Began:
         return words.get(self.stream, f"the {self.stream}")
 
 
-def first_difference(first: Trace, second: Trace) -> Began | None:
+def first_difference(first: HookTrace, second: HookTrace) -> Began | None:
     """The first event that differs, in the first process that has one; None where all are equal.
 
     Of ranks, which tell each other their gradients, in the one that differs first in the course of an update.
@@ -108,7 +108,7 @@ def _when(began: Began) -> tuple[int, ...]:
     return began.update, began.steps, stage, began.rank or 0
 
 
-def same_samples(first: Trace, second: Trace) -> bool:
+def same_samples(first: HookTrace, second: HookTrace) -> bool:
     """Whether a loader gave different batches, yet the same samples by the end of the epoch."""
     for process, one in first.progress.items():
         pairs = list(zip(one["events"], second.progress.get(process, one)["events"], strict=False))
@@ -120,7 +120,7 @@ def same_samples(first: Trace, second: Trace) -> bool:
     return False
 
 
-def schedules(trace: Trace) -> dict[str, Any]:
+def schedules(trace: HookTrace) -> dict[str, Any]:
     """Orders for another run, to digest the same events."""
     return {"mode": "follow", "schedules": {name: one["schedule"] for name, one in trace.progress.items()}}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.diagnosis.traces import Trace
+from reprokit.diagnosis.traces import HookTrace
 
 _BEGINS = "limits "
 
 
-def limits_of(trace: Trace) -> tuple[str, ...]:
+def limits_of(trace: HookTrace) -> tuple[str, ...]:
     """A sentence for each kind of thing in a finished run that could not be recorded."""
     seen = [one for name, one in trace.facts.items() if name.startswith(_BEGINS) and isinstance(one, Mapping)]
     by_effect = "is imported: its operations and draws are seen only by their effect"
@@ -36,7 +36,7 @@ def limits_of(trace: Trace) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def computing_threads(trace: Trace) -> dict[str, int]:
+def computing_threads(trace: HookTrace) -> dict[str, int]:
     """With how many threads a run's numeric libraries computed: library → the most of any process."""
     found: dict[str, int] = {}
     for name, one in trace.facts.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit.diagnosis.traces import Trace
+from reprokit.diagnosis.traces import HookTrace
 
 Round = Mapping[str, str]
 Loops = Mapping[str, Sequence[Round]]
@@ -25,7 +25,7 @@ class Lost:
     round: int
 
 
-def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ...]:
+def lost_states(whole: HookTrace, resumed: HookTrace, *, again: HookTrace) -> tuple[Lost, ...]:
     """Variables that change from round to round and differ where the resumed run continues.
 
     ``again`` is a second uninterrupted run: what differs there, such as a clock, is no state.
@@ -43,7 +43,7 @@ def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ..
     return ()
 
 
-def where_begun(whole: Trace, stopped: Trace | None, resumed: Trace, *, again: Trace) -> str:
+def where_begun(whole: HookTrace, stopped: HookTrace | None, resumed: HookTrace, *, again: HookTrace) -> str:
     """Where a resumed run began: ``later`` than the whole run, ``anew``, or ``unknown``.
 
     Only loops that the stopped run cut short show it, or where none was stopped those of which the resumed
@@ -63,11 +63,13 @@ def where_begun(whole: Trace, stopped: Trace | None, resumed: Trace, *, again: T
     return ANEW if anew else UNKNOWN
 
 
-def _loops(trace: Trace) -> Loops:
+def _loops(trace: HookTrace) -> Loops:
     return trace.facts.get("loops") or {}
 
 
-def _common(whole: Trace, resumed: Trace, again: Trace) -> Iterator[tuple[str, list[Round], Round]]:
+def _common(
+    whole: HookTrace, resumed: HookTrace, again: HookTrace
+) -> Iterator[tuple[str, list[Round], Round]]:
     """Loops of both: the whole run's rounds and the resumed one's first, without what differs anyway."""
     later, second = _loops(resumed), _loops(again)
     for name, rounds in _loops(whole).items():

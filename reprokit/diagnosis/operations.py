@@ -26,7 +26,7 @@ _ARBITRARY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class UnfinishedWork:
     """Work on an accelerator that may not have ended when another operation touches its memory.
 
     Attributes:
@@ -59,7 +59,7 @@ class Operation:
     function: str
     number: int
     device: Mapping[str, Any] = field(default_factory=dict)
-    beside: Beside | None = None
+    beside: UnfinishedWork | None = None
     same_inputs: bool = True
 
 
@@ -105,9 +105,9 @@ def _device(record: Sequence[Any]) -> dict[str, Any]:
     return {name: one for name, one in told.items() if name != "unordered"}
 
 
-def _beside(record: Sequence[Any]) -> Beside | None:
+def _beside(record: Sequence[Any]) -> UnfinishedWork | None:
     found = record[6].get("unordered") if len(record) > 6 else None
     if not found:
         return None
     name, file, line, stream = found
-    return Beside(name=str(name), file=str(file), line=int(line), stream=int(stream))
+    return UnfinishedWork(name=str(name), file=str(file), line=int(line), stream=int(stream))

@@ -44,17 +44,17 @@ def isolate(
     known: dict[tuple[_Unit, ...], bool] = {tuple(units): True, (): False}
 
     def ask(held: Sequence[_Unit]) -> bool:
-        key = tuple(one for one in units if one in held)
+        key = tuple(unit for unit in units if unit in held)
         if key not in known:
             known[key] = enough(key)
         return known[key]
 
     found: list[_Unit] = []
-    rest = [one for one in units if one not in last]
+    rest = [unit for unit in units if unit not in last]
     too_few = 0
     if not ask(rest):
         too_few = len(rest)
-        rest += [one for one in units if one in last]
+        rest += [unit for unit in units if unit in last]
     while rest and not ask(found):
         if found and len(rest) <= _FEW:
             for one in tuple(rest):
@@ -71,7 +71,7 @@ def isolate(
                 short = middle
         found.append(rest[long - 1])
         rest = rest[: long - 1]
-    return tuple(one for one in units if one in found)
+    return tuple(unit for unit in units if unit in found)
 
 
 def _middle(weights: Sequence[float], *, start: int) -> int:

@@ -55,7 +55,7 @@ class OutsideFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class HookTrace:
     """Everything that the hook left of a run, its processes taken together.
 
     Attributes:
@@ -72,12 +72,12 @@ class Trace:
     scripts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls) -> Trace:
+    def empty(cls) -> HookTrace:
         """Of a run that was stopped before its processes could leave any."""
         return cls(sites={}, files={}, processes=0, started=0)
 
 
-def read_trace(folder: Path) -> Trace:
+def read_trace(folder: Path) -> HookTrace:
     """The traces of all processes of a run, from the folder that the hook wrote.
 
     Raises:
@@ -89,7 +89,7 @@ def read_trace(folder: Path) -> Trace:
         raise _damaged(folder, f"{type(error).__name__}: {error}") from error
 
 
-def _joined(folder: Path) -> Trace:
+def _joined(folder: Path) -> HookTrace:
     records: dict[str, dict[str, Any]] = {}
     files: dict[str, OutsideFile] = {}
     facts: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _joined(folder: Path) -> Trace:
             known["values"].update(one["values"])
         for name, one in trace["files"].items():
             files.setdefault(name, _outside_file(name, one))
-    return Trace(
+    return HookTrace(
         sites={name: _site(one) for name, one in records.items()},
         files=files,
         processes=len(found),
@@ -138,7 +138,7 @@ def _damaged(path: Path, why: str) -> CannotJudgeError:
     )
 
 
-def differing(first: Trace, second: Trace) -> tuple[str, ...]:
+def differing(first: HookTrace, second: HookTrace) -> tuple[str, ...]:
     """The call sites whose values differ, in the order in which the first run came to them."""
     digests = {name: site.digest for name, site in second.sites.items()}
     ordered = sorted(first.sites.items(), key=lambda pair: pair[1].first)

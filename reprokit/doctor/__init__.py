@@ -6,8 +6,8 @@ True
 
 from __future__ import annotations
 
-from reprokit.doctor.finding import Finding, State
+from reprokit.doctor.finding import FindingState, HostFinding
 from reprokit.doctor.findings import examine, is_ready
-from reprokit.doctor.surroundings import Surroundings, look
+from reprokit.doctor.surroundings import HostFacts, look
 
-__all__ = ["Finding", "State", "Surroundings", "examine", "is_ready", "look"]
+__all__ = ["FindingState", "HostFacts", "HostFinding", "examine", "is_ready", "look"]

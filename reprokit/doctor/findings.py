@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprokit.doctor.escapes import known_escapes
-from reprokit.doctor.finding import Finding, State, absent, lack, ok, warning
+from reprokit.doctor.finding import FindingState, HostFinding, absent, lack, ok, warning
 from reprokit.doctor.gpu_findings import of_gpus
-from reprokit.doctor.surroundings import PYTHONS, Surroundings
+from reprokit.doctor.surroundings import PYTHONS, HostFacts
 
 _GIB = 1 << 30
 _LEAST_MEMORY, _GOOD_MEMORY = 2 * _GIB, 4 * _GIB
@@ -36,7 +36,7 @@ _EXTRAS = (
 )
 
 
-def examine(seen: Surroundings) -> tuple[Finding, ...]:
+def examine(seen: HostFacts) -> tuple[HostFinding, ...]:
     """Judge what was read; the order is that of the page."""
     return tuple(
         finding
@@ -45,12 +45,12 @@ def examine(seen: Surroundings) -> tuple[Finding, ...]:
     )
 
 
-def is_ready(findings: tuple[Finding, ...]) -> bool:
+def is_ready(findings: tuple[HostFinding, ...]) -> bool:
     """Whether training can be reproduced here at all."""
-    return all(finding.state is not State.LACK for finding in findings)
+    return all(finding.state is not FindingState.LACK for finding in findings)
 
 
-def _tool(seen: Surroundings) -> Iterator[Finding]:
+def _tool(seen: HostFacts) -> Iterator[HostFinding]:
     version = ".".join(map(str, seen.python))
     if PYTHONS[0] <= seen.python < PYTHONS[1]:
         yield ok("python", version)
@@ -60,7 +60,7 @@ def _tool(seen: Surroundings) -> Iterator[Finding]:
         yield warning(
             "distribution",
             f"{', '.join(seen.others)}: another project's, whose files replace those of this tool",
-            fix=f"pip uninstall --yes {' '.join(one.split()[0] for one in seen.others)} && "
+            fix=f"pip uninstall --yes {' '.join(other.split()[0] for other in seen.others)} && "
             "pip install --force-reinstall reprokit-verify",
         )
     by_make = (
@@ -73,7 +73,7 @@ def _tool(seen: Surroundings) -> Iterator[Finding]:
             yield warning(name, f"not installed: {without}", fix=_install(seen, name))
 
 
-def _engine(seen: Surroundings) -> Iterator[Finding]:
+def _engine(seen: HostFacts) -> Iterator[HostFinding]:
     engine = seen.engine
     if not engine.reachable:
         fix = engine.remedy or f"{_install(seen, 'docker.io')} && sudo systemctl start docker"
@@ -109,7 +109,7 @@ def _upgrade(version: str, newest: str) -> str:
     return upstream
 
 
-def _environments(seen: Surroundings) -> Iterator[Finding]:
+def _environments(seen: HostFacts) -> Iterator[HostFinding]:
     if seen.locks_problem:
         fix = "git checkout -- images, or solve again: reprokit image lock cpu"
         yield lack("locks", seen.locks_problem, fix=fix)
@@ -142,7 +142,7 @@ def _held(sizes: Mapping[str, int]) -> str:
     return f"; holds {', '.join(listed)} (`reprokit image prune` lists what is not used)" if listed else ""
 
 
-def _machine(seen: Surroundings) -> Iterator[Finding]:
+def _machine(seen: HostFacts) -> Iterator[HostFinding]:
     cpu: Mapping[str, Any] = seen.host.get("cpu") or {}
     architecture, features = cpu.get("architecture"), cpu.get("features") or ()
     if architecture == "x86_64" and "avx2" in features:
@@ -164,7 +164,7 @@ def _machine(seen: Surroundings) -> Iterator[Finding]:
     yield _amount("disk", free, _LEAST_DISK, _GOOD_DISK, fix=fix, left="free")
 
 
-def _amount(name: str, found: int, least: int, good: int, *, fix: str, left: str = "") -> Finding:
+def _amount(name: str, found: int, least: int, good: int, *, fix: str, left: str = "") -> HostFinding:
     detail = f"{found / _GIB:.1f} GiB {left}".rstrip()
     if found >= good:
         return ok(name, detail)
@@ -172,7 +172,7 @@ def _amount(name: str, found: int, least: int, good: int, *, fix: str, left: str
     return lacking(name, f"{detail}, {good // _GIB} GiB recommended", fix=fix)
 
 
-def _accelerators(seen: Surroundings) -> Iterator[Finding]:
+def _accelerators(seen: HostFacts) -> Iterator[HostFinding]:
     yield from of_gpus(seen)
     if tpu := seen.host.get("tpu"):
         yield ok("TPU", f"{tpu.get('name')}, {tpu.get('chips')} chips")
@@ -180,7 +180,7 @@ def _accelerators(seen: Surroundings) -> Iterator[Finding]:
         yield absent("TPU", "none found")
 
 
-def _extras(seen: Surroundings) -> Iterator[Finding]:
+def _extras(seen: HostFacts) -> Iterator[HostFinding]:
     extras = _EXTRAS if seen.engine.reachable else _EXTRAS[1:]  # without an engine nothing is built
     for name, programs, without, package in extras:
         if found := next((path for path in map(seen.programs.get, programs) if path), None):
@@ -189,9 +189,9 @@ def _extras(seen: Surroundings) -> Iterator[Finding]:
             yield absent(name, f"{programs[0]} is not installed: {without}", fix=_install(seen, package))
 
 
-def _install(seen: Surroundings, package: str) -> str:
+def _install(seen: HostFacts, package: str) -> str:
     return f"brew install {package}" if _system(seen) == "Darwin" else f"sudo apt-get install {package}"
 
 
-def _system(seen: Surroundings) -> str:
+def _system(seen: HostFacts) -> str:
     return str((seen.host.get("os") or {}).get("system"))

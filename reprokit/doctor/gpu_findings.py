@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reprokit.capture.gpus import GpuState
-from reprokit.doctor.finding import Finding, absent, ok, warning
-from reprokit.doctor.surroundings import Surroundings
+from reprokit.doctor.finding import HostFinding, absent, ok, warning
+from reprokit.doctor.surroundings import HostFacts
 
 _GIB = 1 << 30
 _GOOD_FREE = 4 * _GIB
 _CONTAINERS = "GPU in containers"
 
 
-def of_gpus(seen: Surroundings) -> Iterator[Finding]:
+def of_gpus(seen: HostFacts) -> Iterator[HostFinding]:
     """One finding a GPU, one for each thing that is wrong with it, and what containers get."""
     gpus = seen.host.get("gpus") or ()
     if not gpus:
@@ -35,7 +35,7 @@ def of_gpus(seen: Surroundings) -> Iterator[Finding]:
     yield from _of_containers(seen)
 
 
-def _of_one(state: GpuState) -> Iterator[Finding]:
+def _of_one(state: GpuState) -> Iterator[HostFinding]:
     name, number = f"GPU {state.index}", state.index
     if state.mig:
         detail = "MIG is on: torch computes on a slice, under another name, with goldens of its own"
@@ -54,8 +54,10 @@ def _of_one(state: GpuState) -> Iterator[Finding]:
         yield warning(name, detail, fix="end what holds it: nvidia-smi lists programs and their memory")
 
 
-def _of_driver(seen: Surroundings, drivers: set[str]) -> Iterator[Finding]:
-    old = [one for one in sorted(drivers) if seen.minimum_driver and _is_older(one, seen.minimum_driver)]
+def _of_driver(seen: HostFacts, drivers: set[str]) -> Iterator[HostFinding]:
+    old = [
+        driver for driver in sorted(drivers) if seen.minimum_driver and _is_older(driver, seen.minimum_driver)
+    ]
     if old:
         detail = f"{old[0]} is older than {seen.minimum_driver}, which the variant cuda needs"
         yield warning("GPU driver", detail, fix="update the host's NVIDIA driver")
@@ -66,7 +68,7 @@ def _is_older(version: str, least: str) -> bool:
     return not numbers[0] or numbers[0] < numbers[1]
 
 
-def _of_containers(seen: Surroundings) -> Iterator[Finding]:
+def _of_containers(seen: HostFacts) -> Iterator[HostFinding]:
     if not seen.engine.reachable:
         return
     if seen.programs.get("nvidia-ctk"):

@@ -29,7 +29,7 @@ _PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class HostFacts:
     """What was read of the host; ``examine`` needs nothing else."""
 
     host: Mapping[str, Any]  # as `capture.capture_host` gives it
@@ -50,14 +50,14 @@ class Surroundings:
     minimum_driver: str = ""  # that the variant `cuda` needs, or "" where there is none
 
 
-def look(folder: Path) -> Surroundings:
+def look(folder: Path) -> HostFacts:
     """Read the host; ``folder`` is at or below a project's root."""
     versions = [f"3.{minor}" for minor in range(PYTHONS[0][1], PYTHONS[1][1])]
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     counts, pythons, problem = _locks(folder)
     cache, cache_problem = _cache()
     host = capture.capture_host(folder)
-    return Surroundings(
+    return HostFacts(
         host=host,
         engine=docker_backend.engine_status(),
         programs={name: shutil.which(name) for name in _PROGRAMS},
@@ -79,7 +79,11 @@ def look(folder: Path) -> Surroundings:
 
 def _others() -> tuple[str, ...]:
     """Name and version of other projects' distributions, whose files overwrite those of this one."""
-    named = (one for one in metadata.distributions() if _plain(one.metadata["Name"]) in _OTHERS)
+    named = (
+        distribution
+        for distribution in metadata.distributions()
+        if _plain(distribution.metadata["Name"]) in _OTHERS
+    )
     return tuple(sorted({f"{one.metadata['Name']} {one.version}" for one in named if not _is_ours(one)}))
 
 

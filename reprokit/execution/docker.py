@@ -26,7 +26,7 @@ from reprokit.execution.docker_orphans import labels_for, remove_orphans
 from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
-    Seen,
+    ProgramEnd,
     StopRunError,
     Stopwatch,
     cannot_write,
@@ -164,7 +164,7 @@ def _watch(life: ContainerLife, *, limit_s: float | None, on_tick: Callable[[], 
         life.stop()
 
 
-def _explain(spec: RunSpec, life: ContainerLife, seen: Seen, *, overdue: bool) -> Explanation:
+def _explain(spec: RunSpec, life: ContainerLife, seen: ProgramEnd, *, overdue: bool) -> Explanation:
     if life.failure is not None:
         return life.failure
     if overdue and seen.exit_code != 0:
@@ -172,11 +172,11 @@ def _explain(spec: RunSpec, life: ContainerLife, seen: Seen, *, overdue: bool) -
     return engine_lost() if life.exit_code is None else explain(seen)
 
 
-def _seen(spec: RunSpec, run_dir: Path, life: ContainerLife) -> Seen:
+def _seen(spec: RunSpec, run_dir: Path, life: ContainerLife) -> ProgramEnd:
     signal = None if life.exit_code is None else signal_of(life.exit_code)
     limit = life.inspected.get("HostConfig", {}).get("Memory", 0)
     killed = life.inspected.get("State", {}).get("OOMKilled", False)
-    return Seen(
+    return ProgramEnd(
         exit_code=None if signal else life.exit_code,
         signal=signal,
         out_of_memory=f"the container's limit of {readable_size(limit)} was reached" if killed else "",

@@ -20,7 +20,7 @@ import docker
 from docker.utils.socket import frames_iter
 
 from reprokit.core.records import Outcome
-from reprokit.docker_sdk import ENGINE_ERRORS, Fault, explain_unreachable, fault_of, words_of
+from reprokit.docker_sdk import ENGINE_ERRORS, DockerFault, explain_unreachable, fault_of, words_of
 from reprokit.execution.docker_engine import ClientFactory
 from reprokit.execution.outcome import Explanation, cannot_write, start_refused
 
@@ -117,7 +117,7 @@ class ContainerLife:
             self.exit_code = int(api.wait(self._name)["StatusCode"])
             self.inspected = api.inspect_container(self._name)
         except ENGINE_ERRORS as error:  # a refusal too: an engine that shuts down refuses to wait
-            removed = fault_of(error) is Fault.NOT_THERE
+            removed = fault_of(error) is DockerFault.NOT_THERE
             self.failure = self.failure or (_removed_by_others() if removed else engine_lost(error))
 
     def _copy_output(self, stream: Any) -> None:
@@ -158,10 +158,10 @@ class ContainerLife:
 def _explained(error: BaseException, *, image: str) -> Explanation:
     """Why the engine did not create, start or follow a container."""
     fault = fault_of(error)
-    if fault is Fault.IMAGE_MISSING:
+    if fault is DockerFault.IMAGE_MISSING:
         message, remedy = f"the engine has no image {image}", "build it: reprokit image build"
         return Explanation(outcome=Outcome.IMAGE_MISSING, message=message, remedy=remedy)
-    return engine_lost(error) if fault is Fault.GONE else _refused(words_of(error))
+    return engine_lost(error) if fault is DockerFault.GONE else _refused(words_of(error))
 
 
 def _refused(words: str) -> Explanation:

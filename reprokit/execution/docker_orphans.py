@@ -27,7 +27,7 @@ OWNER_LABEL = "dev.reprokit.owner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class OwnerProcess:
     """A process, identified so that a reused process id is not mistaken for it.
 
     Attributes:
@@ -47,12 +47,12 @@ class Owner:
         return f"{self.pid} {self.started} {self.boot} {self.host}"
 
     @classmethod
-    def of_process(cls, pid: int) -> Owner:
+    def of_process(cls, pid: int) -> OwnerProcess:
         """A living process of this host."""
         return cls(pid=pid, started=_started(pid) or "", boot=_boot(), host=platform.node())
 
     @classmethod
-    def from_label(cls, label: str) -> Owner | None:
+    def from_label(cls, label: str) -> OwnerProcess | None:
         """Read a label back; None if it is not one of ours."""
         match label.split(" "):
             case [pid, started, boot, host] if pid.isdecimal():
@@ -71,7 +71,7 @@ def labels_for(spec: RunSpec, *, workspace: str) -> dict[str, str]:
     return {
         WORKSPACE_LABEL: workspace,
         RUN_LABEL: f"{spec.recipe}/{spec.run_id}",
-        OWNER_LABEL: Owner.of_process(os.getpid()).label(),
+        OWNER_LABEL: OwnerProcess.of_process(os.getpid()).label(),
     }
 
 
@@ -85,7 +85,7 @@ def remove_orphans(workspace: str, *, client_factory: ClientFactory = quick_conn
         with contextlib.closing(client_factory()) as client:
             filters = {"label": [f"{WORKSPACE_LABEL}={workspace}"]}
             for container in client.api.containers(all=True, filters=filters):
-                owner = Owner.from_label(container["Labels"].get(OWNER_LABEL, ""))
+                owner = OwnerProcess.from_label(container["Labels"].get(OWNER_LABEL, ""))
                 if owner is None or not owner.is_gone():
                     continue
                 with suppressed(*ANSWERS):  # another start of the tool was faster

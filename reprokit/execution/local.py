@@ -30,7 +30,7 @@ from reprokit.execution.local_program import GuardedProgram
 from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
-    Seen,
+    ProgramEnd,
     StopRunError,
     Stopwatch,
     cannot_write,
@@ -150,10 +150,10 @@ def _byte_code(spec: RunSpec, given: Mapping[str, str]) -> str:
     return str(kept) if kept.name == BYTE_CODE and is_read_only and kept.is_dir() else ""
 
 
-def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> Seen:
+def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> ProgramEnd:
     status = facts.get("status")
     used = readable_size(facts.get("max_rss_bytes", 0))
-    return Seen(
+    return ProgramEnd(
         exit_code=status if status is not None and status >= 0 else None,
         signal=-status if status is not None and status < 0 else None,
         out_of_memory=f"it was killed while the system's out-of-memory killer was active, after using {used}"
@@ -168,7 +168,7 @@ def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_
 
 def _explain(
     spec: RunSpec,
-    seen: Seen,
+    seen: ProgramEnd,
     facts: Mapping[str, Any],
     *,
     overdue: bool,

@@ -92,7 +92,7 @@ def _trouble(error: BaseException, step: str) -> dict[str, Any]:
 
 
 def _report(fact: dict[str, Any]) -> None:
-    with contextlib.suppress(BrokenPipeError):  # nobody is left to hear it
+    with contextlib.suppress(BrokenPipeError):  # no one is left to hear it
         sys.stdout.write(json.dumps(fact) + "\n")
         sys.stdout.flush()
 

@@ -78,7 +78,7 @@ class GuardedProgram:
             with contextlib.suppress(BrokenPipeError):  # it was killed; its silence will tell
                 self._orders.write(json.dumps(plan).encode() + b"\n")
                 self._orders.flush()
-        except BaseException:  # an interruption: the context never opened, so nobody else closes it
+        except BaseException:  # an interruption: the context never opened, so no one else closes it
             self._dismiss()
             raise
         return self

@@ -1,7 +1,7 @@
 """Gives a program a copy of the folders whose content is pinned: source files only, whole and digested.
 
 Python prefers a ``__pycache__`` and a compiled module to the source beside them, and neither is in any
-digest. So they are left out, and what is copied is held against the digest before and after the run.
+digest. So they are left out, and what is copied is compared with the digest before and after the run.
 
     >>> digest_of(Path("reprokit"))
     'sha256:5d1e…'

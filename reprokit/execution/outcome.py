@@ -23,7 +23,7 @@ _MESSAGE_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ProgramEnd:
     """What a backend saw of a program that has ended.
 
     Attributes:
@@ -74,7 +74,7 @@ class Stopwatch:
         return time.monotonic() - self.started_s
 
     def result(
-        self, why: Explanation, *, seen: Seen | None = None, isolation: Mapping[str, Any] | None = None
+        self, why: Explanation, *, seen: ProgramEnd | None = None, isolation: Mapping[str, Any] | None = None
     ) -> RunResult:
         """The run's result, as of now."""
         return RunResult(
@@ -90,7 +90,7 @@ class Stopwatch:
         )
 
 
-def explain(seen: Seen) -> Explanation:
+def explain(seen: ProgramEnd) -> Explanation:
     """Explain how a program ended: the most reliable evidence first, the program's own output last."""
     if seen.exit_code == 0:
         return Explanation(outcome=Outcome.COMPLETED)
@@ -229,7 +229,7 @@ def _signalled(number: int) -> Explanation:
     )
 
 
-def _crashed(seen: Seen) -> Explanation:
+def _crashed(seen: ProgramEnd) -> Explanation:
     words = last_words(seen.stderr_tail)
     message = _short(f"the program ended with exit code {seen.exit_code}" + (f": {words}" if words else ""))
     if seen.output and seen.output in words and re.search(r"\[Errno (?:1|13|30)\]", words):

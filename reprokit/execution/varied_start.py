@@ -176,8 +176,8 @@ def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
         os.kill(busy, signal.SIGKILL)
         os.waitpid(busy, 0)
     ended = os.waitstatus_to_exitcode(status)
-    if ended < 0:  # as if there were nobody in between
-        if -ended not in {signal.SIGKILL, signal.SIGSTOP}:  # which nobody may handle
+    if ended < 0:  # as if there were no one in between
+        if -ended not in {signal.SIGKILL, signal.SIGSTOP}:  # which no one may handle
             signal.signal(-ended, signal.SIG_DFL)
         os.kill(os.getpid(), -ended)
     return ended

@@ -48,7 +48,7 @@ def comment_on_run(
         server_url: Where people see GitHub, for the address of the run.
         token: Allowed to read actions and to write on pull requests.
         artifact: Name of the artifact with ``gate.json`` and the reports.
-        author: Login that the token's comments have; nobody else's comment is changed.
+        author: Login that the token's comments have; no one else's comment is changed.
 
     Raises:
         UsageError: It is another event, or there is no token.
@@ -67,7 +67,7 @@ def _answer(run: WorkflowRun, client: RestClient, *, server_url: str, artifact: 
     numbers = _pull_requests(run, client)
     if not numbers:
         return Posted(nothing="no open pull request has the run's commit as its newest")
-    origin = pull_request_comment.Origin(
+    origin = pull_request_comment.ReportOrigin(
         commit=run.commit,
         url=f"{server_url.rstrip('/')}/{run.repository}/actions/runs/{run.run_id}",
         conclusion=run.conclusion,
@@ -152,6 +152,6 @@ def _earlier(number: int, client: RestClient, author: str) -> int | None:
 
 
 def _is_ours(one: Mapping[str, Any], author: str) -> bool:
-    """Anybody can write the marker; only the author's own comments are changed."""
+    """Anyone can write the marker; only the author's own comments are changed."""
     login = (one.get("user") or {}).get("login")
     return login == author and str(one.get("body") or "").startswith(pull_request_comment.MARKER)

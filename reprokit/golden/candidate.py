@@ -34,10 +34,10 @@ class Candidate:
     config: Mapping[str, Any] = field(default_factory=dict)
     program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees
     sources: Mapping[str, str] = field(default_factory=dict)  # where its metrics came from: name → format
-    # Code outside the repository that a program of the caller's Python can import; None where nobody looked
+    # Code outside the repository that a program of the caller's Python can import; None where no one looked
     outside_code: Mapping[str, Any] | None = None
     command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
-    # Likewise another `seed`, and the `metrics` that are others with it; None where nobody looked
+    # Likewise another `seed`, and the `metrics` that are others with it; None where no one looked
     responds: Mapping[str, Any] | None = None
     cpu: str = ""  # the kind of CPU that its golden is to hold on alone; "" for all of its platform
 
@@ -48,7 +48,7 @@ class Candidate:
 
 
 def check_run(run: Candidate, *, allow_dirty: bool) -> None:
-    """Refuse a run that is not whole, not the recipe's own, or of sources that nobody can get back.
+    """Refuse a run that is not whole, not the recipe's own, or of sources that no one can get back.
 
     Raises:
         GoldenError: It is one of these.

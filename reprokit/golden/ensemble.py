@@ -70,7 +70,7 @@ class Ensemble:
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """Seeds that were finished when it was promoted, and are no members; nobody looked for older ones."""
+        """Seeds that were finished when it was promoted, and are no members; no one looked for older ones."""
         return tuple(self.provenance.get("left_out", ()))
 
     @property
@@ -200,7 +200,7 @@ def _problem_of(value: Any) -> str:
         if not is_digest(digests.get(name)):
             return f"the digest of {name!r} is missing or malformed"
     entries = value["statistical"]
-    if not entries or not all(_is_statistical(one) for one in entries):
+    if not entries or not all(_is_statistical(entry) for entry in entries):
         return "'statistical' is malformed"
     left_out = value.get("left_out", [])
     if not isinstance(left_out, list) or not all(map(is_integer, left_out)):

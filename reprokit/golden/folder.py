@@ -60,7 +60,7 @@ class Golden:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a log that somebody published, not a run of one's own."""
+        """Whether it is a log that someone published, not a run of one's own."""
         return "foreign" in self.provenance
 
 
@@ -76,7 +76,7 @@ class GoldenRow:
     reason: str = ""  # why it was promoted, or ""
     command: bool = False  # whether it is of a plain command, which has no recipe
     runs_agreed: int = 0  # how many runs agreed when it was promoted, or 0
-    foreign: bool = False  # whether it is a log that somebody published
+    foreign: bool = False  # whether it is a log that someone published
     num_seeds: int = 0  # of an ensemble, how many it holds; 0 of any other golden
     problem: str = ""  # why it cannot be used, or ""
 
@@ -96,7 +96,7 @@ def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int, cpu: str 
 
 
 def locate_for(golden_dir: Path, *, recipe: str, environment: Mapping[str, Any], seed: int) -> Path:
-    """Where the golden is that a run is held against: that of its kind of CPU, else that of its platform.
+    """Where the golden is that a run is compared with: that of its kind of CPU, else that of its platform.
 
     Args:
         golden_dir: The folder of goldens.

@@ -1,4 +1,4 @@
-"""A golden made of a log that somebody published, which runs are held against within declared tolerances.
+"""A golden made of a log that someone published, which runs are compared with within declared tolerances.
 
 It says where the log came from, its digest and how far a run may be from it. It has no fingerprint, no
 digests of inputs and no run behind it, so nothing that differs from it is called a regression.
@@ -66,7 +66,7 @@ def write_foreign(
         raise GoldenError("a foreign golden needs a reason", fix="say who published the log with --reason")
     folder = locate(golden_dir, recipe=numbers.recipe, platform=numbers.platform, seed=numbers.seed)
     if folder.exists() or folder.is_symlink():
-        fix = "remove it first; the number of a run of your own says more than somebody's log"
+        fix = "remove it first; the number of a run of your own says more than someone's log"
         raise GoldenError("there is a golden of this recipe, platform and seed", where=str(folder), fix=fix)
     provenance = {
         "schema": SCHEMA_VERSION,

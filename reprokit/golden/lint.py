@@ -23,7 +23,7 @@ _NOTHING = {"mean_of": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class GoldenFinding:
     """Something wrong with a golden."""
 
     # `unreadable`, `nonfinite`, `numerics`, `provenance`, `agreement`, `tolerance`, `stale`, `orphan`,
@@ -34,7 +34,7 @@ class Finding:
     remedy: str  # what to do
 
 
-def lint(golden: Golden, *, min_runs: int) -> list[Finding]:
+def lint(golden: Golden, *, min_runs: int) -> list[GoldenFinding]:
     """Everything wrong with one golden that its own files show; ``min_runs`` must have agreed on it."""
     if golden.is_foreign:
         return list(_not_finite(golden))
@@ -47,11 +47,11 @@ def lint(golden: Golden, *, min_runs: int) -> list[Finding]:
     ]
 
 
-def _finding(golden: Golden, rule: str, what: str, remedy: str) -> Finding:
-    return Finding(rule=rule, where=str(golden.path / PROVENANCE), what=what, remedy=remedy)
+def _finding(golden: Golden, rule: str, what: str, remedy: str) -> GoldenFinding:
+    return GoldenFinding(rule=rule, where=str(golden.path / PROVENANCE), what=what, remedy=remedy)
 
 
-def _not_finite(golden: Golden) -> Iterator[Finding]:
+def _not_finite(golden: Golden) -> Iterator[GoldenFinding]:
     """The first record in which a metric is NaN or infinite, one finding a metric."""
     found: set[str] = set()
     with open_stored(golden.metrics) as lines:
@@ -59,7 +59,7 @@ def _not_finite(golden: Golden) -> Iterator[Finding]:
             for name, value in json.loads(line).items():
                 if isinstance(value, float) and not math.isfinite(value) and name not in found:
                     found.add(name)
-                    yield Finding(
+                    yield GoldenFinding(
                         rule="nonfinite",
                         where=f"{golden.metrics}:{number}",
                         what=f"{name} is {value}, which agrees with any run that fails in the same way",
@@ -67,7 +67,7 @@ def _not_finite(golden: Golden) -> Iterator[Finding]:
                     )
 
 
-def _numerics(golden: Golden) -> Iterator[Finding]:
+def _numerics(golden: Golden) -> Iterator[GoldenFinding]:
     if golden.provenance.get("cpu"):
         return  # it says so itself, and is used on no other
     if "program" in golden.provenance["digests"]:
@@ -79,7 +79,7 @@ def _numerics(golden: Golden) -> Iterator[Finding]:
         yield _finding(golden, "numerics", what, f"set `numerics: portable` in the recipe; {PROMOTE}")
 
 
-def _provenance(golden: Golden) -> Iterator[Finding]:
+def _provenance(golden: Golden) -> Iterator[GoldenFinding]:
     recorded: Mapping[str, Any] = golden.provenance
     environment = recorded["environment"]
     unpinned = "program" in recorded["digests"] and not recorded["image"].get("kind")  # variant: none
@@ -100,7 +100,7 @@ def _provenance(golden: Golden) -> Iterator[Finding]:
         yield _finding(golden, "provenance", f"not recorded: {', '.join(lacking)}", PROMOTE)
 
 
-def _agreement(golden: Golden, min_runs: int) -> Iterator[Finding]:
+def _agreement(golden: Golden, min_runs: int) -> Iterator[GoldenFinding]:
     agreed = int(golden.provenance["runs_agreed"])
     if agreed < min_runs:
         chance = f"the chance that one more differs is at most {chance_of_another(agreed):.0%}"
@@ -109,7 +109,7 @@ def _agreement(golden: Golden, min_runs: int) -> Iterator[Finding]:
         yield _finding(golden, "agreement", what, remedy)
 
 
-def _tolerances(golden: Golden) -> Iterator[Finding]:
+def _tolerances(golden: Golden) -> Iterator[GoldenFinding]:
     """The promoted runs agree byte for byte: their spread is 0, and supports no tolerance above it."""
     granted = _granted(golden.provenance["tolerances"], str(golden.provenance["platform"]))
     wide = [f"{name} ({terms})" for name, terms in granted.items()]

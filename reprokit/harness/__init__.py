@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
     from reprokit.harness.learning import Learned, learned
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
-    from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
+    from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
     from reprokit.harness.running.start_runs import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
@@ -41,7 +41,6 @@ __all__ = [
     "AfterSearch",
     "Asked",
     "Audit",
-    "Beside",
     "FarmRow",
     "Field",
     "FinishedRuns",
@@ -49,6 +48,7 @@ __all__ = [
     "Learned",
     "Project",
     "Request",
+    "RunsCompared",
     "Study",
     "Sweep",
     "WhyStopped",

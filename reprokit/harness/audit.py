@@ -23,7 +23,7 @@ from reprokit.reports import signing, to_json
 from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
-#: Rows that --strict does not require unless somebody requested them.
+#: Rows that --strict does not require unless someone requested them.
 _ON_REQUEST = {"several_seeds", "statistics"}
 _OF_THE_MOMENT = {
     "created_at",
@@ -68,7 +68,7 @@ def audit(path: Path, *, project: Project, signers: Path | None = None) -> Audit
 
     Raises:
         ReportError: It is no report.
-        UsageError: ``signers`` names nobody.
+        UsageError: ``signers`` names no one.
         CannotRunError: A signature cannot be verified, because OpenSSH is not installed.
     """
     unsigned, by = _unsigned(path, signers)
@@ -124,9 +124,11 @@ def _beside(report: Report) -> RunsBesidePair:
         stopped=Path(str(halves["stopped"])) if halves.get("stopped") else None,
         resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
         varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
-        other_seeds=tuple(Path(str(one)) for one in other_seeds if one),
-        seeds=tuple(Path(str(one)) for one in seeds) if isinstance(seeds, list | tuple) else (),
-        new_seeds=tuple(Path(str(one)) for one in new_seeds) if isinstance(new_seeds, list | tuple) else None,
+        other_seeds=tuple(Path(str(seed)) for seed in other_seeds if seed),
+        seeds=tuple(Path(str(seed)) for seed in seeds) if isinstance(seeds, list | tuple) else (),
+        new_seeds=tuple(Path(str(seed)) for seed in new_seeds)
+        if isinstance(new_seeds, list | tuple)
+        else None,
     )
 
 
@@ -142,7 +144,7 @@ def _exchanged(report: Report) -> Iterator[str]:
 
 
 def _touched(report: Report) -> Iterator[str]:
-    """Runs that were finished when the report was made and are not now: somebody touched them."""
+    """Runs that were finished when the report was made and are not now: someone touched them."""
     if report.verdict is Verdict.NOT_RUN:
         return
     for folder in report.runs:

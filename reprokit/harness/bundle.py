@@ -15,11 +15,11 @@ from reprokit.harness import bundling
 from reprokit.harness.audit import audit
 from reprokit.harness.preparing import prepare
 from reprokit.harness.reproduce import reproduce
-from reprokit.harness.running.execute import Progress
 from reprokit.layout import REPORT
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 from reprokit.workspace import cannot_write
 
 
@@ -45,23 +45,16 @@ class WrittenBundle:
 
 
 def bundle(
-    path: Path,
-    output: Path,
-    *,
-    project: Project,
-    vendor: bool,
-    most_data_bytes: int = bundling.MOST_BYTES,
-    progress: Progress,
+    path: Path, output: Path, *, session: Session, vendor: bool, most_data_bytes: int = bundling.MOST_BYTES
 ) -> WrittenBundle:
     """Write all that a result is reproduced from into one archive; the same archive for the same result.
 
     Args:
         path: A run, a golden or a report.
         output: The archive, a name that ends in ``.tar.gz``.
-        project: Whose tree the result stands on.
+        session: The project, and who is told what takes long.
         vendor: Whether the packages of the environment come with it.
         most_data_bytes: Of the data that comes with it, together; 0 for none.
-        progress: Told what is fetched.
 
     Raises:
         BundleError: The tree is not the one that the result was made from, a file looks like a secret, or the
@@ -71,17 +64,17 @@ def bundle(
     if not output.name.endswith(bundles.SUFFIXES) or not output.parent.is_dir():
         expected = "the name of a .tar.gz in a folder that is there"
         raise UsageError("a bundle cannot be written there", expected=expected, actual=str(output))
-    subject = bundling.subject_of(path.resolve(), project=project)
+    subject = bundling.subject_of(path.resolve(), project=session.project)
     if subject.report is not None:
-        _must_follow(subject.path, project)
+        _must_follow(subject.path, session.project)
     with tempfile.TemporaryDirectory(prefix="reprokit-bundle-") as folder:
         place = Path(folder) / "vendored" if vendor else None
         made = bundling.gather_files(
             subject,
-            project=project,
+            project=session.project,
             vendored=place,
             most_data_bytes=most_data_bytes,
-            on_progress=progress.note,
+            on_progress=session.progress.note,
         )
         sha256 = bundles.write(output, made.files, manifest=made.manifest)
         sizes = {name: one.num_bytes for name, one in sorted(made.files.items())}
@@ -124,7 +117,9 @@ def reproduce_bundle(
     with _unpacked_into(keep) as folder:
         found = bundling.opened(file, folder, request, sha256=sha256, home=home, on_progress=progress.note)
         _prepare_again(found, note=progress.note)
-        return reproduce(found.recipe.name, found.request, project=found.project, progress=progress)
+        return reproduce(
+            found.recipe.name, found.request, session=Session(project=found.project, progress=progress)
+        )
 
 
 def _prepare_again(found: bundling.OpenBundle, *, note: Callable[[str], None]) -> None:

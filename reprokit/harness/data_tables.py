@@ -43,7 +43,7 @@ def tables_of(name: str, *, project: Project) -> Iterator[tuple[str, Path, str]]
         raise UsageError(f"{name} declares no table", expected=expected)
 
 
-def _declared_tables(state: data.State) -> Iterator[tuple[str, Path, str]]:
+def _declared_tables(state: data.SourceState) -> Iterator[tuple[str, Path, str]]:
     """What of a recipe's data is a table: by its ``form``, else by the ends of names."""
     name = state.source.name
     if state.source.form:
@@ -67,7 +67,7 @@ def _expanded(called: str, path: Path, form: str) -> Iterator[tuple[str, Path, s
     yield from ((f"{called}::{form}/{group}", path, f"{form}/{group}") for group in groups)
 
 
-def shown(name: str, *, project: Project) -> dict[str, data.Manifest]:
+def shown(name: str, *, project: Project) -> dict[str, data.DataManifest]:
     """Table → manifest, of a file or of all tables of a recipe."""
     return {
         called: data.manifest_of([path], form=form, names=[called])
@@ -93,7 +93,7 @@ def shared_rows(references: Sequence[str], *, key: Sequence[str], project: Proje
     """
     if len(set(references)) < 2:
         raise UsageError("there is nothing to hold a table against", expected="two tables or more")
-    found = {one: _table(one, project=project) for one in references}
+    found = {reference: _table(reference, project=project) for reference in references}
     tables = {one: path for one, (path, _) in found.items()}
     return data.overlaps(tables, key=key, forms={one: form for one, (_, form) in found.items()})
 

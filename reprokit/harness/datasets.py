@@ -34,22 +34,22 @@ def declared(names: Sequence[str], *, project: Project) -> Iterator[tuple[str, d
         yield from ((recipe.name, source) for source in sources_of(recipe))
 
 
-def listed(names: Sequence[str], *, project: Project) -> list[tuple[str, data.State]]:
+def listed(names: Sequence[str], *, project: Project) -> list[tuple[str, data.SourceState]]:
     """Recipe and state of each, without reading the data: whether it is there, with its size."""
     cache = cache_folder(None)
     return [(name, data.glance(one, cache=cache)) for name, one in declared(names, project=project)]
 
 
-def verified(names: Sequence[str], *, project: Project) -> list[tuple[str, data.State]]:
-    """Recipe and state of each, all of it read and held against its digest: its copy, and the file itself."""
+def verified(names: Sequence[str], *, project: Project) -> list[tuple[str, data.SourceState]]:
+    """Recipe and state of each, all of it read and compared with its digest: its copy, and the file itself."""
     cache = cache_folder(None)
     return [(name, _verified(one, cache=cache)) for name, one in declared(names, project=project)]
 
 
-def _verified(source: data.DataSource, *, cache: Path) -> data.State:
+def _verified(source: data.DataSource, *, cache: Path) -> data.SourceState:
     state = data.check(source, cache=cache)
-    if state.status is data.Status.READY and (problem := data.other_at_its_place(source)):
-        return replace(state, status=data.Status.CHANGED, problem=problem)
+    if state.status is data.SourceStatus.READY and (problem := data.other_at_its_place(source)):
+        return replace(state, status=data.SourceStatus.CHANGED, problem=problem)
     return state
 
 
@@ -60,7 +60,7 @@ def fetched(
     offline: bool,
     if_any: bool = False,
     on_progress: data.OnProgress,
-) -> list[tuple[str, data.State]]:
+) -> list[tuple[str, data.SourceState]]:
     """Recipe and state of each file of these recipes, or of all of them, every one in the cache now.
 
     Raises:
@@ -145,7 +145,7 @@ def _copied(source: Path, target: Path) -> Iterator[Path]:
             yield place
 
 
-def ready(name: str, *, project: Project) -> list[data.State]:
+def ready(name: str, *, project: Project) -> list[data.SourceState]:
     """All data of a recipe, read and found to be as declared.
 
     Raises:
@@ -157,7 +157,7 @@ def ready(name: str, *, project: Project) -> list[data.State]:
     if not found:
         raise UsageError(f"{name} declares no data by name", where=name)
     for state in found:
-        if state.status is not data.Status.READY:
+        if state.status is not data.SourceStatus.READY:
             what = f"the data {state.source.name} is not as declared: {state.problem}"
             verb = "prepare" if state.source.prepared_by else "fetch"
             raise DataError(what, where=state.source.where, fix=f"reprokit data {verb} {name}")

@@ -22,12 +22,13 @@ from reprokit.harness.running.seeds import seeds_of
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds
 from reprokit.harness.sweeping.carry_out import SweepProgress
-from reprokit.harness.sweeping.every_kind import Cell, run_on_every_kind
-from reprokit.harness.sweeping.groups import Group, make_ready
+from reprokit.harness.sweeping.every_kind import MachineCell, run_on_every_kind
+from reprokit.harness.sweeping.groups import SweepGroup, make_ready
 from reprokit.layout import MACHINES, METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import sha256_of
 
 #: What a row says where no report was made.
@@ -160,22 +161,21 @@ def _made(
     *,
     on: str,
     place_settings: Mapping[str, str] | None,
-) -> tuple[list[Cell], list[str]]:
+) -> tuple[list[MachineCell], list[str]]:
     """The runs on every kind of machine."""
     if on not in where.ELSEWHERE:
         expected = " or ".join(where.ELSEWHERE)
         raise UsageError(f"{on!r} has no machines to choose from", where="--on", expected=expected)
     progress.phase("environment")
     host = capture.capture_host(project.root)
-    groups: list[Group] = []
+    groups: list[SweepGroup] = []
     for recipe, seeds in asked:
         group = make_ready(
             recipe,
             request,
             seeds=lambda _declared, seeds=seeds: seeds,  # type: ignore[misc]
             host=host,
-            project=project,
-            progress=progress,
+            session=Session(project=project, progress=progress),
         )
         if group.inputs is None:
             raise CannotRunError(f"{recipe.name} cannot be run: {group.problem}")
@@ -188,9 +188,9 @@ def _made(
         return run_on_every_kind(groups, place=place, project=project, progress=progress)
 
 
-def _goldens(cells: Iterable[Cell]) -> list[list[Cell]]:
+def _goldens(cells: Iterable[MachineCell]) -> list[list[MachineCell]]:
     """The cells whose runs make one golden together."""
-    found: dict[tuple[str, int, str], list[Cell]] = {}
+    found: dict[tuple[str, int, str], list[MachineCell]] = {}
     for cell in cells:
         recipe = cell.group.recipe
         everywhere = recipe.numerics == PORTABLE or recipe.device != "cpu"
@@ -199,7 +199,7 @@ def _goldens(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def _recorded(
-    cells: Sequence[Cell], *, project: Project, reason: str, now: str, allow_dirty: bool
+    cells: Sequence[MachineCell], *, project: Project, reason: str, now: str, allow_dirty: bool
 ) -> dict[str, object]:
     """Make a golden of all runs of some cells; the keys of a row that say what came of it."""
     missing = [f"{cell.kind.name}: {cell.problem}" for cell in cells if len(cell.folders) < 2]
@@ -229,7 +229,7 @@ def _recorded(
     return {"verdict": RECORDED, "sentence": where_from, "exit_code": 0, "folder": made.path}
 
 
-def _row(cell: Cell) -> FarmRow:
+def _row(cell: MachineCell) -> FarmRow:
     return FarmRow(
         recipe=cell.group.recipe.name,
         seed=cell.seed,
@@ -242,8 +242,8 @@ def _row(cell: Cell) -> FarmRow:
     )
 
 
-def _judged(cell: Cell, request: Request, project: Project) -> FarmRow:
-    """A cell whose runs were held against each other and against the golden."""
+def _judged(cell: MachineCell, request: Request, project: Project) -> FarmRow:
+    """A cell whose runs were compared with each other and against the golden."""
     row = _row(cell)
     if len(cell.folders) < 2:
         return row

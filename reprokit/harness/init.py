@@ -12,12 +12,12 @@ from reprokit.core import fingerprint
 from reprokit.core.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.harness.initialising import Proposal
-from reprokit.harness.initialising.find_command import Command, found_command, given_command
+from reprokit.harness.initialising.find_command import ProgramCommand, found_command, given_command
 from reprokit.harness.initialising.find_dependencies import find_dependencies
 from reprokit.harness.initialising.printed_metrics import propose_patterns
 from reprokit.harness.initialising.recipe_text import recipe_text
 from reprokit.harness.initialising.trial import (
-    Trial,
+    DraftProject,
     compared,
     lock_environment,
     metrics_of,
@@ -27,17 +27,15 @@ from reprokit.harness.initialising.trial import (
     written_places,
 )
 from reprokit.harness.judging.clock_evidence import only_the_clock
-from reprokit.harness.running.execute import Progress
 from reprokit.layout import ENVIRONMENT, RECIPE, RECORD, read_json
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.session import Session
 
 _SEEDS = (1, 2)
 
 
-def propose(
-    words: Sequence[str], *, name: str | None = None, project: Project, progress: Progress
-) -> Proposal:
+def propose(words: Sequence[str], *, name: str | None = None, session: Session) -> Proposal:
     """Find out what a recipe for a program would say.
 
     The program is run three times in a copy of the project: twice with one seed, once with another.
@@ -45,24 +43,25 @@ def propose(
     Args:
         words: The command that trains; empty to look for it.
         name: Of the recipe; that of the program's file when None.
-        project: The person's.
-        progress: Told of what happens.
+        session: The project, and who is told what takes long.
 
     Raises:
         UsageError: No program was found, or it is in no git repository.
         RecipeError: There is a recipe of that name for something else.
         CannotRunError: The environment cannot be made, or the program does not end well in it.
     """
-    command = given_command(words, project.root) if words else found_command(project.root)
+    command = given_command(words, session.project.root) if words else found_command(session.project.root)
     missing = next((word for word in command.words if word.endswith(".py")), "")
     if missing and not command.script:
-        raise UsageError(f"there is no {missing}", where=str(project.root), fix="name a file of this folder")
+        raise UsageError(
+            f"there is no {missing}", where=str(session.project.root), fix="name a file of this folder"
+        )
     name = name or _name_of(command)
-    existing = project.recipes_dir / name / RECIPE
+    existing = session.project.recipes_dir / name / RECIPE
     if existing.is_file():
         return _unchanged(name, existing, command)
-    with trial_of(project, progress=progress) as trial:
-        return _Inquiry(trial, command, name=name, project=project).answer()
+    with trial_of(session.project, progress=session.progress) as trial:
+        return _ProgramInspection(trial, command, name=name, project=session.project).answer()
 
 
 def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
@@ -80,10 +79,10 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
     return tuple(written)
 
 
-class _Inquiry:
+class _ProgramInspection:
     """One program, run and looked at until its recipe is known."""
 
-    def __init__(self, trial: Trial, command: Command, *, name: str, project: Project) -> None:
+    def __init__(self, trial: DraftProject, command: ProgramCommand, *, name: str, project: Project) -> None:
         self._trial, self._command, self._project = trial, command, project
         self._settings = settings_of(project.root)
         self._found: dict[str, str] = {"program": command.script or command.words[0]}
@@ -224,16 +223,16 @@ class _Inquiry:
 
 def _ignores(text: str, line: str) -> bool:
     plain = line.strip("/")
-    return any(one.strip().strip("/") == plain for one in text.splitlines())
+    return any(splitline.strip().strip("/") == plain for splitline in text.splitlines())
 
 
-def _name_of(command: Command) -> str:
+def _name_of(command: ProgramCommand) -> str:
     path = Path(command.script or command.words[0])
     stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
     return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:60] or "training"
 
 
-def _unchanged(name: str, existing: Path, command: Command) -> Proposal:
+def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
     """Nothing to do, where the recipe that is there runs the same program.
 
     Raises:

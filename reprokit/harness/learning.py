@@ -15,15 +15,14 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.harness.judging.reference_run import recipe_of
-from reprokit.harness.portability.first_updates import Bench, need
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, need
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.start_runs import prepare
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, read_json
 from reprokit.learning import Answer, diagnose
 from reprokit.learning.curve import Point, learning_curve
-from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 
 _UPDATES, _MOST_UPDATES = 2, 40
 _TAIL_BYTES = 1 << 16
@@ -39,7 +38,7 @@ class Learned:
         run: The run's folder.
         answers: In the order in which one looks for what is wrong.
         curve: What greedy evaluation reached, and when; at most ten rows a metric.
-        probe: The probe's folder; None where nobody asked for one.
+        probe: The probe's folder; None where no one asked for one.
     """
 
     run: Path
@@ -48,16 +47,13 @@ class Learned:
     probe: Path | None = None
 
 
-def learned(
-    reference: str, request: Request, *, project: Project, progress: Progress, probe: bool = False
-) -> Learned:
+def learned(reference: str, request: Request, *, session: Session, probe: bool = False) -> Learned:
     """Ask a run whether it learned.
 
     Args:
         reference: A run folder's path, or a run id or its unambiguous beginning.
         request: How the probe is run: backend, base, time limit.
-        project: The folders.
-        progress: Told what begins.
+        session: The project, and who is told what takes long.
         probe: Look at the first updates, check the environments, and memorise one transition.
 
     Raises:
@@ -65,14 +61,14 @@ def learned(
         UsageError: A probe of a plain command is asked for.
         CannotRunError: The probe did not come to its end.
     """
-    folder = runs.find(project.runs_dir, reference)
+    folder = runs.find(session.project.runs_dir, reference)
     stored = runs.read(folder, verify=False)
     curves = _curves(folder)
     settings = stored.record.get("training_config")
     found: Mapping[str, Any] | None = None
     where = None
     if probe:
-        where = _probed(stored, request, updates=_due(curves), project=project, progress=progress)
+        where = _probed(stored, request, updates=_due(curves), session=session)
         found = read_json(where / OUTPUT / "learning.json")
         if not found:
             raise CannotRunError("the probe left no answer", where=str(where), fix="see stderr.log there")
@@ -86,7 +82,7 @@ def learned(
 
 
 def _curves(folder: Path) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
-    """Metric → steps and values; of a run that nobody closed, from ``output/``."""
+    """Metric → steps and values; of a run that no one closed, from ``output/``."""
     own = [path for path in (folder / METRICS, folder / OUTPUT / METRICS) if path.is_file()]
     paths = own[:1] or [source.path for source in adapters.find_all(folder)]
     try:
@@ -122,9 +118,7 @@ def _anomaly(folder: Path) -> str:
     return ""
 
 
-def _probed(
-    stored: runs.StoredRun, request: Request, *, updates: int, project: Project, progress: Progress
-) -> Path:
+def _probed(stored: runs.StoredRun, request: Request, *, updates: int, session: Session) -> Path:
     if stored.record.get("program"):
         raise UsageError(
             "an unmodified program cannot be probed: how it trains is not known",
@@ -139,15 +133,17 @@ def _probed(
         )
     recipe = recipe_of(stored)
     asked = replace(request, seed=int(stored.record["seed"]))
-    ready = prepare(recipe, asked, project=project, progress=progress)
-    bench = Bench(
+    ready = prepare(recipe, asked, session=session)
+    bench = FirstUpdatesRunner(
         plan=ready.plan,
-        folder=project.reports_dir / recipe.name / f"{stamp()}-learning",
+        folder=session.project.reports_dir / recipe.name / f"{stamp()}-learning",
         updates=updates,
         emulator="",
-        progress=progress,
+        progress=session.progress,
         stop=threading.Event(),
         backend=ready.backend,
     )
-    progress.phase(f"{recipe.name}: {updates} updates watched, the environments checked, one transition")
+    session.progress.phase(
+        f"{recipe.name}: {updates} updates watched, the environments checked, one transition"
+    )
     return need(bench.learn(), "the probe did not come to its end").folder

@@ -17,10 +17,10 @@ from typing import Any, cast
 
 from reprokit import data, file_tree, images, workspace
 from reprokit.core import numerics
-from reprokit.core.records import Limits, Mount, Outcome, Realisation, RunSpec
+from reprokit.core.records import Mount, Outcome, Realisation, RunLimits, RunSpec
 from reprokit.data import preparation
 from reprokit.data.partial_file import cache_unwritable
-from reprokit.data.preparation import PREPARED, Prepared, StepInputs
+from reprokit.data.preparation import PREPARED, PreparedData, StepInputs
 from reprokit.errors import DataError, DiskFullError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
@@ -51,13 +51,13 @@ class StepResult:
         problem: In one sentence, or "".
     """
 
-    prepared: Prepared
+    prepared: PreparedData
     made_now: bool
     problem: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Workshop:
+class _StepRunner:
     """Where steps of one recipe run."""
 
     recipe: Recipe
@@ -105,7 +105,7 @@ def prepare(
             return
 
 
-def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note) -> _Workshop:
+def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note) -> _StepRunner:
     if not recipe.plain.get("prepare"):
         raise UsageError(f"{recipe.name} declares no step under `prepare`", where=recipe.name)
     if recipe.variant == NO_VARIANT:
@@ -126,13 +126,13 @@ def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note)
     if name == "docker":
         docker_backend.remove_orphans(place)
         backend = docker_backend.DockerBackend(workspace=place)
-    return _Workshop(
+    return _StepRunner(
         recipe=recipe, realisation=realisation, backend=backend, code=code_of(recipe), cache=cache, note=note
     )
 
 
 @contextmanager
-def _held(shop: _Workshop, inputs: StepInputs) -> Iterator[Path]:
+def _held(shop: _StepRunner, inputs: StepInputs) -> Iterator[Path]:
     """A folder for this step alone, emptied of what a killed tool left in it; gone afterwards."""
     folder = shop.cache / PREPARED / f"{inputs.key}.work"
     with workspace.exclusive(shop.cache / PREPARED / f"{inputs.key}.lock"):
@@ -148,7 +148,7 @@ def _held(shop: _Workshop, inputs: StepInputs) -> Iterator[Path]:
                 file_tree.remove(folder)
 
 
-def _prepared(shop: _Workshop, inputs: StepInputs, folder: Path, *, twice: bool) -> Prepared:
+def _prepared(shop: _StepRunner, inputs: StepInputs, folder: Path, *, twice: bool) -> PreparedData:
     """Run a step once or twice; its files go into the cache where they repeat."""
     where = shop.recipe.where(f"prepare.{inputs.step}")
     expected = list(outputs_of(shop.recipe, inputs.step))
@@ -166,7 +166,7 @@ def _prepared(shop: _Workshop, inputs: StepInputs, folder: Path, *, twice: bool)
     if not differing:
         for name, one in outputs.items():
             preparation.keep(first / name, one["sha256"], cache=shop.cache)
-    prepared = Prepared(
+    prepared = PreparedData(
         inputs=inputs,
         outputs=outputs,
         preparations=2 if twice else 1,
@@ -177,7 +177,7 @@ def _prepared(shop: _Workshop, inputs: StepInputs, folder: Path, *, twice: bool)
     return prepared
 
 
-def _run(shop: _Workshop, inputs: StepInputs, folder: Path, *, days_ahead: int) -> Path:
+def _run(shop: _StepRunner, inputs: StepInputs, folder: Path, *, days_ahead: int) -> Path:
     """Run a step once; the folder of what it left."""
     recipe, where = shop.recipe, shop.recipe.where(f"prepare.{inputs.step}")
     read = _inputs(shop, inputs)
@@ -202,7 +202,7 @@ def _run(shop: _Workshop, inputs: StepInputs, folder: Path, *, days_ahead: int) 
             *(Mount(name=name, path=str(path), folder=FOLDER) for name, (path, _) in read.items()),
             *(() if read else (Mount(name=FOLDER, path=str(code)),)),
         ),
-        limits=Limits(
+        limits=RunLimits(
             memory_bytes=int(recipe.limits.memory_gib * 2**30),
             pids=recipe.limits.pids,
             timeout_s=recipe.limits.timeout_s,
@@ -232,8 +232,8 @@ def _run(shop: _Workshop, inputs: StepInputs, folder: Path, *, days_ahead: int) 
     return folder / OUTPUT
 
 
-def _inputs(shop: _Workshop, inputs: StepInputs) -> dict[str, tuple[Path, Any]]:
-    """What a step reads, held against its digests: name → path and signature."""
+def _inputs(shop: _StepRunner, inputs: StepInputs) -> dict[str, tuple[Path, Any]]:
+    """What a step reads, compared with its digests: name → path and signature."""
     found = {}
     for source in sources_of(shop.recipe):
         if source.name not in inputs.inputs:
@@ -241,7 +241,7 @@ def _inputs(shop: _Workshop, inputs: StepInputs) -> dict[str, tuple[Path, Any]]:
         place = data.place_of(source, cache=shop.cache)
         seen = data.signature(place) if place.exists() else ()
         state = data.check(source, cache=shop.cache)
-        if state.status is not data.Status.READY:
+        if state.status is not data.SourceStatus.READY:
             verb = "prepare" if source.prepared_by else "fetch"
             raise DataError(
                 f"the data {source.name} is not there as declared: {state.problem}",
@@ -252,7 +252,7 @@ def _inputs(shop: _Workshop, inputs: StepInputs) -> dict[str, tuple[Path, Any]]:
     return found
 
 
-def _write_code(shop: _Workshop, inputs: StepInputs, code: Path, *, days_ahead: int) -> None:
+def _write_code(shop: _StepRunner, inputs: StepInputs, code: Path, *, days_ahead: int) -> None:
     """The files that a step imports, and what it is called with; readable for whoever it runs as."""
     said = shop.recipe.plain["prepare"][inputs.step]
     call = {
@@ -272,18 +272,18 @@ def _write_code(shop: _Workshop, inputs: StepInputs, code: Path, *, days_ahead: 
         folder.chmod(0o755)
 
 
-def _is_there(shop: _Workshop, known: Prepared) -> bool:
+def _is_there(shop: _StepRunner, known: PreparedData) -> bool:
     """Whether all that a step made is in the cache as it was; nothing is of one that did not repeat."""
     if known.differing:
         return False
-    for one in known.outputs.values():
-        path = shop.cache / "data" / one["sha256"].removeprefix("sha256:")
-        if not path.is_file() or path.is_symlink() or workspace.sha256_of(path) != one["sha256"]:
+    for output in known.outputs.values():
+        path = shop.cache / "data" / output["sha256"].removeprefix("sha256:")
+        if not path.is_file() or path.is_symlink() or workspace.sha256_of(path) != output["sha256"]:
             return False
     return True
 
 
-def _problem(prepared: Prepared, declared: Mapping[str, Mapping[str, Any]]) -> str:
+def _problem(prepared: PreparedData, declared: Mapping[str, Mapping[str, Any]]) -> str:
     if prepared.differing:
         return f"two preparations differ: {prepared.differing}"
     other = [

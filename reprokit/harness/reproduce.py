@@ -22,11 +22,10 @@ from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_ha
 from reprokit.harness.judging.seed_response import agree, find_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.harness.judging.watched_golden import golden_to_watch
-from reprokit.harness.running.clock import Phases, now, stamp
-from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.preflight import foresee
+from reprokit.harness.running.preflight import check_before_running
 from reprokit.harness.running.resume_program import must_say_how
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_command import run_command
@@ -36,9 +35,10 @@ from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 
 
-def reproduce(name: str, request: Request, *, project: Project, progress: Progress) -> tuple[Report, Path]:
+def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report, Path]:
     """Run a recipe ``request.repeats`` times and judge.
 
     Returns:
@@ -47,8 +47,7 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     Raises:
         ReprokitError: Nothing could be run at all, or the recipe or golden is unusable.
     """
-    phases = Phases(progress)
-    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
     if request.vary and not recipe.immune_to:
         raise RecipeError(
             "the recipe names nothing that may be varied",
@@ -58,27 +57,27 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
         )
     if request.resume:
         must_say_how(recipe, stop_at=request.stop_at)
-    foresee(recipe, seed=request.seed_of(recipe.seeds), project=project, progress=progress)
+    check_before_running(recipe, seed=request.seed_of(recipe.seeds), session=session)
     find_golden = None
     if request.watch_golden:
-        find_golden = golden_to_watch(recipe, request, golden_dir=project.golden_dir)
+        find_golden = golden_to_watch(recipe, request, golden_dir=session.project.golden_dir)
     pair = WholeRun(repeats=request.repeats, beside_other_seed=True, find_golden=find_golden)
-    folders = run_recipe(recipe, request, pair, project=project, phases=phases)
-    tell_idle_patterns(recipe, folders, progress=progress)
+    folders = run_recipe(recipe, request, pair, session=session)
+    tell_idle_patterns(recipe, folders, progress=session.progress)
     stopped = resumed = None
     if _is_resumed(recipe, folders, request):
-        stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
-    changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
-    other_seeds = find_other_seeds(recipe, folders, request, project=project, phases=phases)
+        stopped, resumed = interrupt(recipe, request, whole=folders[0], session=session)
+    changed = vary(recipe, folders, request, session=session) if request.vary else ()
+    other_seeds = find_other_seeds(recipe, folders, request, session=session)
     beside = RunsBesidePair(
         stopped=stopped,
         resumed=resumed,
         varied=changed,
         other_seeds=other_seeds,
         seeds=runs_of_sweeps(folders[0]),
-        new_seeds=run_new_seeds(recipe, folders, request, project=project, phases=phases),
+        new_seeds=run_new_seeds(recipe, folders, request, session=session),
     )
-    return _answer(recipe, folders, request, project=project, phases=phases, beside=beside)
+    return _answer(recipe, folders, request, session=session, beside=beside)
 
 
 def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bool:
@@ -88,24 +87,19 @@ def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bo
     return asked or (declared and agree(folders))
 
 
-def reproduce_command(
-    command: Sequence[str], request: Request, *, project: Project, progress: Progress
-) -> tuple[Report, Path]:
+def reproduce_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Report, Path]:
     """Run a plain command twice and judge: one after the other, nothing pinned, nothing set.
 
-    It is held against a golden only where the request says so; then it is judged as a recipe.
+    It is compared with a golden only where the request says so; then it is judged as a recipe.
     """
-    phases = Phases(progress)
-    folders = run_command(command, request, project=project, phases=phases)
-    recipe = _recipe_of(folders, project)
+    folders = run_command(command, request, session=session)
+    recipe = _recipe_of(folders, session.project)
     others: tuple[Path, ...] = ()
     if recipe is not None:
-        again = partial(run_command, command, project=project, phases=phases)
-        others = find_other_seeds(recipe, folders, request, project=project, phases=phases, run=again)
+        again = partial(run_command, command, session=session)
+        others = find_other_seeds(recipe, folders, request, session=session, run=again)
     beside = RunsBesidePair(other_seeds=others)
-    return _answer(
-        recipe, folders, request, project=project, phases=phases, beside=beside, command=tuple(command)
-    )
+    return _answer(recipe, folders, request, session=session, beside=beside, command=tuple(command))
 
 
 def judge_again(
@@ -121,7 +115,7 @@ def judge_again(
         folders: The runs, in the order in which they were started.
         request: ``strict`` and ``ignore``.
         project: Where goldens live.
-        beside: The runs that were held against them; None for those that an unmodified program's rows need.
+        beside: The runs that were compared with them; None for those that an unmodified program's rows need.
     """
     recipe = _recipe_of(folders, project)
     beside = runs_at_hand(folders[0]) if beside is None else beside
@@ -133,24 +127,18 @@ def _answer(
     folders: Sequence[Path],
     request: Request,
     *,
-    project: Project,
-    phases: Phases,
+    session: Session,
     beside: RunsBesidePair = RunsBesidePair(),  # noqa: B008 - frozen
     command: tuple[str, ...] = (),
 ) -> tuple[Report, Path]:
-    with phases.of("judge"):
-        report = _judge(recipe, folders, request, project=project, phases=phases.seconds, beside=beside)
-    folder = project.reports_dir / folders[0].parent.name / stamp()
+    with session.phase("judge"):
+        report = _judge(
+            recipe, folders, request, project=session.project, phases=session.seconds, beside=beside
+        )
+    folder = session.project.reports_dir / folders[0].parent.name / stamp()
     recipe = None if command else recipe  # a plain command has no files that could be looked at
-    report = explained(report, recipe, request, project=project, folder=folder, phases=phases)
-    report = with_cause(
-        report,
-        recipe=recipe,
-        command=command,
-        request=request,
-        project=project,
-        phases=phases,
-    )
+    report = explained(report, recipe, request, session=session, folder=folder)
+    report = with_cause(report, recipe=recipe, command=command, request=request, session=session)
     reports.render_all(report, folder)
     return report, folder
 
@@ -228,7 +216,7 @@ def rerun_line(
         record: ``run.json``; it says which folders were asked for, and whether there was a Makefile.
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
-        varied: Whether the surroundings were varied too.
+        varied: Whether the conditions were varied too.
         statistical: Whether an ensemble was asked.
     """
     seed, plain, options = record.get("seed"), record.get("plain_command"), _places_asked(record)

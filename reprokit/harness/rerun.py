@@ -17,8 +17,7 @@ from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
-from reprokit.harness.running.clock import Phases, stamp
-from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import backend_of, run_recipe
@@ -27,6 +26,7 @@ from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT
 from reprokit.request import Request
+from reprokit.session import Session
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _MAX_SOURCE_BYTES = 1 << 20
@@ -41,7 +41,7 @@ class Field:
     Attributes:
         name: Dotted path.
         values: One a run; None where a run has none.
-        can_change_numbers: ``yes``, ``maybe``, ``no``, or "" where nobody knows.
+        can_change_numbers: ``yes``, ``maybe``, ``no``, or "" where no one knows.
     """
 
     name: str
@@ -51,15 +51,15 @@ class Field:
     @property
     def differs(self) -> bool:
         first, *others = (None if value in _NOTHING else value for value in self.values)
-        return any(type(one) is not type(first) or one != first for one in others)
+        return any(type(other) is not type(first) or other != first for other in others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class RunsCompared:
     """Several runs, side by side.
 
     Attributes:
-        folders: The run folders; the others are held against the first.
+        folders: The run folders; the others are compared with the first.
         warnings: Why one of them proves nothing.
         configuration: What was asked for.
         source: Digests and commit of what was run.
@@ -81,21 +81,18 @@ class Beside:
     @property
     def exit_code(self) -> int:
         """0 all metrics are equal, 1 some differ, 2 some cannot be compared and none is known to differ."""
-        codes = {comparing.exit_code(one) for one in self.comparisons}
+        codes = {comparing.exit_code(comparison) for comparison in self.comparisons}
         return next((code for code in (1, 2) if code in codes), 0)
 
 
-def reproduce_run(
-    folder: Path, request: Request, *, project: Project, progress: Progress
-) -> tuple[Report, Path]:
+def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[Report, Path]:
     """Repeat a run from its own folder and judge the new runs with it in place of a golden.
 
     Args:
-        folder: Anybody's run folder. What its ``source/`` holds is run: in a container, unless the
+        folder: Anyone's run folder. What its ``source/`` holds is run: in a container, unless the
             request or this host wants otherwise.
         request: Repeats, backend, limits; seed and overrides are the run's own.
-        project: Whose ``images/`` make the environment, and where new runs and the report go.
-        progress: Told how far things are.
+        session: The project, and who is told what takes long.
 
     Returns:
         The report, and the folder it was written to.
@@ -105,16 +102,17 @@ def reproduce_run(
     """
     reference = read_reference_run(folder.resolve())
     recipe = recipe_of(reference)
-    _refuse_other_platform(reference, project)
-    _refuse_other_lock(reference, recipe.variant, project)
+    _refuse_other_platform(reference, session.project)
+    _refuse_other_lock(reference, recipe.variant, session.project)
     if request.backend == "auto" and reference.record.get("backend") == "local":
         request = replace(request, backend="local")
-    backend = backend_of(recipe, request, progress=progress)
-    tell_false_claims(recipe, project=project, progress=progress)
+    backend = backend_of(recipe, request, progress=session.progress)
+    tell_false_claims(recipe, session=session)
     if backend == "local":
         what = "trainer" if recipe.program is None else "program"
-        progress.note(f"what runs now is the {what} in that run's folder, with no container around it")
-    phases = Phases(progress)
+        session.progress.note(
+            f"what runs now is the {what} in that run's folder, with no container around it"
+        )
     asked = Request(
         seed=reference.record["seed"],
         backend=backend,
@@ -126,15 +124,15 @@ def reproduce_run(
         command=request.command,
     )
     kind = WholeRun(repeats=asked.repeats, beside_other_seed=True)
-    folders = run_recipe(recipe, asked, kind, project=project, phases=phases)
-    with phases.of("judge"):
-        report = judge_against(folders, reference, recipe, request=asked, phases=phases.seconds)
-        place = project.reports_dir / recipe.name / stamp()
+    folders = run_recipe(recipe, asked, kind, session=session)
+    with session.phase("judge"):
+        report = judge_against(folders, reference, recipe, request=asked, phases=session.seconds)
+        place = session.project.reports_dir / recipe.name / stamp()
         reports.render_all(report, place)
     return report, place
 
 
-def beside(folders: Sequence[Path]) -> Beside:
+def beside(folders: Sequence[Path]) -> RunsCompared:
     """Lay runs side by side.
 
     Args:
@@ -151,7 +149,7 @@ def beside(folders: Sequence[Path]) -> Beside:
     stored = [runs.read(folder) for folder in folders]
     environments = [read_json(folder / ENVIRONMENT) for folder in folders]
     differing = _environment(environments)
-    return Beside(
+    return RunsCompared(
         folders=tuple(folders),
         warnings=tuple(f"{run.path}: {run.incomplete_because}" for run in stored if not run.complete),
         configuration=_fields([_configuration(run) for run in stored]),

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.start_command import run_command
 from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 
 
-def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
+def run_once(name: str, request: Request, *, session: Session) -> Path:
     """Run a recipe once, or go on with a run of it, with no judgement.
 
     Returns:
@@ -23,40 +22,44 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
         UsageError: ``resume_from`` names nothing that this run could go on from.
     """
     if request.resume_from is not None:
-        return _go_on(name, request, project=project, progress=progress)
+        return _go_on(name, request, session=session)
     from reprokit import recipes
     from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
     from reprokit.harness.running.preflight import tell_false_claims
     from reprokit.harness.running.run_kinds import WholeRun
     from reprokit.harness.running.start_runs import run_recipe
 
-    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
-    tell_false_claims(recipe, project=project, progress=progress)
-    folders = run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))
-    tell_idle_patterns(recipe, folders, progress=progress)
+    recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
+    tell_false_claims(recipe, session=session)
+    folders = run_recipe(recipe, request, WholeRun(), session=session)
+    tell_idle_patterns(recipe, folders, progress=session.progress)
     return folders[0]
 
 
-def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
+def _go_on(name: str, request: Request, *, session: Session) -> Path:
     from reprokit.harness.running.resume_point import choose, fit
     from reprokit.harness.running.resume_program import choose_left
     from reprokit.harness.running.run_kinds import ResumedRun
-    from reprokit.harness.running.start_command import settle
+    from reprokit.harness.running.start_command import close_killed_runs
     from reprokit.harness.running.start_runs import run_recipe
 
-    settle(project, progress=progress)  # before the checkpoint is chosen: closing a run moves its files
-    folder = _program_run(str(request.resume_from), project)
+    close_killed_runs(
+        session.project, progress=session.progress
+    )  # before the checkpoint is chosen: closing a run moves its files
+    folder = _program_run(str(request.resume_from), session.project)
     if folder is not None:
-        recipe, request, left = choose_left(folder, name, request, project=project)
-        progress.note(f"resumes from {left.checkpoint or 'the folder'} of {left.run}")
-        return run_recipe(recipe, request, left, project=project, phases=Phases(progress))[0]
-    chosen = choose(str(request.resume_from), project=project)
-    recipe, request = fit(chosen, name, request, project=project)
+        recipe, request, left = choose_left(folder, name, request, project=session.project)
+        session.progress.note(f"resumes from {left.checkpoint or 'the folder'} of {left.run}")
+        return run_recipe(recipe, request, left, session=session)[0]
+    chosen = choose(str(request.resume_from), project=session.project)
+    recipe, request = fit(chosen, name, request, project=session.project)
     for skipped in chosen.skipped:
-        progress.note(f"{skipped} is not whole: not used")
-    progress.note(f"resumes from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
+        session.progress.note(f"{skipped} is not whole: not used")
+    session.progress.note(
+        f"resumes from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}"
+    )
     kind = ResumedRun(point=chosen.point)
-    return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
+    return run_recipe(recipe, request, kind, session=session)[0]
 
 
 def _program_run(reference: str, project: Project) -> Path | None:
@@ -69,8 +72,6 @@ def _program_run(reference: str, project: Project) -> Path | None:
     return folder if runs.read(folder, verify=False).record.get("program") else None
 
 
-def run_command_once(
-    command: Sequence[str], request: Request, *, project: Project, progress: Progress
-) -> Path:
+def run_command_once(command: Sequence[str], request: Request, *, session: Session) -> Path:
     """Run a plain command once, with no judgement."""
-    return run_command(command, replace(request, repeats=1), project=project, phases=Phases(progress))[0]
+    return run_command(command, replace(request, repeats=1), session=session)[0]

@@ -1,4 +1,4 @@
-"""Statistics over the seeds of recipes and sweeps; each further group of runs is held against the first."""
+"""Statistics over the seeds of recipes and sweeps; each further group of runs is compared with the first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from reprokit import adapters, recipes, runs
-from reprokit.adapters import Columns
+from reprokit.adapters import MetricColumns
 from reprokit.adapters.columns import Numbers
 from reprokit.compressed import stored
 from reprokit.core.metric_names import LOWER, better, results_first
@@ -21,24 +21,24 @@ from reprokit.core.statistics.ranking import Ranking, rank
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.harness.judging.golden_curves import GoldenCurves, golden_curves
-from reprokit.harness.judging.runs_over_seeds import Group, LeftOut, group_of
+from reprokit.harness.judging.runs_over_seeds import LeftOut, SeedGroup, group_of
 from reprokit.harness.sweep import finished_runs
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.layout import METRICS, SWEEP, SWEEPS
 from reprokit.project import Project
 from reprokit.runs import sweeps
-from reprokit.runs.sweeps import Member, group_names, is_mixed
+from reprokit.runs.sweeps import SweepMember, group_names, is_mixed
 
 SHOWN_WINDOWS = ("last", "mean_last_10")
 ALL_WINDOWS = (*SHOWN_WINDOWS, "best_high", "best_low", "auc", "auc_mean")
-_EMPTY = Group(name="", members=(), again=(), left_out=(), digests={})
+_EMPTY = SeedGroup(name="", members=(), again=(), left_out=(), digests={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatistics:
     """A group, its metrics, and what is odd about its files."""
 
-    group: Group
+    group: SeedGroup
     metrics: tuple[MetricStatistics, ...]
     notes: tuple[str, ...]
 
@@ -60,7 +60,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The answer: every group, and each later group held against the first, metric by metric.
+    """The answer: every group, and each later group compared with the first, metric by metric.
 
     Attributes:
         groups: In the order in which they were asked for; of each the headline metric first.
@@ -136,10 +136,10 @@ def statistics(
     )
 
 
-def _promised(groups: Sequence[Group], *, project: Project) -> dict[str, str]:
+def _promised(groups: Sequence[SeedGroup], *, project: Project) -> dict[str, str]:
     """The metrics that the groups' recipes promise a result of, and which values are better, or ""."""
     found: dict[str, str] = {}
-    for name in dict.fromkeys(one.name.split(maxsplit=1)[0] for one in groups):
+    for name in dict.fromkeys(group.name.split(maxsplit=1)[0] for group in groups):
         with suppress(ReprokitError):  # the runs of a recipe may outlive it
             recipe = recipes.load(name, recipes_dir=project.recipes_dir)
             found |= {metric: better(metric) for metric in recipe.expected}
@@ -195,9 +195,9 @@ def _compared(found: Sequence[GroupStatistics]) -> Iterator[tuple[GroupStatistic
 def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves]:
     """The golden that is drawn beside each group that has one, by the group's name."""
     named = {
-        one.group.name: golden_curves(one.group, golden_dir=project.golden_dir)
-        for one in found.groups
-        if not one.group.is_mixed
+        group.group.name: golden_curves(group.group, golden_dir=project.golden_dir)
+        for group in found.groups
+        if not group.group.is_mixed
     }
     return {name: golden for name, golden in named.items() if golden is not None}
 
@@ -205,10 +205,10 @@ def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves
 def _sweep_of(target: str, *, project: Project) -> Path | None:
     """The record of the sweep that is meant; None where it is a recipe."""
     places = (Path(target), project.runs_dir / SWEEPS / target)
-    return next((one for one in places if (one / SWEEP).is_file() or one.name == SWEEP), None)
+    return next((place for place in places if (place / SWEEP).is_file() or place.name == SWEEP), None)
 
 
-def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Group]:
+def _groups(target: str, *, project: Project, like: str | None) -> Iterator[SeedGroup]:
     if record := _sweep_of(target, project=project):
         yield from _groups_of_sweep(record)
         return
@@ -223,7 +223,7 @@ def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Grou
     yield group_of(folders, name=target, like=None if like is None else runs.find(project.runs_dir, like))
 
 
-def _groups_of_sweep(record: Path) -> Iterator[Group]:
+def _groups_of_sweep(record: Path) -> Iterator[SeedGroup]:
     """The members of a sweep, by recipe and settings; those without a finished run are named."""
     found = finished_runs(record)
     runs_dir = (record if record.is_dir() else record.parent).resolve().parents[1]
@@ -248,12 +248,12 @@ def _groups_of_sweep(record: Path) -> Iterator[Group]:
         yield replace(group, name=name, label=label, left_out=(*group.left_out, *absent))
 
 
-def _why_missing(member: Member) -> str:
+def _why_missing(member: SweepMember) -> str:
     return ": ".join(filter(None, (f"seed {member.seed}", str(member.state), member.message)))
 
 
 def _described(
-    group: Group,
+    group: SeedGroup,
     windows: Sequence[Window],
     *,
     patterns: Sequence[str],
@@ -264,7 +264,9 @@ def _described(
     names = dict.fromkeys(name for _, columns in found for name in columns.series)
     idle = {name for name in names if all(map(_is_idle, (columns.series.get(name) for _, columns in found)))}
     ordered = results_first(names, expected=expected, idle=idle)
-    wanted = [name for name in ordered if not patterns or any(fnmatchcase(name, one) for one in patterns)]
+    wanted = [
+        name for name in ordered if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+    ]
     curves = []
     for name in wanted:
         having = [(seed, columns.series[name]) for seed, columns in found if name in columns.series]
@@ -280,7 +282,7 @@ def _described(
     return GroupStatistics(group=group, metrics=tuple(described), notes=tuple(_notes(found, curves)))
 
 
-def _numbers_of(group: Group) -> Iterator[str]:
+def _numbers_of(group: SeedGroup) -> Iterator[str]:
     """The metrics of a group's runs that are numbers."""
     return (name for member in group.members for name in _read(member.folder).series)
 
@@ -290,15 +292,18 @@ def _is_idle(series: tuple[Numbers, Numbers] | None) -> bool:
     return series is None or (len(series[1]) > 1 and bool((series[1] == series[1][0]).all()))
 
 
-def _read(folder: Path) -> Columns:
+def _read(folder: Path) -> MetricColumns:
     """Every metric of a run; of several sources, names begin with ``file:``."""
     if stored(folder / METRICS).exists():
         return adapters.read_columns(folder / METRICS)
     sources = adapters.find_all(folder)
     if not sources:
         raise adapters.no_metrics(folder)
-    found = [(f"{one.name}:" if len(sources) > 1 else "", adapters.read_columns(one.path)) for one in sources]
-    return Columns(
+    found = [
+        (f"{source.name}:" if len(sources) > 1 else "", adapters.read_columns(source.path))
+        for source in sources
+    ]
+    return MetricColumns(
         series={prefix + name: one for prefix, columns in found for name, one in columns.series.items()},
         not_numbers={
             prefix + name: count for prefix, columns in found for name, count in columns.not_numbers.items()
@@ -307,12 +312,12 @@ def _read(folder: Path) -> Columns:
     )
 
 
-def _notes(found: Sequence[tuple[int, Columns]], curves: Sequence[Curves]) -> Iterator[str]:
+def _notes(found: Sequence[tuple[int, MetricColumns]], curves: Sequence[Curves]) -> Iterator[str]:
     every = {seed for seed, _ in found}
-    for one in curves:
-        missing = sorted(every - set(one.seeds))
+    for curve in curves:
+        missing = sorted(every - set(curve.seeds))
         if missing:
-            yield f"{one.metric}: seeds without a value, so not counted: {', '.join(map(str, missing))}"
+            yield f"{curve.metric}: seeds without a value, so not counted: {', '.join(map(str, missing))}"
     texts = dict.fromkeys(name for _, columns in found for name in columns.not_numbers)
     if texts:
         yield f"no numbers, so no statistics: {', '.join(texts)}"
@@ -324,9 +329,9 @@ def _notes(found: Sequence[tuple[int, Columns]], curves: Sequence[Curves]) -> It
 def _between(
     first: GroupStatistics, second: GroupStatistics, *, generator: np.random.Generator
 ) -> Iterator[Between]:
-    theirs = {one.metric: one for one in second.metrics}
-    for one in first.metrics:
-        if one.metric in theirs:
-            for window in one.windows:
-                other = theirs[one.metric].of(window.window)
-                yield describe.between(window, other, metric=one.metric, generator=generator)
+    theirs = {metric.metric: metric for metric in second.metrics}
+    for metric in first.metrics:
+        if metric.metric in theirs:
+            for window in metric.windows:
+                other = theirs[metric.metric].of(window.window)
+                yield describe.between(window, other, metric=metric.metric, generator=generator)

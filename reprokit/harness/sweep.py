@@ -20,11 +20,11 @@ from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
-from reprokit.harness.sweeping.carry_out import Board, SweepProgress, carry_out
+from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress, carry_out
 from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
-    Group,
+    SweepGroup,
     as_they_stand,
     load_recipes,
     make_ready,
@@ -40,16 +40,17 @@ from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs import sweeps
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
+from reprokit.session import Session
 
 #: What a call does with a member, by how far it is.
 _ACTIONS = {
-    State.COMPLETE: "reuse",
-    State.CRASHED: "retry",
-    State.INTERRUPTED: "retry",
-    State.CHANGED: "retry",
-    State.PRUNED: "retry",
-    State.NOT_STARTED: "not_started",
+    MemberState.COMPLETE: "reuse",
+    MemberState.CRASHED: "retry",
+    MemberState.INTERRUPTED: "retry",
+    MemberState.CHANGED: "retry",
+    MemberState.PRUNED: "retry",
+    MemberState.NOT_STARTED: "not_started",
 }
 LOCAL = where.LOCAL
 
@@ -68,14 +69,14 @@ class Sweep:
 
     name: str
     path: Path
-    members: tuple[Member, ...]
+    members: tuple[SweepMember, ...]
     actions: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """0 where every member is complete, else that of a run that could not be made."""
-        done = all(member.state is State.COMPLETE for member in self.members)
+        done = all(member.state is MemberState.COMPLETE for member in self.members)
         return 0 if done else CannotRunError.exit_code
 
 
@@ -88,8 +89,8 @@ class FinishedRuns:
         missing: The members that are not, each with its state and why.
     """
 
-    folders: dict[Member, Path]
-    missing: tuple[Member, ...]
+    folders: dict[SweepMember, Path]
+    missing: tuple[SweepMember, ...]
 
 
 def sweep(
@@ -134,7 +135,7 @@ def sweep(
         before = []
         if on != LOCAL and (told := settled_before(groups, on=on, project=project)):
             before = as_they_stand(*_named(told), project=project)
-            if all(member.state is State.COMPLETE for member in before):
+            if all(member.state is MemberState.COMPLETE for member in before):
                 progress.note(f"every member is complete: nothing is run, and no machine of {on} is asked")
                 groups, on = told, LOCAL
             else:
@@ -202,13 +203,16 @@ def finished_runs(record: Path) -> FinishedRuns:
     members = sweeps.read(record)
     folder = (record if record.is_dir() else record.parent).resolve()
     runs_dir = folder.parents[1]
-    there = {name: by_seed(whole_runs(runs_dir, recipe=name)) for name in {one.recipe for one in members}}
+    there = {
+        name: by_seed(whole_runs(runs_dir, recipe=name)) for name in {member.recipe for member in members}
+    }
     today = [
-        member_today(one, among=there[one.recipe].get(one.seed, ()), runs_dir=runs_dir) for one in members
+        member_today(member, among=there[member.recipe].get(member.seed, ()), runs_dir=runs_dir)
+        for member in members
     ]
     return FinishedRuns(
-        folders={one: runs_dir / one.run for one in today if one.state is State.COMPLETE},
-        missing=tuple(one for one in today if one.state is not State.COMPLETE),
+        folders={one: runs_dir / one.run for one in today if one.state is MemberState.COMPLETE},
+        missing=tuple(one for one in today if one.state is not MemberState.COMPLETE),
     )
 
 
@@ -219,20 +223,22 @@ def _made_ready(
     *,
     project: Project,
     progress: SweepProgress,
-) -> list[Group]:
+) -> list[SweepGroup]:
     """The recipes as they would be run on this machine."""
     progress.phase("environment")
     host = capture.capture_host(project.root)
     for recipe in {recipe.name: recipe for recipe in found}.values():  # settings change none of their code
-        tell_false_claims(recipe, project=project, progress=progress)
+        tell_false_claims(recipe, session=Session(project=project, progress=progress))
     return [
-        make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
+        make_ready(
+            recipe, request, seeds=seeds, host=host, session=Session(project=project, progress=progress)
+        )
         for recipe in found
     ]
 
 
-def _named(groups: Sequence[Group]) -> tuple[list[Member], dict[int, Group]]:
-    """All members in order, and the group of each by its place; nobody has looked for their runs yet."""
+def _named(groups: Sequence[SweepGroup]) -> tuple[list[SweepMember], dict[int, SweepGroup]]:
+    """All members in order, and the group of each by its place; no one has looked for their runs yet."""
     pairs = [(group, member) for group in groups for member in members_of(group)]
     members = [member for _, member in pairs]
     refuse_twins(members)
@@ -240,7 +246,7 @@ def _named(groups: Sequence[Group]) -> tuple[list[Member], dict[int, Group]]:
     return members, dict(enumerate(group for group, _ in pairs))
 
 
-def _name(members: Sequence[Member]) -> str:
+def _name(members: Sequence[SweepMember]) -> str:
     """The recipe's name and a digest of all members."""
     named = dict.fromkeys(member.recipe for member in members)
     more = f"-and-{len(named) - 1}-more" if len(named) > 1 else ""
@@ -248,30 +254,30 @@ def _name(members: Sequence[Member]) -> str:
 
 
 def _carried_out(
-    before: Sequence[Member],
-    group_of: dict[int, Group],
+    before: Sequence[SweepMember],
+    group_of: dict[int, SweepGroup],
     folder: Path,
     *,
     jobs: int | None,
     project: Project,
     progress: SweepProgress,
     place: where.Place | None = None,
-) -> list[Member]:
-    board = Board(members=list(before), record=lambda now: sweeps.write(folder, now))
+) -> list[SweepMember]:
+    board = SweepMembers(members=list(before), record=lambda now: sweeps.write(folder, now))
     board.record(before)
     progress.phase("train")
     for member in before:
-        if member.state is State.CHANGED:
+        if member.state is MemberState.CHANGED:
             progress.note(f"{member.label}: {member.message}; it does not count and is run again")
-        if member.state is State.CRASHED:
+        if member.state is MemberState.CRASHED:
             progress.note(f"{member.label}: tried again; last time: {member.message}")
         last = member.last_return[1] if member.last_return else None
-        told = member.message if member.state is State.NOT_STARTED else ""
+        told = member.message if member.state is MemberState.NOT_STARTED else ""
         progress.member(member.label, phase=_phase(member), last_return=last, told=told)
     going = {
         at: group_of[at]
         for at, member in enumerate(before)
-        if member.state not in {State.COMPLETE, State.NOT_STARTED}
+        if member.state not in {MemberState.COMPLETE, MemberState.NOT_STARTED}
     }
     try:
         if going and place is not None:
@@ -293,13 +299,17 @@ def _carried_out(
     return board.members
 
 
-def _phase(member: Member) -> str:
+def _phase(member: SweepMember) -> str:
     """How a member stands before the call begins its runs."""
-    return str(member.state) if member.state in {State.COMPLETE, State.NOT_STARTED} else str(State.WAITING)
+    return (
+        str(member.state)
+        if member.state in {MemberState.COMPLETE, MemberState.NOT_STARTED}
+        else str(MemberState.WAITING)
+    )
 
 
 def _warnings(
-    members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
+    members: Sequence[SweepMember], group_of: Mapping[int, SweepGroup], *, project: Project
 ) -> tuple[str, ...]:
     return (
         *seeds_that_do_nothing(members, group_of, project=project),

@@ -19,9 +19,9 @@ from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
-from reprokit.harness.sweeping.carry_out import Board, SweepProgress
+from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
 from reprokit.harness.sweeping.equal_results import equal_results
-from reprokit.harness.sweeping.groups import Group, load_recipes, make_ready, side_by_side
+from reprokit.harness.sweeping.groups import SweepGroup, load_recipes, make_ready, side_by_side
 from reprokit.harness.tuning.asked import AfterSearch, Asked
 from reprokit.harness.tuning.best import fresh_seeds, must_be_free, must_be_fresh, save_best
 from reprokit.harness.tuning.carry_out import Pool, carry_out, run_seeds
@@ -44,6 +44,7 @@ from reprokit.recipes import Distribution, Recipe, platform_asked
 from reprokit.request import Request
 from reprokit.runs import studies, sweeps
 from reprokit.runs.studies import Trial, TrialState
+from reprokit.session import Session
 
 _MOST_TRIALS = 10_000
 
@@ -148,14 +149,16 @@ def _made_ready(
     *,
     project: Project,
     progress: SweepProgress,
-) -> tuple[Group, Definition]:
+) -> tuple[SweepGroup, Definition]:
     """The recipe made ready to run, and the search, which is named by what its runs stand on."""
     progress.phase("environment")
     objective = objective_of(recipe, metric=asked.metric, window=asked.window, direction=asked.direction)
     host = capture.capture_host(project.root)
-    tell_false_claims(recipe, project=project, progress=progress)
+    tell_false_claims(recipe, session=Session(project=project, progress=progress))
     seeds = parse_seeds(asked.seeds)
-    group = make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
+    group = make_ready(
+        recipe, request, seeds=seeds, host=host, session=Session(project=project, progress=progress)
+    )
     if group.inputs is None:
         raise CannotRunError(group.problem)
     definition = Definition(
@@ -176,7 +179,7 @@ def _made_ready(
 
 
 def _search(
-    definition: Definition, group: Group, *, project: Project, folder: Path, retry_failed: bool
+    definition: Definition, group: SweepGroup, *, project: Project, folder: Path, retry_failed: bool
 ) -> Search:
     def changed(trials: Sequence[Trial]) -> None:
         best = best_of(trials, definition)
@@ -187,7 +190,7 @@ def _search(
         group=group,
         project=project,
         suggestions=Suggestions(definition),
-        board=Board(members=[], record=partial(sweeps.write, folder)),
+        board=SweepMembers(members=[], record=partial(sweeps.write, folder)),
         there=list(whole_runs(project.runs_dir, recipe=definition.recipe)),
         retry_failed=retry_failed,
         changed=changed,
@@ -206,7 +209,7 @@ def _replay(search: Search, trials: int) -> None:
             search.reused.add(number)
 
 
-def _jobs(group: Group, trials: int) -> int:
+def _jobs(group: SweepGroup, trials: int) -> int:
     return side_by_side([group] * trials, num_cores=len(usable_cores()))
 
 

@@ -13,12 +13,12 @@ from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, RecipeError, ReprokitError, UsageError
 from reprokit.harness.attribution.changed_since import unchanged_since
 from reprokit.harness.reproduce import reproduce
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.seeds import seeds_of
 from reprokit.layout import REPORT
 from reprokit.project import Project
 from reprokit.reports import gate_record as gate_file
 from reprokit.request import Request
+from reprokit.session import Session
 
 _PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
 
@@ -44,20 +44,14 @@ class GateAnswer:
 
 
 def verify(
-    request: Request,
-    *,
-    project: Project,
-    progress: Progress,
-    names: Sequence[str] = (),
-    changed: str | None = None,
+    request: Request, *, session: Session, names: Sequence[str] = (), changed: str | None = None
 ) -> list[GateAnswer]:
     """Reproduce every recipe that declares this platform, whether it has a golden or not.
 
     Args:
         request: As for ``reproduce``; without a seed, every seed that the recipe declares or
             that has a golden is judged.
-        project: The folders.
-        progress: Told how far things are.
+        session: The project, and who is told what takes long.
         names: Only these recipes, whatever they declare; all when empty.
         changed: A commit: recipes that stand on what they stood on there are left out, and said to be.
 
@@ -65,32 +59,32 @@ def verify(
         UsageError: There is no such commit.
     """
     asked = recipes.platform_asked(request.overrides)
-    platform = asked or fingerprint.platform_of(capture.capture_host(project.root))
+    platform = asked or fingerprint.platform_of(capture.capture_host(session.project.root))
     answers: list[GateAnswer] = []
-    chosen = names or recipes.list_names(project.recipes_dir)
-    unchanged = unchanged_since(changed, chosen, project=project) if changed is not None else {}
+    chosen = names or recipes.list_names(session.project.recipes_dir)
+    unchanged = unchanged_since(changed, chosen, project=session.project) if changed is not None else {}
     for name in chosen:
         if name in unchanged:
             answers.append(GateAnswer(recipe=name, left_out=unchanged[name], exit_code=0))
             continue
         try:
-            recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+            recipe = recipes.load(name, recipes_dir=session.project.recipes_dir)
             if not names and platform not in recipe.platforms:
-                progress.note(f"{name} does not declare {platform}: not judged here")
+                session.progress.note(f"{name} does not declare {platform}: not judged here")
                 continue
             if request.statistical and names:
                 _must_say_what_is_judged(recipe)
             statistical = request.statistical or recipe.ensemble_decides_on(platform)
-            for seed in seeds_of(recipe, request, project, platform):
+            for seed in seeds_of(recipe, request, session.project, platform):
                 wanted = replace(request, seed=seed, statistical=statistical)
-                report, folder = reproduce(name, wanted, project=project, progress=progress)
+                report, folder = reproduce(name, wanted, session=session)
                 answers.append(
                     GateAnswer(recipe=name, report=report, folder=folder, exit_code=report.exit_code)
                 )
         except ReprokitError as error:
             answers.append(GateAnswer(recipe=name, error=str(error), exit_code=error.exit_code))
     if not names:
-        answers.extend(_without_a_recipe({answer.recipe for answer in answers}, project, platform))
+        answers.extend(_without_a_recipe({answer.recipe for answer in answers}, session.project, platform))
     return answers
 
 

@@ -100,7 +100,7 @@ def variables(realisation: Realisation, *, project: Path, tree: str) -> dict[str
     from reprokit.images import locks  # noqa: PLC0415  (start-up time)
 
     folders = locks.read_lock(project).variant(realisation.variant).imports_from
-    imports = {"PYTHONPATH": os.pathsep.join(os.path.normpath(f"{tree}/{one}") for one in folders)}
+    imports = {"PYTHONPATH": os.pathsep.join(os.path.normpath(f"{tree}/{folder}") for folder in folders)}
     found = imports if folders else {}
     if realisation.kind != "venv":
         return found

@@ -5,7 +5,7 @@ file that an earlier environment of the same Python has, too, is not compiled ag
 when it is still what was written there. torch with what it needs is 6,000 files, a minute of two processors.
 
 All of it is also where a run looks for it (``PYTHONPYCACHEPREFIX``): in a folder of the environment, which is
-listed and compared as every other file is. So a run compiles no package and reads no byte-code that somebody
+listed and compared as every other file is. So a run compiles no package and reads no byte-code that someone
 else wrote, that of the Python's library neither.
 """
 
@@ -103,7 +103,7 @@ def write_library(
 def _library_taken(folder: Path, library: Path, other: Path, sources: Sequence[Path]) -> bool:
     """Copy the byte-code of a library from an environment that was made with the same one; whether it was."""
     known = installed_files.listed(other, what="library_files")
-    if any(known.get(str(one.relative_to(library))) != sha256_of(one) for one in sources):
+    if any(known.get(str(source.relative_to(library))) != sha256_of(source) for source in sources):
         return False
     own, files = _kept(folder, library), installed_files.listed(other)
     try:

@@ -1,4 +1,4 @@
-"""An environment that somebody else declared: what of it this host may be asked to fetch, build and open.
+"""An environment that someone else declared: what of it this host may be asked to fetch, build and open.
 
 A package lock names files by their hashes, and what they do, they do inside a container. Building a base and
 an image is other work: it runs on this host, or in a build container that is not hardened. So all that it

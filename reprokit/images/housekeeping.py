@@ -1,4 +1,4 @@
-"""What the caches and the engine hold of environments, and removing what nobody has used for long.
+"""What the caches and the engine hold of environments, and removing what no one has used for long.
 
 Several projects share one cache: what this project uses today stays, and what any of them used lately.
 """
@@ -34,12 +34,12 @@ class Held:
     kind: str  # `image`, `base`, `venv` or `wheels`
     reference: str  # an image's ID, or a folder
     size_bytes: int  # of an image: with its base, of which several may share the layers
-    last_used: float  # seconds since 1970; 0 where nobody knows
+    last_used: float  # seconds since 1970; 0 where no one knows
     current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RemovalPlan:
     """What goes, and what stays with the reason."""
 
     going: tuple[Held, ...]
@@ -57,7 +57,7 @@ def sizes(cache: Path) -> dict[str, int]:
     return {**found, "images": sum(one.size_bytes for one in listed)}
 
 
-def plan(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> Plan:
+def plan(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> RemovalPlan:
     """What `prune` would remove: not in use by this project, and last used that many days ago or more.
 
     Raises:
@@ -71,10 +71,10 @@ def plan(project: Path | None, *, older_than_days: float, cache: Path, now: floa
             kept.append((one, f"used in the last {older_than_days:g} days"))
         else:
             going.append(one)
-    return Plan(going=tuple(going), kept=tuple(kept))
+    return RemovalPlan(going=tuple(going), kept=tuple(kept))
 
 
-def prune(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> Plan:
+def prune(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> RemovalPlan:
     """Remove what `plan` says; what cannot be removed, such as an image with a container, is kept.
 
     Raises:
@@ -83,7 +83,7 @@ def prune(project: Path | None, *, older_than_days: float, cache: Path, now: flo
     planned = plan(project, older_than_days=older_than_days, cache=cache, now=now)
     refused = [(one, why) for one in planned.going if (why := _remove(one, cache))]
     going = tuple(one for one in planned.going if one not in [held for held, _ in refused])
-    return Plan(going=going, kept=(*planned.kept, *refused))
+    return RemovalPlan(going=going, kept=(*planned.kept, *refused))
 
 
 def _all_held(lock: Lock | None, cache: Path) -> Iterator[Held]:
@@ -93,17 +93,21 @@ def _all_held(lock: Lock | None, cache: Path) -> Iterator[Held]:
     except EngineError:
         pass  # no engine, no images
     variants = tuple(lock.variants.values()) if lock else ()
-    locked = {(one.name, digest_of(one.packages_path)) for one in variants if one.packages_path.is_file()}
+    locked = {
+        (variant.name, digest_of(variant.packages_path))
+        for variant in variants
+        if variant.packages_path.is_file()
+    }
     made = {Path(str(facts["path"])): facts for facts in venvs.made(cache)}
     for folder in sorted(path for path in (cache / "venvs").glob("*") if path.is_dir()):
         facts = made.get(folder, {})
         current = (facts.get("variant"), facts.get("lock_digest")) in locked
         yield _folder("venv", folder, used=folder / MARKER, current=current)
     needed = {
-        wheels.folder_of(one, Target(machine=machine, python=one.python), cache=cache)
-        for one in variants
-        if one.packages_path.is_file()
-        for machine in one.machines
+        wheels.folder_of(variant, Target(machine=machine, python=variant.python), cache=cache)
+        for variant in variants
+        if variant.packages_path.is_file()
+        for machine in variant.machines
     }
     for folder in sorted((cache / "wheels").glob("[!.]*")):
         yield _folder("wheels", folder, used=folder, current=folder in needed)

@@ -14,7 +14,7 @@ from reprokit.images.packages import digest_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class InventoryRow:
     """One environment that is there."""
 
     variant: str
@@ -26,7 +26,7 @@ class Row:
     current: bool  # whether the project would use it today
 
 
-def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:
+def inventory(project: Path, *, cache_dir: Path | None) -> tuple[InventoryRow, ...]:
     """Every environment that the engine and the cache hold; images first. No engine, no images.
 
     Raises:
@@ -40,7 +40,7 @@ def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:
     return (*images, *_environments(lock, cache.cache_folder(cache_dir)))
 
 
-def _images(lock: Lock, folder: Path) -> Iterator[Row]:
+def _images(lock: Lock, folder: Path) -> Iterator[InventoryRow]:
     with image_store.connected() as client:
         machine = image_store.machine(client)
         variants = {}
@@ -52,7 +52,7 @@ def _images(lock: Lock, folder: Path) -> Iterator[Row]:
         for image in image_store.images_with(client, image_store.CONTENT):
             content = image.labels[image_store.CONTENT]
             of = variants.get(content)
-            yield Row(
+            yield InventoryRow(
                 variant=image.labels.get(image_store.VARIANT, ""),
                 kind="image",
                 reference=image.id,
@@ -63,11 +63,11 @@ def _images(lock: Lock, folder: Path) -> Iterator[Row]:
             )
 
 
-def _environments(lock: Lock, folder: Path) -> Iterator[Row]:
+def _environments(lock: Lock, folder: Path) -> Iterator[InventoryRow]:
     digests = {name: digest_of(variant.packages_path) for name, variant in lock.variants.items()}
     for facts in venvs.made(folder):
         variant, lock_digest = str(facts.get("variant")), str(facts.get("lock_digest"))
-        yield Row(
+        yield InventoryRow(
             variant=variant,
             kind="venv",
             reference=str(facts["path"]),

@@ -75,7 +75,7 @@ def packages_for(packages: Sequence[Package], target: Target) -> tuple[Package, 
 
 def requirements_text(packages: Sequence[Package]) -> str:
     """Packages as a requirements file without markers: an installer has nothing left to decide."""
-    return "".join(f"{p.pin}{''.join(f' --hash={one}' for one in p.hashes)}\n" for p in packages)
+    return "".join(f"{p.pin}{''.join(f' --hash={hash_}' for hash_ in p.hashes)}\n" for p in packages)
 
 
 def digest_of(path: Path) -> str:

@@ -17,7 +17,7 @@ _STOP_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class CommandResult:
     """How a command ended, and the end of what it printed (both streams, in order)."""
 
     exit_code: int
@@ -36,7 +36,7 @@ def run_command(
     stdin: BinaryIO | None = None,
     folder: Path | None = None,
     on_line: Callable[[str], None] = lambda _line: None,
-) -> Ended:
+) -> CommandResult:
     """Run a command to its end; if this process is interrupted, the command is stopped first.
 
     Raises:
@@ -61,7 +61,7 @@ def run_command(
         except BaseException:
             _stop(process)
             raise
-    return Ended(exit_code=process.returncode, tail=tuple(tail))
+    return CommandResult(exit_code=process.returncode, tail=tuple(tail))
 
 
 @contextlib.contextmanager

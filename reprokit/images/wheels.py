@@ -18,7 +18,7 @@ from reprokit.errors import ImageError
 from reprokit.images.cache import Progress, appearing, held, mark_used
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages, requirements_text
-from reprokit.images.subprocesses import Ended, run_command
+from reprokit.images.subprocesses import CommandResult, run_command
 
 REQUIREMENTS = "requirements.txt"
 _PROBE_S = 3.0
@@ -57,7 +57,7 @@ def can_be_had(variant: Variant, *, cache: Path) -> bool:
     """Whether the wheels of a variant lie in the cache, or one of its own indexes answers."""
     targets = (Target(machine=machine, python=variant.python) for machine in variant.machines)
     return any(folder_of(variant, target, cache=cache).is_dir() for target in targets) or any(
-        is_reachable(one) for one in variant.indexes
+        is_reachable(index) for index in variant.indexes
     )
 
 
@@ -122,7 +122,7 @@ class _Narrator:
 def _download(
     folder: Path, packages: Sequence[Package], variant: Variant, target: Target, *, on_progress: Progress
 ) -> None:
-    indexes = [one for one in variant.indexes if is_reachable(one)]
+    indexes = [index for index in variant.indexes if is_reachable(index)]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
     abi = f"cp{target.python.replace('.', '')}"
     download = ["download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--progress-bar=raw"]
@@ -133,14 +133,14 @@ def _download(
         "--implementation=cp",
         f"--abi={abi}",
         *(f"--platform={tag}" for tag in platform_tags(target.machine, glibc=variant.glibc)),
-        *(f"--extra-index-url={one}" for one in indexes),
+        *(f"--extra-index-url={index}" for index in indexes),
         *([f"--find-links={variant.local_wheels}"] if variant.local_wheels.is_dir() else ()),
         f"--dest={folder}",
         f"--requirement={folder / REQUIREMENTS}",
     ]
     ended = run_command(command, on_line=_Narrator(len(packages), on_progress))
     if ended.exit_code:
-        raise _error(ended, variant, [one for one in variant.indexes if one not in indexes])
+        raise _error(ended, variant, [index for index in variant.indexes if index not in indexes])
     num_wheels = len(list(folder.glob("*.whl")))
     if num_wheels != len(packages):
         raise ImageError(
@@ -151,7 +151,7 @@ def _download(
         )
 
 
-def _error(ended: Ended, variant: Variant, unreachable: Sequence[str]) -> ImageError:
+def _error(ended: CommandResult, variant: Variant, unreachable: Sequence[str]) -> ImageError:
     text = "\n".join(ended.tail)
     where = str(variant.packages_path)
     if "DO NOT MATCH THE HASHES" in text:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.learning.answers import Answer, Curve, Health, Seen
+from reprokit.learning.answers import Answer, Curve, Health, LearningFacts
 from reprokit.learning.questions import QUESTIONS, SUPERVISED
 from reprokit.learning.supervised import is_supervised
 
@@ -31,7 +31,7 @@ def diagnose(
     ``curves``: metric → steps and values; ``probe``: its ``learning.json``; ``anomaly``: what the run's log
     says.
     """
-    seen = Seen(
+    seen = LearningFacts(
         curves={name: Curve(steps=tuple(at), values=tuple(found)) for name, (at, found) in curves.items()},
         training=dict((settings or {}).get("training") or {}),
         probe=probe,

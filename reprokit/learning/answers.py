@@ -47,7 +47,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class LearningFacts:
     """Everything that a question may look at; as ``learning.diagnose`` takes it."""
 
     curves: Mapping[str, Curve]
@@ -60,5 +60,5 @@ class Seen:
 
     @property
     def observed(self) -> Mapping[str, Any]:
-        """What the probe saw of the first updates; empty where nobody looked."""
+        """What the probe saw of the first updates; empty where no one looked."""
         return dict((self.probe or {}).get("observed") or {})

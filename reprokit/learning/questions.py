@@ -12,7 +12,7 @@ from statistics import fmean, median
 from typing import Any
 
 from reprokit.learning import supervised
-from reprokit.learning.answers import Answer, Curve, Health, Seen
+from reprokit.learning.answers import Answer, Curve, Health, LearningFacts
 
 _RETURNS = ("train/episodic_return", "rollout/ep_rew_mean", "charts/episodic_return")
 _EVALUATIONS = ("eval/return_mean", "eval/mean_reward")
@@ -26,7 +26,7 @@ def _answer(name: str, question: str, health: Health, told: str, remedy: str = "
     return Answer(id=name, question=question, health=health, told=told, remedy=remedy)
 
 
-def crash(seen: Seen) -> Answer | None:
+def crash(seen: LearningFacts) -> Answer | None:
     """Whether the watched updates finished; None where they did."""
     ended = seen.observed.get("ended")
     if not ended:
@@ -36,7 +36,7 @@ def crash(seen: Seen) -> Answer | None:
     return _answer("crash", "Does the training run?", Health.WRONG, told, remedy)
 
 
-def reward(seen: Seen) -> Answer:
+def reward(seen: LearningFacts) -> Answer:
     """Whether there is a reward, and what it looks like."""
     curve = seen.first_of(_RETURNS)
     told, health, remedy = _of_returns(curve)
@@ -70,7 +70,7 @@ def _values(rewards: Mapping[str, Any]) -> str:
     return f"{rewards['min']:.4g} to {rewards['max']:.4g}{zero}"
 
 
-def environment(seen: Seen) -> Answer:
+def environment(seen: LearningFacts) -> Answer:
     """Whether Gymnasium's checker accepts the environments."""
     answer = partial(_answer, "environment", "Is the environment sound?")
     checked = (seen.probe or {}).get("environments")
@@ -87,7 +87,7 @@ def environment(seen: Seen) -> Answer:
     return answer(Health.FINE, accepted + (f" and warns: {'; '.join(warned)}" if warned else ""))
 
 
-def numbers(seen: Seen) -> Answer:
+def numbers(seen: LearningFacts) -> Answer:
     """Whether every number is finite; else the operation that made the first NaN."""
     answer = partial(_answer, "numbers", "Are all metrics finite?")
     found, watched = list(_not_numbers(seen.curves)), seen.observed.get("nan")
@@ -119,7 +119,7 @@ def _operation(watched: Mapping[str, Any]) -> str:
     return f"the first NaN comes out of {watched['operation']}{of}{where}"
 
 
-def memorise(seen: Seen) -> Answer:
+def memorise(seen: LearningFacts) -> Answer:
     """Whether the trainer can memorise one transition."""
     answer = partial(_answer, "memorise", "Can it memorise one transition?")
     tried = (seen.probe or {}).get("memorised")
@@ -136,7 +136,7 @@ def memorise(seen: Seen) -> Answer:
     return answer(Health.WRONG, told, remedy)
 
 
-def gradients(seen: Seen) -> Answer:
+def gradients(seen: LearningFacts) -> Answer:
     """Whether gradients reach every parameter, and how long they are."""
     answer = partial(_answer, "gradients", "Do gradients flow?")
     curve, norms = seen.curves.get("optim/grad_norm"), seen.observed.get("gradients") or {}
@@ -167,7 +167,7 @@ def _share(values: Sequence[float], bound: float) -> float:
     return sum(value > bound for value in values) / len(values)
 
 
-def losses(seen: Seen) -> Answer | None:
+def losses(seen: LearningFacts) -> Answer | None:
     """Whether the losses stay where they were."""
     losses = {name: one for name, one in seen.curves.items() if name.startswith("loss/") and one.finite}
     if not losses:
@@ -186,7 +186,7 @@ def losses(seen: Seen) -> Answer | None:
     return answer(Health.FINE, text)
 
 
-def exploration(seen: Seen) -> Answer | None:
+def exploration(seen: LearningFacts) -> Answer | None:
     """How many places and actions are tried."""
     answer = partial(_answer, "exploration", "Does it explore?")
     told, health, remedy = [], Health.FINE, ""
@@ -210,7 +210,7 @@ def exploration(seen: Seen) -> Answer | None:
     return answer(health, "; ".join(told), remedy)
 
 
-def values_bounded(seen: Seen) -> Answer | None:
+def values_bounded(seen: LearningFacts) -> Answer | None:
     """Q-values against the most that returns can be: the sum of discounted rewards."""
     size, bound = seen.curves.get("q/magnitude"), seen.curves.get("q/bound")
     if size is None or bound is None or not size.finite or not bound.finite:
@@ -223,7 +223,7 @@ def values_bounded(seen: Seen) -> Answer | None:
     return answer(Health.WRONG, told, remedy)
 
 
-def updates(seen: Seen) -> Answer | None:
+def updates(seen: LearningFacts) -> Answer | None:
     """How far an update moves a PPO policy, and what its critic explains."""
     told, health, remedy = [], Health.FINE, ""
     if (kl := seen.curves.get("policy/approx_kl")) and kl.finite:
@@ -241,7 +241,7 @@ def updates(seen: Seen) -> Answer | None:
     return _answer("updates", "Are the updates of a reasonable size?", health, ", ".join(told), remedy)
 
 
-def result(seen: Seen) -> Answer:
+def result(seen: LearningFacts) -> Answer:
     """Whether returns rise."""
     answer = partial(_answer, "result", "Does it learn?")
     curve = seen.first_of(_EVALUATIONS) or seen.first_of(_RETURNS)
@@ -270,7 +270,7 @@ def _converged(curve: Curve) -> str:
 
 
 #: In the order in which one looks for what is wrong; of a training on labelled data: ``SUPERVISED``.
-QUESTIONS: tuple[Callable[[Seen], Answer | None], ...] = (
+QUESTIONS: tuple[Callable[[LearningFacts], Answer | None], ...] = (
     crash,
     reward,
     environment,
@@ -283,7 +283,7 @@ QUESTIONS: tuple[Callable[[Seen], Answer | None], ...] = (
     updates,
     result,
 )
-SUPERVISED: tuple[Callable[[Seen], Answer | None], ...] = (
+SUPERVISED: tuple[Callable[[LearningFacts], Answer | None], ...] = (
     crash,
     supervised.initial_loss,
     numbers,

@@ -11,20 +11,20 @@ import math
 from functools import partial
 from statistics import fmean
 
-from reprokit.learning.answers import Answer, Curve, Health, Seen
+from reprokit.learning.answers import Answer, Curve, Health, LearningFacts
 
 _PROBE = "`reprokit learning RUN --probe` trains on one batch inside the environment"
 _SURE = 0.9  # of what is held out must be right before doubted labels say something
 _HELD_OUT = ("eval/accuracy", "eval/loss")
 
 
-def is_supervised(seen: Seen) -> bool:
+def is_supervised(seen: LearningFacts) -> bool:
     """Whether something is held out and judged, and nothing is played."""
     returns = any("return" in name or "ep_rew" in name for name in seen.curves)
     return not returns and any(name in seen.curves for name in _HELD_OUT)
 
 
-def initial_loss(seen: Seen) -> Answer:
+def initial_loss(seen: LearningFacts) -> Answer:
     """Whether the loss begins where a network begins that knows nothing."""
     answer = partial(_answer, "initial_loss", "Does the loss begin where guessing is?")
     loss, chance = _last(seen, "initial/loss"), _last(seen, "initial/chance_loss")
@@ -39,7 +39,7 @@ def initial_loss(seen: Seen) -> Answer:
     return answer(Health.WRONG if apart > 0.5 else Health.LOOK, f"{told}: {apart:.0%} away", remedy)
 
 
-def overfits(seen: Seen) -> Answer:
+def overfits(seen: LearningFacts) -> Answer:
     """Whether the trainer can memorise one batch."""
     answer = partial(_answer, "overfits", "Can it memorise one batch?")
     tried = (seen.probe or {}).get("overfitted")
@@ -56,7 +56,7 @@ def overfits(seen: Seen) -> Answer:
     return answer(Health.WRONG, told, remedy)
 
 
-def gap(seen: Seen) -> Answer:
+def gap(seen: LearningFacts) -> Answer:
     """How much better it does on what it was trained on than on what is held out."""
     answer = partial(_answer, "gap", "Does it do as well on what is held out?")
     trained_on, held_out = seen.curves.get("loss/train"), seen.curves.get("eval/loss")
@@ -77,7 +77,7 @@ def gap(seen: Seen) -> Answer:
     return answer(Health.FINE, told)
 
 
-def labels(seen: Seen) -> Answer | None:
+def labels(seen: LearningFacts) -> Answer | None:
     """Whether labels belong to their samples; None where no accuracy is logged."""
     accuracy, trained_on = seen.curves.get("eval/accuracy"), seen.curves.get("loss/train")
     chance = _last(seen, "initial/chance_loss")
@@ -102,7 +102,7 @@ def labels(seen: Seen) -> Answer | None:
     return answer(Health.FINE, told)
 
 
-def result(seen: Seen) -> Answer:
+def result(seen: LearningFacts) -> Answer:
     """Whether it gets better on what is held out."""
     answer = partial(_answer, "result", "Does it learn?")
     name = next((one for one in _HELD_OUT if one in seen.curves and seen.curves[one].finite), "")
@@ -120,13 +120,13 @@ def result(seen: Seen) -> Answer:
     return answer(Health.FINE, told)
 
 
-def _trained(seen: Seen, curve: Curve) -> float:
+def _trained(seen: LearningFacts, curve: Curve) -> float:
     """The loss on what it was trained on: measured at the end, or the mean of the last updates."""
     found = _last(seen, "final/train_loss")
     return fmean(curve.part(-0.1)) if found is None else found
 
 
-def _last(seen: Seen, name: str) -> float | None:
+def _last(seen: LearningFacts, name: str) -> float | None:
     curve = seen.curves.get(name)
     return curve.finite[-1] if curve is not None and curve.finite else None
 

@@ -133,7 +133,7 @@ class _Findings(_Part):
         if twice := [name for name, count in names.items() if count > 1]:
             raise PydanticCustomError("rule", "{name} is there twice", {"name": twice[0]})
         for mode, batches in self.batches.items():
-            if len({(one.operation, one.dtype) for one in batches}) < len(batches):
+            if len({(batch.operation, batch.dtype) for batch in batches}) < len(batches):
                 raise PydanticCustomError("rule", "a batch of {mode} is there twice", {"mode": mode})
         for row in self.rows:
             for found in (row.default, row.deterministic, row.warn_only):

@@ -154,7 +154,7 @@ def _differences(
 def _how_far(expected: Any, actual: Any) -> tuple[int | None, float | None]:
     """How many elements differ, and by how much at most; None for what is no number."""
     numbers = [_as_array(value) for value in (expected, actual)]
-    if any(one is None for one in numbers):
+    if any(number is None for number in numbers):
         return None, None
     one, other = numbers
     if one.shape != other.shape:

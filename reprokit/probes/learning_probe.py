@@ -31,7 +31,12 @@ from gymnasium.utils.env_checker import check_env
 
 from reprokit.errors import ReprokitError
 from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE
-from reprokit.probes.training_observer import NanWatch, Seen, WatchedTrace, environments_made_by
+from reprokit.probes.training_observer import (
+    NanWatch,
+    ObservedEnvironments,
+    WatchedTrace,
+    environments_made_by,
+)
 from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files
 from reprokit.runtime.checkpoint import CheckpointStore
@@ -84,7 +89,7 @@ def _observe(
     folder.mkdir()
     trace = WatchedTrace(folder / TRACE, max_updates=options.updates)
     metrics = FirstUpdatesMetrics(folder / METRICS, trace=trace)
-    seen, nan, ended = Seen(), NanWatch(trainer=options.trainer), ""
+    seen, nan, ended = ObservedEnvironments(), NanWatch(trainer=options.trainer), ""
     with _run(folder, options, metrics=metrics, trace=trace) as run, environments_made_by(seen.watched), nan:
         try:
             module.train(configuration.build(module.Config, config), run)

@@ -55,7 +55,7 @@ _NUMPY_FUNCTIONS = (
 _NUMPY_LINALG = ("cholesky", "eig", "eigh", "inv", "lstsq", "norm", "pinv", "qr", "solve", "svd")
 
 
-class Calls:
+class CallRecorder:
     """Calls seen so far: every one counted, a few of each signature kept with their inputs."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Calls:
 
 
 class _Listening(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch does not say
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: CallRecorder) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._calls = calls
 
@@ -100,7 +100,7 @@ class _Listening(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch d
 class _Heard:
     """A function of numpy that records its calls, and is otherwise the function itself."""
 
-    def __init__(self, name: str, function: Callable[..., Any], calls: Calls) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], calls: CallRecorder) -> None:
         self._name, self._function, self._calls = name, function, calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,9 +112,9 @@ class _Heard:
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[Calls]:
+def listening() -> Iterator[CallRecorder]:
     """Inside, every operation that this module can see is recorded."""
-    calls = Calls()
+    calls = CallRecorder()
     ufuncs = [name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)]
     places = [(np, "numpy.", name) for name in (*ufuncs, *_NUMPY_FUNCTIONS)]
     places += [(np.linalg, "numpy.linalg.", name) for name in _NUMPY_LINALG]

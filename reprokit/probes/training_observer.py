@@ -37,7 +37,7 @@ _MOST_WAITED = 20  # records before the first that learns
 _UNINITIALISED = ("aten.empty", "aten.new_empty", "aten.resize")
 
 
-class Seen:
+class ObservedEnvironments:
     """What the training environments gave and were given, by the environment's id."""
 
     def __init__(self) -> None:

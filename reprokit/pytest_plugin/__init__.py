@@ -1,4 +1,4 @@
-"""Goldens and runs in anybody's test suite: the fixtures ``reprokit_golden`` and ``reprokit_run``.
+"""Goldens and runs in anyone's test suite: the fixtures ``reprokit_golden`` and ``reprokit_run``.
 
 It is loaded with every pytest that has reprokit beside it, so it imports next to nothing before it is used.
 

@@ -111,7 +111,7 @@ def reproduce(words: Sequence[str], *, project: Path, expect: str) -> Reproduced
         raise CannotJudgeError(
             report.sentence.removesuffix("."), expected=wanted, actual=report.verdict, fix=report.next_command
         )
-    folders = (project / one for one in report.runs)  # an absolute path stays what it is
+    folders = (project / run for run in report.runs)  # an absolute path stays what it is
     done = tuple(finished(folder) for folder in folders if runs.read(folder).complete)
     return Reproduced(report=report, runs=done)
 

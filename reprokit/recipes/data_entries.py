@@ -38,7 +38,7 @@ def _url(text: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in _PROTOCOLS or not (parts.netloc or parts.path) or re.search(r"\s", text):
-        rule = f"a URL that begins with {', '.join(f'{one}://' for one in _PROTOCOLS)}"
+        rule = f"a URL that begins with {', '.join(f'{protocol}://' for protocol in _PROTOCOLS)}"
         raise PydanticCustomError("rule", "{rule}", {"rule": rule})
     if parts.scheme == "package" and not (_PIN.fullmatch(parts.netloc) and parts.path.strip("/")):
         raise PydanticCustomError("rule", "package://NAME==VERSION/PATH/IN/THE/PACKAGE")

@@ -30,18 +30,18 @@ from reprokit.recipes.on_platform import (
 from reprokit.recipes.overrides import apply, parse
 from reprokit.recipes.recipe import (
     CheckRules,
-    Expected,
+    ExpectedResult,
     PatternTolerances,
     Program,
     Recipe,
     RecipeLimits,
-    Relaxation,
+    RelaxedRow,
     StatisticalMetric,
 )
 from reprokit.recipes.schema import OF_COMMANDS, RecipeModel
 from reprokit.recipes.schema_types import PLAIN_NAME
 from reprokit.recipes.secrets import secrets_in
-from reprokit.recipes.setting_origin import Origin, dotted
+from reprokit.recipes.setting_origin import SettingOrigins, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
 from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, own_keys, validate
@@ -90,7 +90,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     document = _mapping(text, where=where)
     changes = [parse(text) for text in overrides]
     platform, changes = platform_of(changes)
-    as_written = Origin(file=where, lines=document.lines)
+    as_written = SettingOrigins(file=where, lines=document.lines)
     data = apply(on_platform(document.data, platform, own_keys=own_keys(), origin=as_written), changes)
     origin = origin_on_platform(document.data, platform, as_written)
     origin = replace(origin, overrides=tuple(change.path for change in changes))
@@ -127,7 +127,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
 
 
 def _elsewhere(
-    data: dict[str, Any], sections: dict[str, type[BaseModel]] | None, origin: Origin
+    data: dict[str, Any], sections: dict[str, type[BaseModel]] | None, origin: SettingOrigins
 ) -> list[RecipeError]:
     """The mistakes in what a recipe, right by itself, sets on its other platforms: not only told there.
 
@@ -205,7 +205,7 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _try_trainer(name: Any, root: Path, origin: Origin) -> tuple[_Trainer | None, list[RecipeError]]:
+def _try_trainer(name: Any, root: Path, origin: SettingOrigins) -> tuple[_Trainer | None, list[RecipeError]]:
     if not isinstance(name, str) or not re.fullmatch(PLAIN_NAME, name):
         return None, []  # the schema tells
     try:
@@ -282,7 +282,7 @@ def _recipe(
         seeds=tuple(said.seeds),
         platforms=tuple(said.platforms),
         platform=platform,
-        expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
+        expected={name: ExpectedResult(**one.model_dump()) for name, one in said.expected.items()},
         tolerances=_tolerances(said),
         statistical=_statistical(said),
         repeatable=said.repeatable,
@@ -291,7 +291,7 @@ def _recipe(
         machines=said.machines,
         limits=RecipeLimits(**said.limits.model_dump()),
         checks=CheckRules(
-            relax=tuple(Relaxation(**one.model_dump()) for one in said.checks.relax),
+            relax=tuple(RelaxedRow(**one.model_dump()) for one in said.checks.relax),
             require=tuple(said.checks.require),
         ),
         keep_checkpoints=said.checkpoints.keep,
@@ -338,7 +338,7 @@ def _tolerances(said: RecipeModel) -> PatternTolerances:
 def _statistical(said: RecipeModel) -> tuple[StatisticalMetric, ...]:
     entries = said.statistical if isinstance(said.statistical, list) else [said.statistical]
     return tuple(
-        StatisticalMetric(**{**one.model_dump(), "platforms": tuple(one.platforms)})
-        for one in entries
-        if one is not None
+        StatisticalMetric(**{**entry.model_dump(), "platforms": tuple(entry.platforms)})
+        for entry in entries
+        if entry is not None
     )

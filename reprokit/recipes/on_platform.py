@@ -10,10 +10,10 @@ from reprokit.errors import RecipeError
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import quoted
 from reprokit.recipes.overrides import PLATFORM, Override
-from reprokit.recipes.setting_origin import Origin
+from reprokit.recipes.setting_origin import SettingOrigins
 
 SECTION, SETTINGS = "platform_settings", "settings"
-#: Keys of the schema that recipes of before did not have, with what they hold where nobody says them.
+#: Keys of the schema that recipes of before did not have, with what they hold where no one says them.
 _LATER: tuple[tuple[str, Any], ...] = ((SETTINGS, {}), ("expected", None))
 
 
@@ -24,7 +24,7 @@ def platform_of(changes: Sequence[Override]) -> tuple[str, list[Override]]:
 
 
 def on_platform(
-    data: dict[str, Any], platform: str, *, own_keys: Collection[str], origin: Origin
+    data: dict[str, Any], platform: str, *, own_keys: Collection[str], origin: SettingOrigins
 ) -> dict[str, Any]:
     """A recipe's data as it is on a platform; as it stands, where none was asked for.
 
@@ -67,7 +67,7 @@ def on_platform(
     return result
 
 
-def origin_on_platform(data: Mapping[str, Any], platform: str, origin: Origin) -> Origin:
+def origin_on_platform(data: Mapping[str, Any], platform: str, origin: SettingOrigins) -> SettingOrigins:
     """Where each setting comes from on a platform: what its section sets has the lines that it has there."""
     sections = data.get(SECTION)
     found = sections.get(platform) if isinstance(sections, dict) else None

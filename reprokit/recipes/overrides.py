@@ -78,7 +78,11 @@ def apply(data: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, A
 
 def platform_asked(overrides: Sequence[str]) -> str:
     """The platform whose settings overrides ask for (``platform=NAME``), or ""."""
-    names = [one.partition("=")[2].strip() for one in overrides if one.partition("=")[0].strip() == PLATFORM]
+    names = [
+        override.partition("=")[2].strip()
+        for override in overrides
+        if override.partition("=")[0].strip() == PLATFORM
+    ]
     return "".join(names[-1:])
 
 

@@ -18,7 +18,7 @@ from reprokit.recipes.overrides import with_platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedResult:
     """What a headline metric comes to over a window of a run, and how near a run must be."""
 
     value: float
@@ -29,14 +29,14 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticalMetric:
-    """A metric by which new seeds are held against an ensemble.
+    """A metric by which new seeds are compared with an ensemble.
 
     Attributes:
         metric: Its name in ``metrics.jsonl``.
         window: Which number is taken from its curve, as ``core.statistics.windows`` names it.
         margin: The largest drop that is acceptable.
         direction: Which values are better: ``higher`` or ``lower``.
-        platforms: Where the ensemble decides although nobody asked for it.
+        platforms: Where the ensemble decides although no one asked for it.
     """
 
     metric: str
@@ -109,7 +109,7 @@ class RecipeLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxation:
+class RelaxedRow:
     """A row of the checklist that need not pass, and the reason."""
 
     check: str
@@ -120,7 +120,7 @@ class Relaxation:
 class CheckRules:
     """How a recipe's checklist differs from the usual one."""
 
-    relax: tuple[Relaxation, ...]
+    relax: tuple[RelaxedRow, ...]
     require: tuple[str, ...]
 
 
@@ -177,13 +177,13 @@ class Recipe:
     seeds: tuple[int, ...]  # the seeds that it promises results for, the first one the default
     platforms: tuple[str, ...]  # where it can be judged: `cpu-x86_64`, …
     platform: str  # the one whose settings were asked for, or ""
-    expected: Mapping[str, Expected]  # metric → what it comes to
+    expected: Mapping[str, ExpectedResult]  # metric → what it comes to
     tolerances: Tolerances  # how far a run may be from the golden, where no platform has its own
-    statistical: tuple[StatisticalMetric, ...]  # what new seeds are held against an ensemble by
+    statistical: tuple[StatisticalMetric, ...]  # what new seeds are compared with an ensemble by
     repeatable: Mapping[str, str]  # platform on which two runs cannot be equal → why
     # Known sources of it, or None when the recipe does not declare any
     nondeterminism: tuple[str, ...] | None
-    immune_to: tuple[str, ...]  # variations of the surroundings that must not change a number, by name
+    immune_to: tuple[str, ...]  # variations of the conditions that must not change a number, by name
     machines: str  # what becomes of machines that do not compute alike: `refuse`, `split` or `mark`
     limits: RecipeLimits  # what a run may use
     checks: CheckRules  # rows of the checklist relaxed and required
@@ -218,7 +218,7 @@ class Recipe:
         return tolerances_from(self.plain["tolerances"], platform=platform)
 
     def ensemble_decides_on(self, platform: str) -> bool:
-        """Whether the ensemble of a platform decides there although nobody asked for it."""
+        """Whether the ensemble of a platform decides there although no one asked for it."""
         return platform in self.repeatable or any(platform in one.platforms for one in self.statistical)
 
     def as_data(self) -> dict[str, Any]:

@@ -175,7 +175,7 @@ class Reason(BaseModel):
 
 
 class Statistical(BaseModel):
-    """A metric by which new seeds are held against an ensemble, and the largest drop that is acceptable."""
+    """A metric by which new seeds are compared with an ensemble, and the largest drop that is acceptable."""
 
     model_config = STRICT
     metric: Line

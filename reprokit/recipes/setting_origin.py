@@ -9,7 +9,7 @@ from reprokit.recipes.document import KeyPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class SettingOrigins:
     """Where every setting of one recipe comes from."""
 
     file: str  # the recipe's file, as a person named it

@@ -16,7 +16,7 @@ from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
 from reprokit.recipes.on_platform import SECTION, SETTINGS
 from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, ONE, SEVERAL, RecipeModel, Statistical
-from reprokit.recipes.setting_origin import Origin, dotted
+from reprokit.recipes.setting_origin import SettingOrigins, dotted
 
 ANY = "*"
 #: Folder of the program's files, beside the recipe's own in a run (``layout.PROGRAM``).
@@ -64,7 +64,7 @@ class Validated:
 
 
 def validate(
-    data: Mapping[str, Any], *, sections: Mapping[str, type[BaseModel]] | None, origin: Origin
+    data: Mapping[str, Any], *, sections: Mapping[str, type[BaseModel]] | None, origin: SettingOrigins
 ) -> Validated | list[RecipeError]:
     """The recipe, or every mistake in the order of the file; ``sections`` None where they are unknown."""
     model = whole_model(sections)
@@ -114,7 +114,7 @@ def key_paths(annotation: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def _mistakes_in(
-    error: ValidationError, data: Any, model: type[BaseModel], origin: Origin
+    error: ValidationError, data: Any, model: type[BaseModel], origin: SettingOrigins
 ) -> list[RecipeError]:
     paths = list(key_paths(model))
     wrong: dict[KeyPath, list[str]] = {}
@@ -134,7 +134,7 @@ def _mistakes_in(
     return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
 
 
-def _unknown(path: KeyPath, paths: list[tuple[str, ...]], origin: Origin) -> RecipeError:
+def _unknown(path: KeyPath, paths: list[tuple[str, ...]], origin: SettingOrigins) -> RecipeError:
     *above, key = (str(part) for part in path)
     siblings = {known[-1] for known in paths if len(known) == len(path) and _fits(known[:-1], above)}
     elsewhere = [".".join(known) for known in paths if known[-1] == key and ANY not in known]
@@ -158,7 +158,7 @@ def _fits(known: tuple[str, ...], path: list[str]) -> bool:
     return all(part in {ANY, actual} for part, actual in zip(known, path, strict=True))
 
 
-def _wrong(path: KeyPath, rules: list[str], value: Any, origin: Origin) -> RecipeError:
+def _wrong(path: KeyPath, rules: list[str], value: Any, origin: SettingOrigins) -> RecipeError:
     fix = None
     if isinstance(value, str) and any("number" in rule for rule in rules):
         fix = "write it without quotes, underscores or units"
@@ -189,7 +189,7 @@ def _value_at(path: KeyPath, data: Any) -> Any:
     return data
 
 
-def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
+def _contradictions(recipe: RecipeModel, origin: SettingOrigins) -> Iterator[RecipeError]:
     """What each key allows, but not together."""
     yield from _of_trainer_or_command(recipe, origin)
     if recipe.device not in {None, "cpu", recipe.variant} and recipe.variant in _WITH_A_DEVICE:
@@ -219,7 +219,9 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
             yield RecipeError(f"the row {check!r} is relaxed and required", where=origin.where(path))
 
 
-def _not_portable(recipe: RecipeModel, config: Mapping[str, Any], origin: Origin) -> Iterator[RecipeError]:
+def _not_portable(
+    recipe: RecipeModel, config: Mapping[str, Any], origin: SettingOrigins
+) -> Iterator[RecipeError]:
     """Settings of a trainer that no portable profile can promise the same bits for on every CPU."""
     training = config.get("training")
     if recipe.numerics == "native" or not isinstance(training, Mapping):
@@ -235,7 +237,7 @@ def _not_portable(recipe: RecipeModel, config: Mapping[str, Any], origin: Origin
         yield RecipeError(what, where=where, fix=_NATIVE)
 
 
-def _of_statistics(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
+def _of_statistics(recipe: RecipeModel, origin: SettingOrigins) -> Iterator[RecipeError]:
     """Metrics of the statistical gate, each once, and platforms that the recipe has."""
     said = recipe.statistical
     entries: list[tuple[KeyPath, Statistical]] = (
@@ -261,7 +263,7 @@ def _of_statistics(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]
         yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
 
 
-def _of_trainer_or_command(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
+def _of_trainer_or_command(recipe: RecipeModel, origin: SettingOrigins) -> Iterator[RecipeError]:
     """A recipe has a trainer or a command, and only the keys that go with it."""
     if (recipe.trainer is None) is (recipe.command is None):
         what = "a recipe has a trainer or a command, not both"

@@ -18,7 +18,7 @@ def page_lines(found: Any) -> Iterator[str]:
     if found.update is not None:
         at, groups = found.update["update"], ", ".join(map(str, found.update["groups"]))
         yield f"  first record of the trace that differs: update {at}, {shown(groups)}"
-    yield from (f"  known: {shown(one)}" for one in found.says)
+    yield from (f"  known: {shown(say)}" for say in found.says)
     if found.environment:
         yield "What differs between the machines and can change numbers:"
     for entry in found.environment[:_MOST]:

@@ -31,7 +31,7 @@ class CauseCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapRow:
-    """One line of the program whose values depend on its surroundings."""
+    """One line of the program whose values depend on its conditions."""
 
     category: Visible
     place: Visible
@@ -52,7 +52,7 @@ class CausePage:
     ruled_out: Facts  # what is not a cause, and how that is known
     not_varied: Facts  # what was not varied, and why
     limits: tuple[Visible, ...]  # what could not be recorded of this program
-    taps: tuple[TapRow, ...]  # lines whose values depend on their surroundings
+    taps: tuple[TapRow, ...]  # lines whose values depend on their conditions
     num_taps_cut: int  # how many more there are
     replay: tuple[Visible, ...]  # commands that reproduce the difference
     made: Facts  # how many runs were made, and where they are
@@ -95,7 +95,7 @@ def cause_facts(page: CausePage | None) -> Facts:
     facts += [("known", one) for one in page.known]
     facts += [("ruled out", f"{what}: {how}") for what, how in page.ruled_out]
     facts += [("not varied", f"{what}: {why}") for what, why in page.not_varied]
-    facts += [("not recorded", one) for one in page.limits]
+    facts += [("not recorded", limit) for limit in page.limits]
     facts += [
         (
             "suspect",

@@ -1,6 +1,6 @@
 """Checkpoints as lines: whether they are whole, what one holds, and what differs between two.
 
-All of it comes from files that anybody may have written, and is escaped first.
+All of it comes from files that anyone may have written, and is escaped first.
 """
 
 from __future__ import annotations

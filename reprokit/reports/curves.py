@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CurveLine:
     """One series, ``golden`` or ``run-0``, …: its pieces between gaps, and the points that stand alone."""
 
     label: Visible
@@ -65,7 +65,7 @@ class Chart:
     right: float
     top: float
     bottom: float
-    lines: tuple[Line, ...]
+    lines: tuple[CurveLine, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     marker: Marker | None
@@ -80,7 +80,7 @@ class Charts:
     shown: tuple[Chart, ...]
     num_cut: int
     num_single: int  # metrics with one record only, of which there is no curve
-    legend: tuple[Line, ...]
+    legend: tuple[CurveLine, ...]
 
 
 def charts(report: Report) -> Charts:
@@ -149,9 +149,9 @@ def _chart(
 
 def _lines(
     series: Sequence[Mapping[str, Any]], points: Sequence[Sequence[Point | None]], across: Axis, up: Axis
-) -> tuple[Line, ...]:
+) -> tuple[CurveLine, ...]:
     """The golden first, so that the runs are drawn on top of it."""
-    lines: list[Line] = []
+    lines: list[CurveLine] = []
     num_runs = 0
     for one, places in zip(series, points, strict=True):
         kind = "golden" if one["label"].startswith("golden") else f"run-{num_runs % _NUM_COLOURS}"
@@ -195,14 +195,14 @@ def _points(steps: Sequence[Any], values: Sequence[Any]) -> list[Point | None]:
     ]
 
 
-def _line(label: str, kind: str, points: Sequence[Point | None]) -> Line:
+def _line(label: str, kind: str, points: Sequence[Point | None]) -> CurveLine:
     pieces: list[list[Point]] = [[]]
     for point in points:
         if point is None:
             pieces.append([])
         else:
             pieces[-1].append(point)
-    return Line(
+    return CurveLine(
         label=shortened(label, width=80),
         kind=kind,
         pieces=tuple(" ".join(f"{x:g},{y:g}" for x, y in piece) for piece in pieces if len(piece) > 1),

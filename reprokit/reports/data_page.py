@@ -9,14 +9,14 @@ from reprokit.redaction import redact_text
 from reprokit.reports.escaping import one_line
 
 if TYPE_CHECKING:
-    from reprokit.data import Column, Manifest, Overlaps, RowDiff, State
-    from reprokit.data.preparation import Prepared
+    from reprokit.data import Column, DataManifest, Overlaps, RowDiff, SourceState
+    from reprokit.data.preparation import PreparedData
 
 _MOST_SHOWN = 20
 _MOST_CHARACTERS = 60
 
 
-def state_lines(found: Iterable[tuple[str, State]]) -> Iterator[str]:
+def state_lines(found: Iterable[tuple[str, SourceState]]) -> Iterator[str]:
     """One file: recipe, name, state, size, digest; what is wrong with it, with the line that declares it."""
     for recipe, state in found:
         source = state.source
@@ -26,7 +26,7 @@ def state_lines(found: Iterable[tuple[str, State]]) -> Iterator[str]:
             yield one_line(f"  {source.where}: {state.problem}")
 
 
-def state_rows(found: Iterable[tuple[str, State]]) -> list[Mapping[str, Any]]:
+def state_rows(found: Iterable[tuple[str, SourceState]]) -> list[Mapping[str, Any]]:
     """The same for machines."""
     return [
         {
@@ -48,7 +48,7 @@ def state_rows(found: Iterable[tuple[str, State]]) -> list[Mapping[str, Any]]:
     ]
 
 
-def manifest_lines(manifests: Mapping[str, Manifest]) -> Iterator[str]:
+def manifest_lines(manifests: Mapping[str, DataManifest]) -> Iterator[str]:
     """A table and its columns, one a line."""
     for name, found in manifests.items():
         (file,) = found.files.values()
@@ -90,7 +90,7 @@ class _Step(Protocol):
     """A step of a preparation, and what came of it."""
 
     @property
-    def prepared(self) -> Prepared: ...
+    def prepared(self) -> PreparedData: ...
     @property
     def made_now(self) -> bool: ...
     @property

@@ -61,7 +61,7 @@ measures there, and the second takes the file in:
 
 _NO_GPU = """\
 No CUDA device has been measured yet: the tables of the H100 and the H200, and whether results travel within
-one GPU generation, are open until somebody runs the command above on them.
+one GPU generation, are open until someone runs the command above on them.
 """
 
 
@@ -95,7 +95,7 @@ def page_lines(found: Findings) -> Iterator[str]:
     yield shown(_heading(found))
     yield _summary(found)
     for mode, batches in found["batches"].items():
-        names = sorted({f"{one['operation']} {one['dtype']}" for one in batches if _depends(one)})
+        names = sorted({f"{batch['operation']} {batch['dtype']}" for batch in batches if _depends(batch)})
         if names:
             yield shown(f"{mode}: rows depend on their batch in {', '.join(names)}", limit=2000)
 
@@ -183,11 +183,11 @@ def _cost(found: Mapping[str, float]) -> str:
 def _batches(found: Findings) -> Iterator[str]:
     grouped: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for mode, batches in found["batches"].items():
-        for one in batches:
-            sizes = ", ".join(map(str, one.get("sizes", ()))) or "none"
-            others = "yes" if one.get("others") else "no"
-            cells = (sizes, others) if "sizes" in one else ("could not be computed", "–")
-            grouped.setdefault((one["operation"], *cells), {}).setdefault(one["dtype"], []).append(mode)
+        for batch in batches:
+            sizes = ", ".join(map(str, batch.get("sizes", ()))) or "none"
+            others = "yes" if batch.get("others") else "no"
+            cells = (sizes, others) if "sizes" in batch else ("could not be computed", "–")
+            grouped.setdefault((batch["operation"], *cells), {}).setdefault(batch["dtype"], []).append(mode)
     yield (
         "The first rows of a batch of 64, computed in batches of 1, 2, 3, 7, 8, 16 and 33 rows too: batch "
         "sizes in which they get other bits; and whether the first row changes when only the others do. "

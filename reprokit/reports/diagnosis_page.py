@@ -107,7 +107,7 @@ def _ruled_out(found: Any) -> Iterator[str]:
 
 def _suspicious(found: Any) -> Iterator[str]:
     """Lines whose values differ between the two runs; the others are counted."""
-    differing = [one for one in found.taps if one.differs]
+    differing = [tap for tap in found.taps if tap.differs]
     if differing:
         yield "Suspicious lines, whose values differ:"
     for one in differing[:_MOST_TAPS]:
@@ -124,7 +124,7 @@ def _not_seen(found: Any) -> Iterator[str]:
         yield from (f"  {shown(one.what)}: {shown(one.how)}" for one in found.not_varied[:_MOST])
     if found.limits:
         yield "Not recorded:"
-        yield from (f"  {shown(one)}" for one in found.limits[:_MOST])
+        yield from (f"  {shown(limit)}" for limit in found.limits[:_MOST])
 
 
 def _certainty_text(cause: Cause) -> str:

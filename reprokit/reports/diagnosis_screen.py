@@ -14,7 +14,7 @@ from reprokit.core.rows import counted
 from reprokit.reports import diagnosis_page, shorten
 from reprokit.reports.cause import CauseCard, CausePage, cause_page
 from reprokit.reports.escaping import one_line
-from reprokit.reports.terminal_lines import MOST_LINES, Line, cut, fact_lines, wrapped
+from reprokit.reports.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, wrapped
 from reprokit.reports.terminal_style import Style, draw_lines, writable
 
 _MOST_MORE_CAUSES = 2
@@ -31,13 +31,13 @@ def draw(found: Any, *, subject: str, root: Path, again: Sequence[str], style: S
     return writable(draw_lines(lines, style=style, tone=tone), style=style)
 
 
-def screen(found: Any, *, subject: str, root: Path, again: Sequence[str], width: int) -> list[Line]:
+def screen(found: Any, *, subject: str, root: Path, again: Sequence[str], width: int) -> list[TerminalLine]:
     """The lines of the screen, paths relative to ``root``; ``again`` are commands that show it again."""
     page = cause_page(shorten.below(found.as_data(), str(root)))
     assert page is not None  # noqa: S101 - it is None for no answer only
     above = [*_verdict(found, subject=subject, root=root, width=width), *_causes(found, page, width=width)]
     below = [*_rest(page, width=width), *_where_to_look(found, again=again, root=root)]
-    between: list[Line] = []
+    between: list[TerminalLine] = []
     for part in (_first(page, width=width), _known(page, width=width)):
         lines = list(part)
         if len(above) + len(between) + len(lines) + len(below) <= MOST_LINES:
@@ -45,68 +45,68 @@ def screen(found: Any, *, subject: str, root: Path, again: Sequence[str], width:
     return [*above, *between, *below]
 
 
-def _verdict(found: Any, *, subject: str, root: Path, width: int) -> Iterator[Line]:
+def _verdict(found: Any, *, subject: str, root: Path, width: int) -> Iterator[TerminalLine]:
     about = one_line(f"{subject} · {counted(found.runs, 'run')}")
     for text in wrapped(about, width=width, lead=f"{found.verdict}  "):
-        yield Line(text=text, tone="verdict")
+        yield TerminalLine(text=text, tone="verdict")
     sentence = shorten.without(PurePosixPath(root))(diagnosis_page.what_differs(found))
     for text in wrapped(f"{sentence[:1].upper()}{sentence[1:]}.", width=width):
-        yield Line(text=text)
+        yield TerminalLine(text=text)
     if found.provisional:
         for text in wrapped(one_line(f"provisional: {found.provisional}"), width=width):
-            yield Line(text=text)
+            yield TerminalLine(text=text)
 
 
-def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[Line]:
+def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine]:
     if found.divergence is None:
         return
-    yield Line(text="")
+    yield TerminalLine(text="")
     if not page.cards:
-        yield Line(text="Cause", tone="title")
-        yield Line(text="  unknown: no experiment shows one")
+        yield TerminalLine(text="Cause", tone="title")
+        yield TerminalLine(text="  unknown: no experiment shows one")
         return
     first, *others = page.cards
-    yield Line(text=_TITLES.get(first.confidence, "Cause"), tone="title")
+    yield TerminalLine(text=_TITLES.get(first.confidence, "Cause"), tone="title")
     yield from _cause(first, width=width)
     if first.confidence != "high":
         for text in wrapped(diagnosis_page.confidence_text(found.cause), width=width, lead="  "):
-            yield Line(text=text, tone="dim")
+            yield TerminalLine(text=text, tone="dim")
     for card in others[:_MOST_MORE_CAUSES]:
         told = f"and {card.category} at {card.place}: {card.source or card.what}"
-        yield from (Line(text=text) for text in wrapped(told, width=width, lead="  "))
+        yield from (TerminalLine(text=text) for text in wrapped(told, width=width, lead="  "))
     if len(others) > _MOST_MORE_CAUSES:
-        yield Line(text=f"  and {counted(len(others) - _MOST_MORE_CAUSES, 'more cause')}", tone="dim")
+        yield TerminalLine(text=f"  and {counted(len(others) - _MOST_MORE_CAUSES, 'more cause')}", tone="dim")
 
 
-def _cause(card: CauseCard, *, width: int) -> Iterator[Line]:
+def _cause(card: CauseCard, *, width: int) -> Iterator[TerminalLine]:
     inside = f", in {card.function}" if card.function and not card.function.startswith("<") else ""
     for text in wrapped(f"{card.category} at {card.place}{inside}", width=width, lead="  "):
-        yield Line(text=text)
+        yield TerminalLine(text=text)
     if card.source:
-        yield Line(text=cut(f"  │ {card.source}", width=width), tone="code")
+        yield TerminalLine(text=cut(f"  │ {card.source}", width=width), tone="code")
     for text in wrapped(card.what, width=width, lead="  "):
-        yield Line(text=text)
+        yield TerminalLine(text=text)
     if card.fix:
         for text in wrapped(card.fix, width=width, lead="  → "):
-            yield Line(text=text, tone="hint")
+            yield TerminalLine(text=text, tone="hint")
 
 
-def _first(page: CausePage, *, width: int) -> Iterator[Line]:
+def _first(page: CausePage, *, width: int) -> Iterator[TerminalLine]:
     facts = [fact for fact in page.first if fact[0].startswith(_IN_DIVERGENCE)]
     return fact_lines("First divergence", facts, width=width, most_of_value=_LINES_OF_DATA)
 
 
-def _known(page: CausePage, *, width: int) -> Iterator[Line]:
+def _known(page: CausePage, *, width: int) -> Iterator[TerminalLine]:
     if not page.known:
         return
-    yield Line(text="")
-    yield Line(text="Known", tone="title")
+    yield TerminalLine(text="")
+    yield TerminalLine(text="Known", tone="title")
     for one in page.known[:_MOST_KNOWN]:
         for text in wrapped(one, width=width, lead="  "):
-            yield Line(text=text)
+            yield TerminalLine(text=text)
 
 
-def _rest(page: CausePage, *, width: int) -> Iterator[Line]:
+def _rest(page: CausePage, *, width: int) -> Iterator[TerminalLine]:
     """How much there is that the screen leaves out."""
     counts = (
         (len(page.ruled_out), "ruled out"),
@@ -116,14 +116,14 @@ def _rest(page: CausePage, *, width: int) -> Iterator[Line]:
     )
     left_out = ", ".join(f"{count} {what}" for count, what in counts if count)
     if left_out:
-        yield Line(text="")
+        yield TerminalLine(text="")
         for text in wrapped(f"{left_out} (the page shows everything)", width=width):
-            yield Line(text=text, tone="dim")
+            yield TerminalLine(text=text, tone="dim")
 
 
-def _where_to_look(found: Any, *, again: Sequence[str], root: Path) -> Iterator[Line]:
-    yield Line(text="")
+def _where_to_look(found: Any, *, again: Sequence[str], root: Path) -> Iterator[TerminalLine]:
+    yield TerminalLine(text="")
     for one in again:
-        yield Line(text=f"{'Run again:':<11}{one_line(one)}", tone="command")
+        yield TerminalLine(text=f"{'Run again:':<11}{one_line(one)}", tone="command")
     place = shorten.without(PurePosixPath(root))(found.folder / "diagnosis.html")
-    yield Line(text=f"{'Page:':<11}{one_line(place)}")
+    yield TerminalLine(text=f"{'Page:':<11}{one_line(place)}")

@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from reprokit.reports import curves
-from reprokit.reports.curves import HEIGHT, WIDTH, Chart, Line
+from reprokit.reports.curves import HEIGHT, WIDTH, Chart, CurveLine
 from reprokit.reports.escaping import one_line, shortened
 
 _COLUMNS = 2
@@ -75,7 +75,7 @@ def diff_to_svg(
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _legend(lines: Sequence[Line]) -> Iterator[str]:
+def _legend(lines: Sequence[CurveLine]) -> Iterator[str]:
     x = _MARGIN
     for line in lines:
         label = escape(shortened(line.label, width=60))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reprokit.core import clock_metrics
-from reprokit.core.difference import Beside, Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.difference import Comparison, Divergence, MetricSummary, NearbyRecord, Problem
 from reprokit.core.json_values import MISSING
 from reprokit.core.rows import counted
 from reprokit.reports.escaping import Visible, one_line
@@ -31,7 +31,7 @@ def diff_to_terminal(
     *,
     expected: str,
     actual: str,
-    context: Sequence[Beside] = (),
+    context: Sequence[NearbyRecord] = (),
     of_machine: Mapping[str, str] | None = None,
     width: int = 80,
     paint: Paint = lambda text, _tone: text,
@@ -61,7 +61,7 @@ def headline(comparison: Comparison, *, paint: Paint = lambda text, _tone: text)
     """The answer in one line."""
     divergence = comparison.divergence
     if not comparison.comparable:
-        first = next((one for one in comparison.problems if one.severity == "error"), None)
+        first = next((problem for problem in comparison.problems if problem.severity == "error"), None)
         why = f": {one_line(first.message)}" if first else ""
         return f"{paint('CANNOT COMPARE', 'bad')}{why}"
     if comparison.identical:
@@ -88,7 +88,7 @@ def _place(divergence: Divergence) -> str:
 
 
 def _divergence(
-    divergence: Divergence, context: Sequence[Beside], *, width: int, paint: Paint
+    divergence: Divergence, context: Sequence[NearbyRecord], *, width: int, paint: Paint
 ) -> Iterator[str]:
     yield paint("First divergence", "title")
     yield f"  {one_line(divergence.what)}"
@@ -108,7 +108,7 @@ def _divergence(
         yield from _context(context, paint=paint)
 
 
-def _context(context: Sequence[Beside], *, paint: Paint) -> Iterator[str]:
+def _context(context: Sequence[NearbyRecord], *, paint: Paint) -> Iterator[str]:
     rows = [
         (
             f"{row.record:,}",

@@ -41,7 +41,7 @@ _MARKDOWN_AT_START = re.compile(r"^(?:[-+=:]|\d+[.)])")
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
 _AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
 _PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
-# What this tool itself writes so; anybody else's back quotes stay what they are.
+# What this tool itself writes so; anyone else's back quotes stay what they are.
 _COMMAND = re.compile(r"`((?:reprokit|make|git|data:|seeds:|expected|checks|repeatable)\b[^`]*)`")
 _EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 
@@ -94,7 +94,7 @@ def markdown(text: Visible) -> str:
 
     What has a meaning in Markdown, GitHub's mathematics or HTML becomes a character reference, which is never
     read as structure (https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references). A mention
-    does not notify anybody, a bare address does not become a link.
+    does not notify anyone, a bare address does not become a link.
     """
     shown = text.strip()
     start = _MARKDOWN_AT_START.match(shown)

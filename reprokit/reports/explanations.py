@@ -37,7 +37,7 @@ def _learning(report: Report) -> Facts:
     asked = [answers[name] for name in ("result", "reward") if name in answers]  # no reward: labelled data
     if any(one.health is Health.UNKNOWN for one in asked):
         return ()
-    odd = [one for one in answers.values() if one.health in {Health.LOOK, Health.WRONG}]
+    odd = [answer for answer in answers.values() if answer.health in {Health.LOOK, Health.WRONG}]
     facts = [_fact(f"{one.question} ({one.health.value})", f"{one.told}. {one.remedy}") for one in odd]
     result = answers["result"]
     facts += [] if result in odd else [_fact(result.question, result.told)]

@@ -19,9 +19,9 @@ from reprokit.reports.plots import (
     WIDTH,
     Area,
     Mark,
+    MarkedValue,
     Plot,
     RowLabel,
-    Rule,
     Span,
     limits_of,
     room_for_labels,
@@ -108,7 +108,7 @@ def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float |
         x_ticks=axis.ticks(),
         areas=() if margin is None else tuple(_acceptable(axis, side, margin) for side in sides),
         rules=(
-            Rule(at=axis.at(0.0), is_vertical=True, kind=""),
+            MarkedValue(at=axis.at(0.0), is_vertical=True, kind=""),
             *(() if margin is None else (_margin(axis.at(side * margin), margin, axis) for side in sides)),
         ),
         spans=tuple(
@@ -134,7 +134,7 @@ def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float |
 def power_plot(
     metric: str, reference: Sequence[float], looks: Sequence[JudgedLook], *, margin: float | None
 ) -> Plot | None:
-    """With which probability each look would have found a drop of each size; None where nobody can say.
+    """With which probability each look would have found a drop of each size; None where no one can say.
 
     Simulated from the reference as the gate does it, with the same test at the same level.
     """
@@ -149,7 +149,7 @@ def power_plot(
     labels = [one_line(counted(look.num_new, "new seed")) for look in looks]
     kinds = [f"run-{at % _NUM_COLOURS}" for at in range(len(looks))]
     powers = [[one.power(float(size)) for size in sizes] for one in found]
-    rules = [Rule(at=up.at(_NEEDED), is_vertical=False, kind="", label=Visible("80 %"))]
+    rules = [MarkedValue(at=up.at(_NEEDED), is_vertical=False, kind="", label=Visible("80 %"))]
     rules += [] if margin is None else [_margin(across.at(margin), margin, across, below=True)]
     return Plot(
         title=Visible("Power"),
@@ -204,10 +204,12 @@ def _acceptable(axis: Axis, side: float, margin: float) -> Area:
     return Area(left=ends[0], width=round(ends[1] - ends[0], 2), told=told)
 
 
-def _margin(at: float, margin: float, axis: Axis, *, below: bool = False) -> Rule:
+def _margin(at: float, margin: float, axis: Axis, *, below: bool = False) -> MarkedValue:
     label = one_line(f"margin {margin:.6g}")
     is_right = at > (axis.start + axis.end) / 2
-    return Rule(at=at, is_vertical=True, kind="limit", label=label, label_before=is_right, label_below=below)
+    return MarkedValue(
+        at=at, is_vertical=True, kind="limit", label=label, label_before=is_right, label_below=below
+    )
 
 
 def _marks(look: JudgedLook, axis: Axis, y: float, sides: Sequence[float]) -> Iterator[Mark]:

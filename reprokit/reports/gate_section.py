@@ -1,6 +1,6 @@
 """What the statistical gate saw, as plots and tables for the HTML report.
 
-Drawn from ``report["statistical"]``, which anybody may have written: what is missing or of another kind is
+Drawn from ``report["statistical"]``, which anyone may have written: what is missing or of another kind is
 left out.
 """
 
@@ -15,7 +15,7 @@ from reprokit.reports.axes import finite
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
 from reprokit.reports.gate_plots import JudgedLook, difference_plot, power_plot
-from reprokit.reports.html_tables import Table, html_table
+from reprokit.reports.html_tables import HtmlTable, html_table
 from reprokit.reports.plots import Plot
 from reprokit.reports.seed_plots import SeedResults, result_plot
 from reprokit.reports.statistical_gate import rate_facts
@@ -46,7 +46,7 @@ class GateMetric:
     name: Visible
     margin: Visible
     plots: tuple[Plot, ...]
-    looks: Table
+    looks: HtmlTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +114,10 @@ def _metric(
 def _judged(name: str, looks: Sequence[Mapping[str, Any]]) -> Iterator[JudgedLook]:
     for look in looks:
         metrics = [one for one in _list(look.get("metrics")) if isinstance(one, Mapping)]
-        for one in metrics:
+        for metric in metrics:
             num_new, level = finite(look.get("num_new")), finite(look.get("level"))
-            if one.get("name") == name and num_new is not None and level is not None:
-                yield JudgedLook(num_new=int(num_new), level=level, num_metrics=len(metrics), facts=one)
+            if metric.get("name") == name and num_new is not None and level is not None:
+                yield JudgedLook(num_new=int(num_new), level=level, num_metrics=len(metrics), facts=metric)
 
 
 def _groups(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[SeedResults]:

@@ -13,7 +13,7 @@ from reprokit.reports.escaping import one_line
 
 if TYPE_CHECKING:
     from reprokit.golden import Ensemble, Golden, GoldenRow
-    from reprokit.golden.lint import Finding
+    from reprokit.golden.lint import GoldenFinding
 
 _KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "previous", "fingerprint")
 
@@ -63,7 +63,7 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {one_line('image ' + name):<12} {one_line(value)}"
 
 
-def finding_line(found: Finding, *, root: Path) -> str:
+def finding_line(found: GoldenFinding, *, root: Path) -> str:
     """One problem: its file relative to a folder, the rule, what is wrong, and a hint."""
     where = found.where.removeprefix(f"{root}/")
     return one_line(f"{where}: {found.rule}: {found.what}. Hint: {found.remedy}", limit=2000)

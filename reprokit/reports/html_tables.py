@@ -9,17 +9,17 @@ from reprokit.reports.escaping import Visible, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class HtmlTable:
     """Names of the columns, and the rows."""
 
     head: tuple[Visible, ...]
     rows: tuple[tuple[Visible, ...], ...]
 
 
-def html_table(rows: Sequence[Sequence[object]]) -> Table:
+def html_table(rows: Sequence[Sequence[object]]) -> HtmlTable:
     """A table whose first row has the names of the columns; None and "" are a dash."""
     head, *others = (tuple(map(_cell, row)) for row in rows)
-    return Table(head=head, rows=tuple(others))
+    return HtmlTable(head=head, rows=tuple(others))
 
 
 def _cell(value: object) -> Visible:

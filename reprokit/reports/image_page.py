@@ -9,12 +9,12 @@ from reprokit.reports.tables import table
 
 if TYPE_CHECKING:
     from reprokit.images.checking.rebuild import Rebuilt
-    from reprokit.images.checking.verify import Verified
-    from reprokit.images.housekeeping import Held, Plan
-    from reprokit.images.inventory import Row
+    from reprokit.images.checking.verify import BuildComparison
+    from reprokit.images.housekeeping import Held, RemovalPlan
+    from reprokit.images.inventory import InventoryRow
 
 
-def image_table(rows: Sequence[Row]) -> list[str]:
+def image_table(rows: Sequence[InventoryRow]) -> list[str]:
     """One line for each environment, with short IDs and digests."""
     return table([_columns(row) for row in rows])
 
@@ -36,7 +36,7 @@ def document_lines(
     yield f"{'Built by':<16} {builder['id']} {builder['version']['reprokit']}, network {settings['network']}"
     yield f"{'Dated':<16} {sbom['metadata']['timestamp']} (of the lock, not of the build)"
     for title, components in kinds.items():
-        hashed = sum("hashes" in one for one in components)
+        hashed = sum("hashes" in component for component in components)
         yield f"{title:<16} {len(components)}, {hashed} with the hash of the file that was installed"
     yield f"{'Made from':<16} {len(definition['resolvedDependencies'])} materials, each by its SHA-256"
     if show_all:
@@ -47,7 +47,7 @@ def document_lines(
             yield f"  {one['digest']['sha256'][:16]}  {one['name']}"
 
 
-def pruned_lines(found: Plan, *, removed: bool) -> Iterator[str]:
+def pruned_lines(found: RemovalPlan, *, removed: bool) -> Iterator[str]:
     """What is kept, with the reason, and what goes; images count with their bases."""
     for one, because in found.kept:
         yield f"keep    {_held_line(one)}  {because}"
@@ -62,10 +62,10 @@ def _held_line(one: Held) -> str:
     return f"{one.kind:<6} {one.size_bytes / (1 << 30):6.2f} GiB  {shown}"
 
 
-def verified_lines(found: Verified) -> Iterator[str]:
+def verified_lines(found: BuildComparison) -> Iterator[str]:
     """Builds under other conditions, and whether they are one image."""
-    for one in found.builds:
-        yield f"{one.id[7:19]}  {one.took_s:6.1f} s  {one.builder:<8}  {one.title}"
+    for build in found.builds:
+        yield f"{build.id[7:19]}  {build.took_s:6.1f} s  {build.builder:<8}  {build.title}"
     if found.difference is not None:
         yield f"differs: {found.difference.sentence()}"
         others = found.difference.num_files - 1
@@ -89,7 +89,7 @@ def rebuilt_lines(found: Rebuilt) -> Iterator[str]:
     yield from (f"         {line}" for line in found.reasons)
 
 
-def _columns(row: Row) -> dict[str, str | None]:
+def _columns(row: InventoryRow) -> dict[str, str | None]:
     kind, _, base = (row.base or "").partition("sha256:")
     return {
         " ": "*" if row.current else " ",

@@ -49,7 +49,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class PlotLine:
     """A line through points, or the outline of a band, in pieces between gaps."""
 
     kind: str
@@ -58,7 +58,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class MarkedValue:
     """A marked value: a line across the plot, vertical or horizontal, with its name beside it."""
 
     at: float
@@ -100,11 +100,11 @@ class Plot:
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...] = ()
     areas: tuple[Area, ...] = ()
-    bands: tuple[Trace, ...] = ()
-    lines: tuple[Trace, ...] = ()
+    bands: tuple[PlotLine, ...] = ()
+    lines: tuple[PlotLine, ...] = ()
     spans: tuple[Span, ...] = ()
     marks: tuple[Mark, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[MarkedValue, ...] = ()
     rows: tuple[RowLabel, ...] = ()
     legend: tuple[tuple[Visible, str], ...] = ()
     notes: tuple[Visible, ...] = ()
@@ -130,21 +130,21 @@ def traced(
     *,
     kind: str,
     told: str,
-) -> tuple[Trace, tuple[Mark, ...]]:
+) -> tuple[PlotLine, tuple[Mark, ...]]:
     """A line in pieces between gaps, and dots for the points that stand alone."""
     pieces = list(_between_gaps(steps, values, across, up))
     label = one_line(told, limit=120)
-    line = Trace(kind=kind, pieces=tuple(_path(one) for one in pieces if len(one) > 1), told=label)
-    alone = [one[0] for one in pieces if len(one) == 1]
+    line = PlotLine(kind=kind, pieces=tuple(_path(piece) for piece in pieces if len(piece) > 1), told=label)
+    alone = [piece[0] for piece in pieces if len(piece) == 1]
     return line, tuple(Mark(x=x, y=y, kind=kind, shape="dot", told=label) for x, y in alone)
 
 
-def outlined(steps: Numbers, low: Numbers, high: Numbers, across: Axis, up: Axis, *, kind: str) -> Trace:
+def outlined(steps: Numbers, low: Numbers, high: Numbers, across: Axis, up: Axis, *, kind: str) -> PlotLine:
     """The outline of a band; a gap where it has no limits."""
     below, above = (_between_gaps(steps, end, across, up) for end in (low, high))
     pairs = [(one, other) for one, other in zip(below, above, strict=True) if len(one) > 1]
     pieces = tuple(_path([*one, *reversed(other)]) for one, other in pairs)
-    return Trace(kind=kind, pieces=pieces, told=Visible(""))
+    return PlotLine(kind=kind, pieces=pieces, told=Visible(""))
 
 
 def _between_gaps(

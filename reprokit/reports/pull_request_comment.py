@@ -35,7 +35,7 @@ _IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ReportOrigin:
     """The workflow run that left the reports, as its host tells it: nothing of it is the reports' own."""
 
     commit: str
@@ -43,7 +43,7 @@ class Origin:
     conclusion: str
 
 
-def comment(found: Collected, *, origin: Origin | None = None) -> str:
+def comment(found: Collected, *, origin: ReportOrigin | None = None) -> str:
     """Markdown for all that a gate judged, each result once, the recipes that did not pass first."""
     found, repeated = _distinct(found)
     rows = sorted(found.reports, key=lambda one: _GRAVEST_FIRST.index(one[0].exit_code))
@@ -68,7 +68,7 @@ def comment(found: Collected, *, origin: Origin | None = None) -> str:
     return _joined(parts, told, [_others(listed, what="more" if told else "in all"), _footer(origin)])
 
 
-def no_answer(problem: str, *, origin: Origin | None = None) -> str:
+def no_answer(problem: str, *, origin: ReportOrigin | None = None) -> str:
     """Markdown for a gate whose answers are missing or refused: an earlier comment must not stay green."""
     return _joined(
         [f"{MARKER}\n## ❔ reprokit: nothing is known of this commit", _code(problem, limit=1000)],
@@ -193,7 +193,7 @@ def _result(row: GateRow) -> str:
     return f"left out: {_code(row.left_out)}" if row.left_out else f"❔ ERROR: {_code(row.error)}"
 
 
-def _footer(origin: Origin | None) -> str:
+def _footer(origin: ReportOrigin | None) -> str:
     if origin is None:
         return ""
     return (

@@ -40,7 +40,7 @@ _MAX_COMMAND = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ReportRow:
     """One row of the checklist."""
 
     id: Visible
@@ -86,7 +86,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class FactGroup:
     """The facts under one heading of the environment record."""
 
     name: Visible
@@ -111,7 +111,7 @@ class Outline:
     rerun: Visible
     command: Visible
     subject: Facts
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     counts: Visible
     not_run: Facts
     log_tail: tuple[Visible, ...]
@@ -121,7 +121,7 @@ class Outline:
     differences: tuple[EnvironmentDifference, ...]
     num_differences_cut: int
     comparisons: tuple[Compared, ...]
-    environment: tuple[Group, ...]
+    environment: tuple[FactGroup, ...]
     timing: Facts
 
 
@@ -172,8 +172,8 @@ def _subject(report: Report) -> Facts:
     return tuple((one_line(label), one_line(value)) for label, value in facts)
 
 
-def _row(check: CheckResult) -> Row:
-    return Row(
+def _row(check: CheckResult) -> ReportRow:
+    return ReportRow(
         id=one_line(check.id),
         title=one_line(check.title),
         status=check.status,
@@ -273,16 +273,16 @@ def _problem(problem: Mapping[str, Any]) -> Visible:
     return one_line(f"{problem.get('kind')} ({place}): {problem.get('message')}")
 
 
-def _environment(record: Mapping[str, Any]) -> tuple[Group, ...]:
+def _environment(record: Mapping[str, Any]) -> tuple[FactGroup, ...]:
     loose = {key: value for key, value in record.items() if not isinstance(value, Mapping) or not value}
     nested = {key: value for key, value in record.items() if key not in loose}
     groups = [*nested.items(), *([("other", loose)] if loose else [])]
     return tuple(_group(name, facts) for name, facts in groups)
 
 
-def _group(name: str, record: Mapping[str, Any]) -> Group:
+def _group(name: str, record: Mapping[str, Any]) -> FactGroup:
     facts = facts_of(record)
-    return Group(name=one_line(name), facts=facts[:_MAX_FACTS], num_cut=max(0, len(facts) - _MAX_FACTS))
+    return FactGroup(name=one_line(name), facts=facts[:_MAX_FACTS], num_cut=max(0, len(facts) - _MAX_FACTS))
 
 
 def _size(error: Any) -> float:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
-from reprokit.reports.report_content import EnvironmentDifference, Outline, Row
+from reprokit.reports.report_content import EnvironmentDifference, Outline, ReportRow
 
 _ENOUGH_TO_GATHER = 3
 _UNFINISHED = Visible("a run did not finish")
 
 
-def that_apply(found: Outline) -> tuple[list[Row], dict[Visible, list[Visible]]]:
+def that_apply(found: Outline) -> tuple[list[ReportRow], dict[Visible, list[Visible]]]:
     """Rows to show one by one, and reason → ids of the others.
 
     A required row is always shown, unless a run did not finish: then no row says more than that.

@@ -1,6 +1,6 @@
 """Run folders as lines: a table of many, a page of one, and what `reprokit runs prune` removes.
 
-All of it comes from files that anybody may have written, and is escaped first.
+All of it comes from files that anyone may have written, and is escaped first.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 from reprokit.reports.tables import bytes_text, shown, table
 
 if TYPE_CHECKING:
-    from reprokit.runs.listing import ReportNote, Summary
+    from reprokit.runs.listing import ReportNote, RunSummary
 
 
-def run_table(runs: Sequence[Summary]) -> list[str]:
+def run_table(runs: Sequence[RunSummary]) -> list[str]:
     """One line for each run, below the names of the columns."""
     return table([_row(run) for run in runs])
 
 
 def run_page(
-    run: Summary, *, folder: Path, notes: Sequence[ReportNote], files: Mapping[str, int]
+    run: RunSummary, *, folder: Path, notes: Sequence[ReportNote], files: Mapping[str, int]
 ) -> Iterator[str]:
     """One run: its facts, why it is not complete, the reports that name it, and its files by size."""
     for name, value in _row(run).items():
@@ -48,7 +48,7 @@ def prune_lines(kept: Sequence[Any], going: Sequence[Any], *, removed: bool) -> 
     yield f"{len(going)} runs {verb}, {size}; {len(kept)} kept."
 
 
-def _row(run: Summary) -> dict[str, Any]:
+def _row(run: RunSummary) -> dict[str, Any]:
     digests = [digest.removeprefix("sha256:")[:8] for digest in run.digests[:1]]
     return {
         "run": run.run_id,

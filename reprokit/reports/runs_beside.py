@@ -50,7 +50,7 @@ def to_data(found: Any) -> dict[str, Any]:
         "source_diff": list(found.diffs),
         "environment": fields(found.environment),
         "metrics": fields(found.metrics),
-        "comparisons": [to_json(one) for one in found.comparisons],
+        "comparisons": [to_json(comparison) for comparison in found.comparisons],
     }
 
 
@@ -66,7 +66,7 @@ def curve_labels(found: Any) -> list[str]:
 
 
 def _section(title: str, fields: Sequence[Any], names: Sequence[str], *, show_all: bool) -> Iterator[str]:
-    differing = [one for one in fields if one.differs]
+    differing = [field for field in fields if field.differs]
     yield f"{title}: {_count(len(differing), 'difference')}"
     signs = any(_SIGNS[one.can_change_numbers] for one in differing)
     rows = [
@@ -83,8 +83,12 @@ def _metrics(found: Any, names: Sequence[str], *, show_all: bool) -> Iterator[st
         yield f"  {names[0]} and {name}: {headline(one)}"
     rows = []
     for field in found.metrics:
-        summaries = [one.per_metric.get(field.name) for one in found.comparisons]
-        if show_all or field.differs or any(one is not None and one.mismatches for one in summaries):
+        summaries = [comparison.per_metric.get(field.name) for comparison in found.comparisons]
+        if (
+            show_all
+            or field.differs
+            or any(summary is not None and summary.mismatches for summary in summaries)
+        ):
             errors = {
                 f"max error {name}": None if one is None else _cell(one.max_abs_error)
                 for name, one in zip(names[1:], summaries, strict=True)

@@ -22,9 +22,9 @@ from reprokit.reports.plots import (
     WIDTH,
     Mark,
     Plot,
+    PlotLine,
     RowLabel,
     Span,
-    Trace,
     limits_of,
     outlined,
     room_for_labels,
@@ -43,7 +43,7 @@ _LONGEST_LABEL = 52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class SeedCurve:
     """One metric over the steps: the mean of several seeds with its interval, or a golden, without one."""
 
     label: str
@@ -57,7 +57,7 @@ class Curve:
     def limits(self) -> tuple[Numbers, Numbers] | None:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
-    def at(self, kept: npt.NDArray[np.intp]) -> Curve:
+    def at(self, kept: npt.NDArray[np.intp]) -> SeedCurve:
         """The curve at some of its records."""
         low, high = self.limits or (None, None)
         return replace(
@@ -86,9 +86,9 @@ class SeedResults:
         return [number for value in self.values.values() if (number := finite(value)) is not None]
 
 
-def curve_plot(metric: str, curves: Sequence[Curve]) -> Plot | None:
+def curve_plot(metric: str, curves: Sequence[SeedCurve]) -> Plot | None:
     """Means with their intervals over the steps; None where fewer than two steps have one."""
-    thin = [_thinned(one) for one in curves if len(one.steps)]
+    thin = [_thinned(curve) for curve in curves if len(curve.steps)]
     steps = np.unique(np.concatenate([np.empty(0), *(one.steps for one in thin)]))
     if sum(int(np.count_nonzero(np.isfinite(one.mean))) for one in thin) < 2 or len(steps) < 2:
         return None
@@ -148,12 +148,12 @@ def result_plot(title: str, across: str, results: Sequence[SeedResults]) -> Plot
         spans=tuple(spans),
         marks=tuple(marks),
         rows=tuple(rows),
-        notes=tuple(one_line(f"{one.label}: {note}.") for one in results for note in one.notes),
+        notes=tuple(one_line(f"{result.label}: {note}.") for result in results for note in result.notes),
         summary=one_line(f"{title}; {'; '.join(map(_in_words, results))}"),
     )
 
 
-def _thinned(curve: Curve) -> Curve:
+def _thinned(curve: SeedCurve) -> SeedCurve:
     """About ``_MOST_POINTS`` records: of each stretch the lowest, the highest, and what is no number."""
     count = len(curve.steps)
     if count <= _MOST_POINTS:
@@ -172,10 +172,10 @@ def _thinned(curve: Curve) -> Curve:
     return curve.at(np.array(sorted(kept), dtype=np.intp))
 
 
-def _heights(curves: Sequence[Curve]) -> tuple[float, float, bool]:
+def _heights(curves: Sequence[SeedCurve]) -> tuple[float, float, bool]:
     """The limits of the vertical axis, and whether an interval goes beyond them.
 
-    With two or three seeds an interval may be many times as high as the curves, which nobody could see then.
+    With two or three seeds an interval may be many times as high as the curves, which no one could see then.
     """
     means = np.concatenate([one.mean[np.isfinite(one.mean)] for one in curves])
     ends = [end[np.isfinite(end)] for curve in curves for end in curve.limits or ()]
@@ -187,11 +187,11 @@ def _heights(curves: Sequence[Curve]) -> tuple[float, float, bool]:
 
 def _range(results: Sequence[SeedResults]) -> tuple[float, float]:
     """The limits of the axis of results: all values, and intervals unless they go far beyond."""
-    numbers = [number for one in results for number in one.numbers]
+    numbers = [number for result in results for number in result.numbers]
     if not numbers:
         return 0.0, 1.0
     least, most = _near(numbers, room=1.5)
-    found = [one.interval for one in results if one.interval is not None]
+    found = [result.interval for result in results if result.interval is not None]
     ends = [end for one in found for end in (one.low, one.high) if end is not None]
     return limits_of([*numbers, *(min(max(end, least), most) for end in ends)])
 
@@ -203,15 +203,15 @@ def _near(numbers: Sequence[float], *, room: float) -> tuple[float, float]:
     return (low / 2 - half) * 2, (high / 2 + half) * 2
 
 
-def _bands(curves: Sequence[Curve], across: Axis, up: Axis) -> Iterator[Trace]:
-    for one in curves:
-        if one.limits is not None:
-            there = np.isfinite(one.limits[0]) & np.isfinite(one.limits[1])
-            low, high = (np.where(there, np.clip(end, up.low, up.high), np.nan) for end in one.limits)
-            yield outlined(one.steps, low, high, across, up, kind=one.kind)
+def _bands(curves: Sequence[SeedCurve], across: Axis, up: Axis) -> Iterator[PlotLine]:
+    for curve in curves:
+        if curve.limits is not None:
+            there = np.isfinite(curve.limits[0]) & np.isfinite(curve.limits[1])
+            low, high = (np.where(there, np.clip(end, up.low, up.high), np.nan) for end in curve.limits)
+            yield outlined(curve.steps, low, high, across, up, kind=curve.kind)
 
 
-def _crosses(curve: Curve, across: Axis, y: float) -> Iterator[Mark]:
+def _crosses(curve: SeedCurve, across: Axis, y: float) -> Iterator[Mark]:
     """Where there is no mean, because the value of some seed is no number."""
     odd = curve.steps[~np.isfinite(curve.mean)]
     shown = [float(step) for step in odd if across.low <= step <= across.high]
@@ -220,22 +220,22 @@ def _crosses(curve: Curve, across: Axis, y: float) -> Iterator[Mark]:
         yield Mark(x=across.at(step), y=y, kind=curve.kind, shape="cross", told=told)
 
 
-def _curve_notes(curves: Sequence[Curve], *, is_cut: bool) -> Iterator[Visible]:
-    for one in curves:
-        odd = int(np.count_nonzero(~np.isfinite(one.mean)))
+def _curve_notes(curves: Sequence[SeedCurve], *, is_cut: bool) -> Iterator[Visible]:
+    for curve in curves:
+        odd = int(np.count_nonzero(~np.isfinite(curve.mean)))
         if odd:
-            whose = "the golden's value" if one.kind == "golden" else "the value of some seed"
-            at = f"at {odd} of {counted(len(one.steps), 'step')}"
-            yield one_line(f"{one.label}: {at} {whose} is not finite; nothing is drawn there (×).")
+            whose = "the golden's value" if curve.kind == "golden" else "the value of some seed"
+            at = f"at {odd} of {counted(len(curve.steps), 'step')}"
+            yield one_line(f"{curve.label}: {at} {whose} is not finite; nothing is drawn there (×).")
     if is_cut:
         yield Visible("An interval goes beyond the plot.")
 
 
-def _ends(curves: Sequence[Curve]) -> Iterator[str]:
-    for one in curves:
-        numbers = one.mean[np.isfinite(one.mean)]
+def _ends(curves: Sequence[SeedCurve]) -> Iterator[str]:
+    for curve in curves:
+        numbers = curve.mean[np.isfinite(curve.mean)]
         if len(numbers):
-            yield f"{one.label} ends at {numbers[-1]:.6g}"
+            yield f"{curve.label} ends at {numbers[-1]:.6g}"
 
 
 def _dots(results: SeedResults, axis: Axis, y: float) -> Iterator[Mark]:

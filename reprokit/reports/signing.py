@@ -42,7 +42,7 @@ _PUBLIC_KEY = re.compile(r"(?P<key>(?:sk-)?(?:ssh|ecdsa)-\S+\s+AAAA\S+)(?:\s+(?P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningKey:
-    """A key that signs without asking anybody."""
+    """A key that signs without asking anyone."""
 
     path: Path  # the private key, or the public one of a key that an agent holds
     agent: Path | None = None  # socket of the agent that holds it; None for the caller's own agent, if any
@@ -62,10 +62,10 @@ def signing_key(path: Path, *, may_ask: bool) -> Iterator[SigningKey]:
 
     ``path`` is a private key, or the public key of one that the caller's agent holds. One with a passphrase
     that no agent holds is added to an agent of its own, which ends with the block: ``ssh-add`` asks for it,
-    once, if somebody can type it (``may_ask``), and this process never sees it.
+    once, if someone can type it (``may_ask``), and this process never sees it.
 
     Raises:
-        UsageError: The key cannot sign, or needs a passphrase that nobody can type.
+        UsageError: The key cannot sign, or needs a passphrase that no one can type.
         CannotRunError: OpenSSH is not installed, or does not answer in time.
     """
     key = SigningKey(path=path.absolute())
@@ -144,9 +144,9 @@ def _verify(data: bytes, *, signature: Path, allowed: Path) -> tuple[str, str]:
         unknown = b"No principal matched" in found.stderr
         what = "its key is not among those who may sign" if unknown else "the signature cannot be read"
         return "", f"{what}: {_openssh_error(found)}"
-    problem = "its key is listed for nobody"
+    problem = "its key is listed for no one"
     for name in found.stdout.decode("utf-8", "replace").split("\n")[:-1]:
-        if name.startswith("!"):  # whom a pattern leaves out is nobody's name
+        if name.startswith("!"):  # whom a pattern leaves out is no one's name
             continue
         command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-I", name]
         verified = _run([*command, "-s", str(signature), "-f", str(allowed)], data=data)
@@ -163,7 +163,7 @@ def _read_signers(path: Path) -> str:
         raise UsageError(f"the signers cannot be read: {error}", where=str(path)) from error
     if not any(_A_KEY.search(line) for line in _lines(text)):
         raise UsageError(
-            "the file names nobody who may sign",
+            "the file names no one who may sign",
             where=str(path),
             expected="a public key (id_ed25519.pub), or an allowed_signers file",
             fix='echo "ada@example.org $(cat id_ed25519.pub)" > allowed_signers',
@@ -245,7 +245,7 @@ def _sign(data: bytes, *, key: SigningKey) -> subprocess.CompletedProcess[bytes]
 def _run(
     arguments: Sequence[str], *, data: bytes = b"", agent: Path | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program of OpenSSH's that asks nobody: without a terminal, and with `false` for a prompt."""
+    """Run a program of OpenSSH's that asks no one: without a terminal, and with `false` for a prompt."""
     environment = {**os.environ, "LC_ALL": "C", "SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force"}
     if agent is not None:
         environment["SSH_AUTH_SOCK"] = str(agent)

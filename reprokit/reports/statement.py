@@ -58,7 +58,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class StatementPart:
     """A heading, sentences under it, a command to type, and a list."""
 
     title: str
@@ -72,7 +72,7 @@ class Statement:
     """A statement, ready to be drawn; every text in it is escaped for a reader, not yet for a format."""
 
     title: Visible
-    parts: tuple[Part, ...]
+    parts: tuple[StatementPart, ...]
 
 
 def statement_of(report: Report, *, sha256: str) -> Statement:
@@ -80,27 +80,27 @@ def statement_of(report: Report, *, sha256: str) -> Statement:
 
     Args:
         report: The report.
-        sha256: The digest of its ``report.json``, so that nobody takes another for it.
+        sha256: The digest of its ``report.json``, so that no one takes another for it.
     """
     report = from_root(report)
     found = (
         _claim(report),
-        Part(title="Checklist", items=tuple(_answers(report.checks))),
+        StatementPart(title="Checklist", items=tuple(_answers(report.checks))),
         _rows("What failed", report.checks, {Status.FAILED}),
         _rows("What was not judged", report.checks, {Status.SKIPPED, Status.ERROR}),
-        Part(title="Environment of the runs", items=tuple(_facts(report))),
+        StatementPart(title="Environment of the runs", items=tuple(_facts(report))),
         _how_to_check(report, sha256=sha256),
     )
     parts = tuple(part for part in found if part.sentences or part.items)
     return Statement(title=one_line(f"Reproducibility statement: {report.recipe}"), parts=parts)
 
 
-def _claim(report: Report) -> Part:
+def _claim(report: Report) -> StatementPart:
     runs = f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}"
     made = f"{runs} of {report.recipe} with the seed {report.seed}, on {report.platform}."
     verdict = f"The verdict is {report.verdict.value}: {MEANING[report.verdict]}."
     none = () if report.verdict in _GOOD else ("It is not claimed that the result was reproduced.",)
-    return Part(
+    return StatementPart(
         title="Result",
         sentences=tuple(one_line(short_digests(text)) for text in (made, verdict, report.sentence, *none)),
     )
@@ -129,8 +129,8 @@ def _reason(row: CheckResult) -> Visible:
     return one_line(short_digests(row.reason or "no reason given"))
 
 
-def _rows(title: str, rows: Iterable[CheckResult], statuses: set[Status]) -> Part:
-    return Part(
+def _rows(title: str, rows: Iterable[CheckResult], statuses: set[Status]) -> StatementPart:
+    return StatementPart(
         title=title,
         items=tuple(
             Item(label=one_line(row.title), answer=_status(row.status), reasons=(_reason(row),))
@@ -153,20 +153,24 @@ def _facts(report: Report) -> Iterator[Item]:
         if value not in (None, "", [], {}):
             yield Item(label=Visible(label), answer=one_line(spelt(value)))
     durations = [one.get("duration_s") for one in report.timing.get("runs") or () if isinstance(one, Mapping)]
-    seconds = [one for one in durations if isinstance(one, int | float) and not isinstance(one, bool)]
+    seconds = [
+        duration
+        for duration in durations
+        if isinstance(duration, int | float) and not isinstance(duration, bool)
+    ]
     if seconds:
-        told = ", ".join(f"{one:,.1f} s" for one in seconds)
+        told = ", ".join(f"{second:,.1f} s" for second in seconds)
         yield Item(label=Visible("Duration of each run"), answer=one_line(told))
 
 
-def _how_to_check(report: Report, *, sha256: str) -> Part:
+def _how_to_check(report: Report, *, sha256: str) -> StatementPart:
     sentences = [f"Drawn from report.json of {report.created_at}, {sha256}."]
     if (origin := report.bundle) is not None:
         told = f"{origin.get('file')}, {origin.get('sha256')}"
         sentences.append(f"Code and golden are those of the bundle {told}.")
     known, unknown = "This command runs it again:", "No command that runs it again is recorded."
     sentences.append(known if report.rerun else unknown)
-    return Part(
+    return StatementPart(
         title="How to check it",
         sentences=tuple(map(one_line, sentences)),
         command=one_line(report.rerun.strip(), limit=20_000),

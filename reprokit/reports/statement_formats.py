@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from reprokit.reports.escaping import Visible, markdown, markdown_block, markdown_prose, pieces
-from reprokit.reports.statement import Item, Part, Statement
+from reprokit.reports.statement import Item, Statement, StatementPart
 
 # Source: LaTeX2e: An unofficial reference manual, "Special characters"; and the ligatures of TeX's fonts.
 _LATEX: Mapping[str, str] = {
@@ -55,7 +55,7 @@ def to_latex(statement: Statement) -> str:
     return "\n\n".join([lead, *parts]) + "\n"
 
 
-def _markdown_part(part: Part) -> str:
+def _markdown_part(part: StatementPart) -> str:
     lines = [f"## {part.title}"]
     if part.sentences:
         lines.append(" ".join(map(markdown_prose, part.sentences)))
@@ -68,7 +68,7 @@ def _markdown_part(part: Part) -> str:
     return "\n\n".join(lines)
 
 
-def _latex_part(part: Part) -> str:
+def _latex_part(part: StatementPart) -> str:
     lines = [f"\\paragraph{{{latex(Visible(part.title))}.}}"]
     if part.sentences:
         lines.append(" ".join(map(_latex_prose, part.sentences)))

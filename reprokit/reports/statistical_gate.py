@@ -12,7 +12,7 @@ _MAX_METRICS = 20
 
 
 def statistical_facts(found: Mapping[str, Any] | None) -> Facts:
-    """The gate of a report, which anybody may have written; () where it had none."""
+    """The gate of a report, which anyone may have written; () where it had none."""
     if not found:
         return ()
     try:
@@ -25,13 +25,13 @@ def _facts(found: Mapping[str, Any]) -> Facts:
     looks = found["outcome"]["looks"]
     metrics = looks[-1]["metrics"][:_MAX_METRICS] if looks else ()
     facts = [
-        *((one["name"], _metric(one)) for one in metrics),
-        *(("difference", told) for one in metrics if (told := _interval(one))),
-        *(("smallest visible drop", _visible(one)) for one in metrics),
+        *((metric["name"], _metric(metric)) for metric in metrics),
+        *(("difference", told) for metric in metrics if (told := _interval(metric))),
+        *(("smallest visible drop", _visible(metric)) for metric in metrics),
         ("new seeds", f"{_listed(found['new'])} (looks after {_listed(look['num_new'] for look in looks)})"),
         *(("left out", _left_out(seeds)) for seeds in [found.get("left_out")] if seeds),
         *_rates(found["rates"]),
-        *(("no variance", _no_variance(one)) for one in metrics if one["zero_variance"]),
+        *(("no variance", _no_variance(metric)) for metric in metrics if metric["zero_variance"]),
     ]
     return tuple((one_line(label), one_line(value)) for label, value in facts)
 

@@ -13,9 +13,9 @@ from reprokit.core.statistics.windows import LAST
 from reprokit.reports import statistics_page
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, spelt
-from reprokit.reports.html_tables import Table, html_table
+from reprokit.reports.html_tables import HtmlTable, html_table
 from reprokit.reports.plots import WIDTH, Plot
-from reprokit.reports.seed_plots import Curve, SeedResults, curve_plot, result_plot
+from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, result_plot
 from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
 from reprokit.reports.to_html import page
 
@@ -33,9 +33,9 @@ class GroupSection:
     name: Visible
     seeds: Visible
     remarks: tuple[Visible, ...]
-    summary: Table
+    summary: HtmlTable
     caveats: tuple[Visible, ...]
-    variability: Table
+    variability: HtmlTable
     values: Facts
 
 
@@ -44,7 +44,7 @@ class RankingSection:
     """The settings of a sweep, best first, by one metric."""
 
     title: Visible
-    rows: Table
+    rows: HtmlTable
     caveats: tuple[Visible, ...]
 
 
@@ -56,14 +56,14 @@ class StatisticsPage:
     title: Visible
     tone: str
     sentence: Visible
-    members: Table | None
+    members: HtmlTable | None
     remarks: tuple[Visible, ...]
     legend: tuple[tuple[Visible, str], ...]
     figures: tuple[tuple[Plot, ...], ...]
     not_drawn: tuple[Visible, ...]
     rankings: tuple[RankingSection, ...]
     groups: tuple[GroupSection, ...]
-    between: tuple[tuple[Visible, Table], ...]
+    between: tuple[tuple[Visible, HtmlTable], ...]
 
 
 def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
@@ -73,8 +73,8 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         found: A ``harness.stats.Statistics``.
         goldens: Group → its ``GoldenCurves``.
     """
-    names = [one.group.called for one in found.groups]
-    seeds = [f"{one.group.called}: {statistics_page.seeds_line(one)}" for one in found.groups]
+    names = [group.group.called for group in found.groups]
+    seeds = [f"{group.group.called}: {statistics_page.seeds_line(group)}" for group in found.groups]
     ranked = bool(found.rankings)
     title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     return _drawn(
@@ -83,7 +83,7 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         tone="plain",
         sentence=statistics_page.sweep_line(found) if ranked else "; ".join(seeds),
         members=None,
-        remarks=[f"Warning: {one}" for one in found.warnings],
+        remarks=[f"Warning: {warning}" for warning in found.warnings],
         **_of_groups(found, goldens),
     )
 
@@ -107,7 +107,7 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
         remarks=(
             *([f"Every member has {common}"] if (common := common_settings(answer.members)) else []),
-            *(f"Warning: {one}" for one in answer.warnings),
+            *(f"Warning: {warning}" for warning in answer.warnings),
             *mixed,
             *why_unfinished(answer.members),
             *([AGAIN] if done < len(answer.members) else []),
@@ -135,7 +135,7 @@ def _of_groups(found: Any, goldens: Mapping[str, Any]) -> dict[str, Any]:
     groups = found.groups if found else ()
     kinds = {one.group.name: f"run-{at % _NUM_COLOURS}" for at, one in enumerate(groups)}
     called = statistics_page.names_of(found) if found else {}
-    every = dict.fromkeys(metric.metric for one in groups for metric in one.metrics)
+    every = dict.fromkeys(metric.metric for group in groups for metric in group.metrics)
     metrics = results_first(every, expected=found.expected if found else ())
     figures = [_figures(name, groups, kinds, goldens) for name in metrics[:_MOST_METRICS]]
     drawn_goldens = [golden for golden in goldens.values() if not golden.problem]
@@ -194,7 +194,7 @@ def _figures(
     """The plots of one metric, and why its curve is missing, or ""."""
     having = [(one.group, metric) for one in groups for metric in one.metrics if metric.metric == name]
     curves = [
-        Curve(
+        SeedCurve(
             label=f"golden of {group}" if len(groups) > 1 else golden.label,
             kind="golden",
             steps=golden.series[name][0],
@@ -219,10 +219,10 @@ def _figures(
     return (results,) if curve is None else (curve, results), missing
 
 
-def _curve(group: str, metric: MetricStatistics, kind: str) -> Curve:
+def _curve(group: str, metric: MetricStatistics, kind: str) -> SeedCurve:
     band = metric.band
     limits = (band.low, band.high) if band.num_seeds > 1 else (None, None)
-    return Curve(label=group, kind=kind, steps=band.steps, mean=band.mean, low=limits[0], high=limits[1])
+    return SeedCurve(label=group, kind=kind, steps=band.steps, mean=band.mean, low=limits[0], high=limits[1])
 
 
 def _results(group: str, window: WindowStatistics, kind: str) -> SeedResults:

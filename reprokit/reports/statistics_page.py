@@ -17,7 +17,7 @@ from reprokit.reports.tables import aligned, fitting, folded, shown, without_das
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.describe import Between, MetricStatistics, WindowStatistics
-    from reprokit.core.statistics.hypothesis_tests import Tested
+    from reprokit.core.statistics.hypothesis_tests import HypothesisTest
     from reprokit.core.statistics.ranking import Paired
 
 SUMMARY_HEAD = (
@@ -79,22 +79,24 @@ def page_lines(found: Any, *, verbose: bool = False) -> Iterator[str]:
 
 def names_of(found: Any) -> dict[str, str]:
     """Name of each group → what a person calls it."""
-    return {one.group.name: one.group.called for one in found.groups}
+    return {group.group.name: group.group.called for group in found.groups}
 
 
 def _ranked_lines(found: Any) -> Iterator[str]:
     yield folded(f"{shown(found.sweep)}: {sweep_line(found)}", indent=2)
-    for one in found.groups:
+    for group in found.groups:
         yield from (
-            folded(f"  {shown(one.group.called, limit=1000)}: {line}", indent=4) for line in remarks(one)
+            folded(f"  {shown(group.group.called, limit=1000)}: {line}", indent=4) for line in remarks(group)
         )
     yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in found.warnings)
-    for one in found.rankings:
+    for ranking in found.rankings:
         yield ""
-        yield folded(f"{shown(one.metric, limit=1000)}, {one.window}: {BETTER[one.direction]}", indent=2)
-        yield from fitting(ranking_table(one, found.groups), num_left=2)
+        yield folded(
+            f"{shown(ranking.metric, limit=1000)}, {ranking.window}: {BETTER[ranking.direction]}", indent=2
+        )
+        yield from fitting(ranking_table(ranking, found.groups), num_left=2)
         yield ""
-        yield from (folded(line, indent=2) for line in ranking_caveats(one, found.groups))
+        yield from (folded(line, indent=2) for line in ranking_caveats(ranking, found.groups))
     yield ""
     yield from (
         folded(line, indent=2) for line in _worth(min(len(each.group.members) for each in found.groups))
@@ -110,13 +112,13 @@ BETTER = {
 
 def sweep_line(found: Any) -> str:
     """How many settings a sweep has, and which seeds."""
-    seeds = {tuple(member.seed for member in one.group.members) for one in found.groups}
+    seeds = {tuple(member.seed for member in group.group.members) for group in found.groups}
     same = f", {seeds_line(found.groups[0])} each" if len(seeds) == 1 else ""
     return f"{counted(len(found.groups), 'setting')}{same}"
 
 
 def ranking_table(one: Any, groups: Sequence[Any]) -> list[tuple[str, ...]]:
-    """The settings of a sweep, best first, each held against the best, below the names of the columns."""
+    """The settings of a sweep, best first, each compared with the best, below the names of the columns."""
     rows: list[tuple[str, ...]] = [RANKING_HEAD]
     for place, at in enumerate(one.ranking.order, start=1):
         metric = next(each for each in groups[at].metrics if each.metric == one.metric)
@@ -177,12 +179,12 @@ def to_data(found: Any) -> dict[str, Any]:
     """Everything in a ``harness.stats.Statistics``, as JSON types; NaN and infinities are texts."""
     groups = [
         {
-            **_data(one.group),
-            "seeds": [member.seed for member in one.group.members],
-            "notes": list(one.notes),
-            "metrics": {metric.metric: _metric_data(metric) for metric in one.metrics},
+            **_data(group.group),
+            "seeds": [member.seed for member in group.group.members],
+            "notes": list(group.notes),
+            "metrics": {metric.metric: _metric_data(metric) for metric in group.metrics},
         }
-        for one in found.groups
+        for group in found.groups
     ]
     between = [
         {"first": first, "second": second, "metrics": _data(rows)} for first, second, rows in found.between
@@ -193,7 +195,7 @@ def to_data(found: Any) -> dict[str, Any]:
         "groups": groups,
         "between": between,
         "sweep": found.sweep,
-        "rankings": [_ranking_data(one, found.groups) for one in found.rankings],
+        "rankings": [_ranking_data(ranking, found.groups) for ranking in found.rankings],
         "warnings": list(found.warnings),
         "score_does_not_say": list(LIMITS),
     }
@@ -210,7 +212,7 @@ def _ranking_data(one: Any, groups: Sequence[Any]) -> dict[str, Any]:
 
 
 def _metric_data(metric: MetricStatistics) -> dict[str, Any]:
-    windows = {one.window: _data(one) for one in metric.windows}
+    windows = {window.window: _data(window) for window in metric.windows}
     for one in windows.values():
         one["variability"]["does_not_say"] = "score_does_not_say"
     return {"seeds": list(metric.seeds), "windows": windows, "curve": _data(metric.band)}
@@ -218,7 +220,7 @@ def _metric_data(metric: MetricStatistics) -> dict[str, Any]:
 
 def _data(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: _data(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: _data(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _data(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):
@@ -290,7 +292,7 @@ def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
             yield from fitting(table, num_left=2)
         yield ""
         yield folded(SCORE, indent=2)
-        yield from (folded(f"  {one}", indent=4) for one in LIMITS)
+        yield from (folded(f"  {limit}", indent=4) for limit in LIMITS)
         yield ""
         for metric in one.metrics:
             yield from _curve_lines(metric)
@@ -388,7 +390,7 @@ def _between_lines(first: str, second: str, rows: Sequence[Between]) -> Iterator
 
 
 def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
-    """A later group held against the first, metric by metric, below the names of the columns."""
+    """A later group compared with the first, metric by metric, below the names of the columns."""
     head = (
         "metric",
         "window",
@@ -403,14 +405,14 @@ def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
         "power",
     )
     table: list[tuple[str, ...]] = [head]
-    for one in rows:
-        tests = {test.name: test for test in one.tests}
+    for row in rows:
+        tests = {test.name: test for test in row.tests}
         table.append(
             (
-                shown(one.metric),
-                one.window,
-                number(one.improvement.probability),
-                _pair(one.improvement.low, one.improvement.high),
+                shown(row.metric),
+                row.window,
+                number(row.improvement.probability),
+                _pair(row.improvement.low, row.improvement.high),
                 *_p_and_power(tests["welch"]),
                 number(tests["mann_whitney"].p_value),
                 number(tests["mann_whitney"].smallest_p_value),
@@ -421,7 +423,7 @@ def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
     return without_dashes(table, num_left=2)
 
 
-def _p_and_power(test: Tested) -> tuple[str, str]:
+def _p_and_power(test: HypothesisTest) -> tuple[str, str]:
     return number(test.p_value), "-" if test.power is None else f"{test.power:.0%}"
 
 

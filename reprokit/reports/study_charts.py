@@ -42,7 +42,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class SettingAxis:
     """One setting, or the value, in parallel coordinates."""
 
     x: float
@@ -55,7 +55,7 @@ class Axis:
 class Parallel:
     """A line for each complete trial across all axes; ``quarter`` 0 is the best quarter of them."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SettingAxis, ...]
     lines: tuple[tuple[str, int, Visible], ...]
     left_out: tuple[Visible, ...]
 
@@ -109,7 +109,7 @@ def parallel(study: Mapping[str, Any], importance: Mapping[str, float]) -> Paral
     places = {name: _place(space[name]) for name in shown}
     end = _scale(min(values), max(values), HEIGHT - _BOTTOM, _TOP)
     axes = [
-        Axis(
+        SettingAxis(
             x=_LEFT + at * step,
             name=shortened(name, width=24),
             top=_end(space[name], 1),
@@ -118,7 +118,9 @@ def parallel(study: Mapping[str, Any], importance: Mapping[str, float]) -> Paral
         for at, name in enumerate(shown)
     ]
     axes.append(
-        Axis(x=WIDTH - _LEFT, name=one_line("value"), top=_text(max(values)), bottom=_text(min(values)))
+        SettingAxis(
+            x=WIDTH - _LEFT, name=one_line("value"), top=_text(max(values)), bottom=_text(min(values))
+        )
     )
     sign = -1 if study["direction"] == "maximize" else 1
     ranked = sorted(done, key=lambda row: (sign * row["value"], row["number"]))

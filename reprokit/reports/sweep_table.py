@@ -11,7 +11,7 @@ from reprokit.reports.tables import few_digits, fits, folded, shown, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reprokit.runs.sweeps import Member
+    from reprokit.runs.sweeps import SweepMember
 
 _PLANS = {
     "reuse": "finished already: used as it is",
@@ -24,7 +24,7 @@ _DONE = {"reuse": "finished earlier", "run": "run now", "retry": "tried again no
 
 
 def sweep_lines(
-    members: Sequence[Member],
+    members: Sequence[SweepMember],
     actions: Sequence[str],
     *,
     name: str,
@@ -59,13 +59,15 @@ def _as_wide_as_there_is_room(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def common_settings(members: Sequence[Member]) -> str:
+def common_settings(members: Sequence[SweepMember]) -> str:
     """The settings that all members have, or ""."""
-    common = [one for one in members[0].settings if all(one in other.settings for other in members)]
+    common = [
+        setting for setting in members[0].settings if all(setting in other.settings for other in members)
+    ]
     return " ".join(common)
 
 
-def mixed_lines(members: Sequence[Member]) -> Iterator[str]:
+def mixed_lines(members: Sequence[SweepMember]) -> Iterator[str]:
     """That machines of several kinds made the runs, each on any of them; nothing of another sweep."""
     if not any(member.mixed for member in members):
         return
@@ -84,14 +86,16 @@ def _kind(kind: str) -> str:
     return kind.removeprefix("sha256:")[:8]
 
 
-def why_unfinished(members: Sequence[Member]) -> Iterator[str]:
+def why_unfinished(members: Sequence[SweepMember]) -> Iterator[str]:
     """Why members are not finished, of those that say so."""
     for member in members:
         if member.state != "complete" and member.message:
             yield f"{shown(member.label, limit=1000)}: {shown(member.message, limit=1000)}"
 
 
-def member_rows(members: Sequence[Member], actions: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
+def member_rows(
+    members: Sequence[SweepMember], actions: Sequence[str], *, dry_run: bool
+) -> list[dict[str, Any]]:
     """A row for each member: name of the column → value, None for none; of its settings those that differ."""
     words = _PLANS if dry_run else _DONE
     apart = told_apart([member.settings for member in members])

@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.,+/()=%-]*(?::[A-Za-z0-9 _.,+/()=%-]+)*")
 
 
 def shown(value: Any, *, limit: int = 200) -> str:
-    """A value from a file that anybody may have written, escaped to one line."""
+    """A value from a file that anyone may have written, escaped to one line."""
     text = "-" if value is None or value == "" else str(value)
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text

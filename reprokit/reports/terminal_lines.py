@@ -20,7 +20,7 @@ _CONSOLE = Console(file=io.StringIO(), _environ={})  # only asked how text wraps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TerminalLine:
     """One line; ``tone`` is ``verdict``, ``title``, ``row``, ``dim``, ``command`` or empty."""
 
     text: str
@@ -35,7 +35,7 @@ def fact_lines(
     width: int,
     most: int = _MOST_OF_FACTS,
     most_of_value: int | None = None,
-) -> Iterator[Line]:
+) -> Iterator[TerminalLine]:
     """Labels and values, and how many there were beyond the first ones.
 
     Args:
@@ -47,25 +47,27 @@ def fact_lines(
     """
     if not facts:
         return
-    yield Line(text="")
-    yield Line(text=title, tone="title")
+    yield TerminalLine(text="")
+    yield TerminalLine(text=title, tone="title")
     shown = facts if len(facts) <= most else facts[: most - 1]
     margin = min(max(cell_len(label) for label, _ in shown) + 4, width * 3 // 5)
     for label, value in shown:
         lead = f"  {label}"
         if cell_len(lead) > margin - 2:  # a name of its own length stands above its value
-            yield from (Line(text=text) for text in wrapped(label, width=width, lead="  "))
+            yield from (TerminalLine(text=text) for text in wrapped(label, width=width, lead="  "))
             lead = ""
         lead += " " * (margin - cell_len(lead))
-        yield from (Line(text=text) for text in wrapped(value, width=width, most=most_of_value, lead=lead))
+        yield from (
+            TerminalLine(text=text) for text in wrapped(value, width=width, most=most_of_value, lead=lead)
+        )
     if len(facts) > len(shown):
-        yield Line(text=f"  and {len(facts) - len(shown):,} more", tone="dim")
+        yield TerminalLine(text=f"  and {len(facts) - len(shown):,} more", tone="dim")
 
 
 def wrapped(text: str, *, width: int, most: int | None = None, lead: str = "") -> list[str]:
     """The text on as many lines as it takes, ``lead`` before the first.
 
-    Of data that nobody reads to its end at most ``most`` lines: what has no room ends in an ellipsis. Widths
+    Of data that no one reads to its end at most ``most`` lines: what has no room ends in an ellipsis. Widths
     are those of a terminal, where a character may take two columns.
     """
     indent = cell_len(lead)

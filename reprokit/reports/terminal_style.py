@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from reprokit.core.checklist import Status
-from reprokit.reports.terminal_lines import Line
+from reprokit.reports.terminal_lines import TerminalLine
 
 _MIN_WIDTH, _MAX_WIDTH = 40, 200
 STATUS_COLOURS = {
@@ -58,7 +58,7 @@ def style_of(stream: TextIO, *, environ: Mapping[str, str]) -> Style:
     )
 
 
-def draw_lines(lines: Sequence[Line], *, style: Style, tone: str) -> str:
+def draw_lines(lines: Sequence[TerminalLine], *, style: Style, tone: str) -> str:
     """The lines as text; the first word of those that begin with a verdict has the colour of ``tone``."""
     console = console_of(style)
     with console.capture() as captured:

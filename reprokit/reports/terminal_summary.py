@@ -12,9 +12,9 @@ from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
 from reprokit.reports.explanations import GATE_TITLE
-from reprokit.reports.report_content import Outline, Row
+from reprokit.reports.report_content import Outline, ReportRow
 from reprokit.reports.row_groups import that_matter
-from reprokit.reports.terminal_lines import MOST_LINES, Line, cut, fact_lines, with_commands, wrapped
+from reprokit.reports.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, with_commands, wrapped
 
 _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8
@@ -24,7 +24,7 @@ _IN_CAUSE = ("answer", "source", "fix", "kept in")
 _IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the last place")
 
 
-def summary(found: Outline, *, width: int) -> list[Line]:
+def summary(found: Outline, *, width: int) -> list[TerminalLine]:
     """The verdict, why, the first divergence, the rows that did not pass, and what to type next.
 
     A command stands whole on one line however long, so that it can be copied; all other lines have at most
@@ -36,18 +36,18 @@ def summary(found: Outline, *, width: int) -> list[Line]:
     return [*above, *_rows(_not_passed(found), width=width, room=room), *below]
 
 
-def _verdict(found: Outline, *, width: int) -> Iterator[Line]:
+def _verdict(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     about = f"{found.recipe} · {found.platform} · seed {found.seed}"
     for text in wrapped(about, width=width, lead=f"{found.verdict.value}  "):
-        yield Line(text=text, tone="verdict")
+        yield TerminalLine(text=text, tone="verdict")
     for text in wrapped(found.sentence, width=width):
-        yield Line(text=text)
+        yield TerminalLine(text=text)
 
 
-def _what_happened(found: Outline, *, width: int) -> Iterator[Line]:
+def _what_happened(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     yield from fact_lines("What happened", found.not_run, width=width, most=_MOST_OF_FAILURE)
     for text in found.log_tail[-_MOST_OF_LOG:]:
-        yield Line(text=cut(f"  │ {text}", width=width), tone="dim")
+        yield TerminalLine(text=cut(f"  │ {text}", width=width), tone="dim")
     gate = dict(found.explanations).get(GATE_TITLE, ())
     yield from fact_lines(GATE_TITLE, gate, width=width, most=_MOST_OF_GATE)
     divergence = () if gate else [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
@@ -67,7 +67,7 @@ def _changed(found: Outline) -> list[tuple[Visible, Visible]]:
     return [*answer, *explained.get("Code since the golden", ())[1:], *environment]
 
 
-def _not_passed(found: Outline) -> list[Row]:
+def _not_passed(found: Outline) -> list[ReportRow]:
     """Failed rows and errors first, then what is required and was not judged."""
     if found.verdict is Verdict.NOT_RUN:
         return []
@@ -75,7 +75,7 @@ def _not_passed(found: Outline) -> list[Row]:
     return [*failed, *(row for row in found.rows if row.status is Status.SKIPPED and row.required)]
 
 
-def _rows(rows: Sequence[Row], *, width: int, room: int) -> list[Line]:
+def _rows(rows: Sequence[ReportRow], *, width: int, room: int) -> list[TerminalLine]:
     """The rows with reasons and remedies as far as there is room; the first with its reason in any case.
 
     A reason has precedence over a remedy. A row without room for its reason is named all the same.
@@ -90,7 +90,7 @@ def _rows(rows: Sequence[Row], *, width: int, room: int) -> list[Line]:
     ]
     num_told = max((at for at in range(1, len(rows) + 1) if left[at] >= 0), default=1)
     spare = left[num_told]
-    lines = [Line(text="")]
+    lines = [TerminalLine(text="")]
     for reason, remedy in zip(reasons[:num_told], remedies[:num_told], strict=True):
         has_room = len(remedy) <= spare
         lines += [*reason, *(remedy if has_room else ())]
@@ -98,26 +98,28 @@ def _rows(rows: Sequence[Row], *, width: int, room: int) -> list[Line]:
     return [*lines, *_names(rows[num_told:], width=width)]
 
 
-def _names(rows: Sequence[Row], *, width: int) -> list[Line]:
+def _names(rows: Sequence[ReportRow], *, width: int) -> list[TerminalLine]:
     if not rows:
         return []
     names = f"and {len(rows)} more that did not pass: {', '.join(row.id for row in rows)}"
-    return [Line(text=text, tone="row", status=rows[0].status) for text in wrapped(names, width=width)]
+    return [
+        TerminalLine(text=text, tone="row", status=rows[0].status) for text in wrapped(names, width=width)
+    ]
 
 
-def _reason(row: Row, *, width: int) -> Iterator[Line]:
+def _reason(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
     advisory = "" if row.required else " (advisory)"
     told = f"{row.id}{advisory}: {row.reason}"
     for text in wrapped(told, width=width, lead=f"{row.status.value:<9}"):
-        yield Line(text=text, tone="row", status=row.status)
+        yield TerminalLine(text=text, tone="row", status=row.status)
 
 
-def _remedy(row: Row, *, width: int) -> Iterator[Line]:
+def _remedy(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
     for text in with_commands(row.remedy, width=width, lead=f"{'':<9}→ ") if row.remedy else ():
-        yield Line(text=text, tone="row", status=row.status)
+        yield TerminalLine(text=text, tone="row", status=row.status)
 
 
-def _rest(found: Outline, *, width: int) -> Iterator[Line]:
+def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     passed = sum(row.status is Status.PASSED for row in found.rows)
     advisory = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
     told = f"{passed} of {len(found.rows)} rows passed"
@@ -125,13 +127,13 @@ def _rest(found: Outline, *, width: int) -> Iterator[Line]:
         told = f"{len(found.rows)} rows prove nothing: a run did not finish"
     elif advisory:
         told += f", {advisory} do not apply or were not asked for"
-    yield Line(text="")
+    yield TerminalLine(text="")
     for text in wrapped(f"{told} (-v shows everything)", width=width):
-        yield Line(text=text, tone="dim")
+        yield TerminalLine(text=text, tone="dim")
 
 
-def _commands(found: Outline) -> Iterator[Line]:
-    yield Line(text="")
+def _commands(found: Outline) -> Iterator[TerminalLine]:
+    yield TerminalLine(text="")
     for title, command in (("Run again", found.rerun), ("Next", found.next_command)):
         if command:
-            yield Line(text=f"{title + ':':<11}{command}", tone="command")
+            yield TerminalLine(text=f"{title + ':':<11}{command}", tone="command")

@@ -22,7 +22,7 @@ from reprokit.reports.escaping import (
     one_line,
 )
 from reprokit.reports.gate_record import GateRecord
-from reprokit.reports.report_content import Row, outline
+from reprokit.reports.report_content import ReportRow, outline
 from reprokit.reports.to_markdown import heading, sections
 
 SUMMARY_BYTES = 1 << 20
@@ -176,7 +176,7 @@ def _of_rows(report: Report) -> Iterator[_Annotation]:
             )
 
 
-def _kind(row: Row) -> str:
+def _kind(row: ReportRow) -> str:
     if row.required:
         return "error"
     return "notice" if row.status is Status.SKIPPED else "warning"

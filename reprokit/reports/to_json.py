@@ -131,7 +131,7 @@ def from_json(text: str | bytes, *, where: str = "report.json") -> Report:
 
 
 def parse(text: str | bytes, *, where: str) -> Any:
-    """A JSON value from somebody else's file: no repeated key, no number that float64 does not have.
+    """A JSON value from someone else's file: no repeated key, no number that float64 does not have.
 
     Raises:
         ReportError: Too large, or not such JSON.

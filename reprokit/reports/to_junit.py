@@ -10,7 +10,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from reprokit.core.checklist import Report, Status, Verdict
-from reprokit.reports.report_content import Outline, Row, outline
+from reprokit.reports.report_content import Outline, ReportRow, outline
 
 _ELEMENTS = {Status.FAILED: "failure", Status.ERROR: "error", Status.SKIPPED: "skipped"}
 
@@ -53,7 +53,7 @@ def _add_verdict(suite: ET.Element, found: Outline, *, classname: str) -> None:
         ET.SubElement(case, "system-err").text = "\n".join(found.log_tail)
 
 
-def _add_row(suite: ET.Element, row: Row, *, classname: str) -> None:
+def _add_row(suite: ET.Element, row: ReportRow, *, classname: str) -> None:
     case = ET.SubElement(suite, "testcase", classname=classname, name=f"{row.id}: {row.title}")
     if row.status is Status.PASSED:
         ET.SubElement(case, "system-out").text = row.reason

@@ -9,7 +9,7 @@ from reprokit.core.checklist import Report, Status
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import markdown, markdown_block, markdown_code, markdown_prose
 from reprokit.reports.format_values import Facts
-from reprokit.reports.report_content import Compared, Group, Outline, Row, outline
+from reprokit.reports.report_content import Compared, FactGroup, Outline, ReportRow, outline
 
 _VERDICT_SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
 _STATUS_SIGNS = {Status.PASSED: "✅", Status.FAILED: "❌", Status.SKIPPED: "⏭️", Status.ERROR: "❗"}
@@ -26,7 +26,10 @@ class Section:
 def to_markdown(report: Report) -> str:
     """The whole report as a Markdown document."""
     found = outline(report)
-    parts = [heading(found, level=1), *(f"## {one.title}\n\n{one.text}" for one in sections(found))]
+    parts = [
+        heading(found, level=1),
+        *(f"## {section.title}\n\n{section.text}" for section in sections(found)),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,7 +72,7 @@ def _what_happened(found: Outline) -> str:
     return "\n\n".join(parts)
 
 
-def _checklist(rows: Sequence[Row]) -> str:
+def _checklist(rows: Sequence[ReportRow]) -> str:
     cells = [
         (
             f"{_STATUS_SIGNS[row.status]} {row.status.value}",
@@ -120,7 +123,7 @@ def _compared(one: Compared) -> str:
     return "\n\n".join(parts)
 
 
-def _group(group: Group) -> str:
+def _group(group: FactGroup) -> str:
     cut = f"\n\n{group.num_cut:,} more in report.json." if group.num_cut else ""
     return f"<details><summary>{markdown(group.name)}</summary>\n\n{_facts(group.facts)}{cut}\n\n</details>"
 

@@ -21,7 +21,7 @@ from reprokit.core.checklist import Report, Status
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
 from reprokit.reports.format_values import Facts
-from reprokit.reports.report_content import Compared, Outline, Row, outline
+from reprokit.reports.report_content import Compared, Outline, ReportRow, outline
 from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
 from reprokit.reports.terminal_style import (
     STATUS_COLOURS,
@@ -76,9 +76,9 @@ def _lines_off_terminal(found: Outline) -> Iterator[str]:
         yield f"first divergence: {label}: {value}"
     for label, value in cause_facts(found.cause):
         yield f"cause: {label}: {value}"
-    for one in found.comparisons:
-        yield f"compared: {one.title}: {one.summary}"
-        yield from (f"problem: {one.title}: {problem}" for problem in one.problems)
+    for comparison in found.comparisons:
+        yield f"compared: {comparison.title}: {comparison.summary}"
+        yield from (f"problem: {comparison.title}: {problem}" for problem in comparison.problems)
     for title, facts in found.explanations:
         yield from (f"{title.lower()}: {label}: {value}" for label, value in facts)
     yield from _plain_differences(found)
@@ -163,12 +163,12 @@ def _draw_checklist(console: Console, found: Outline) -> None:
         console.print(Padding(skipped, (0, 0, 0, 2)))
 
 
-def _wide_cells(row: Row) -> tuple[Text, ...]:
+def _wide_cells(row: ReportRow) -> tuple[Text, ...]:
     title = f"{row.title}{'' if row.required else ' (advisory)'}"
     return Text(title), Text(row.id, style="dim"), Text(row.reason), Text(row.remedy)
 
 
-def _narrow_cells(row: Row) -> tuple[Text, ...]:
+def _narrow_cells(row: ReportRow) -> tuple[Text, ...]:
     """The id is shown only if the row did not pass."""
     title, why = Text(row.title), Text(row.reason)
     if row.status is not Status.PASSED:
@@ -179,21 +179,21 @@ def _narrow_cells(row: Row) -> tuple[Text, ...]:
 
 
 def _draw_errors(console: Console, comparisons: Sequence[Compared]) -> None:
-    for one in comparisons:
-        if not one.metrics and not one.problems:
+    for comparison in comparisons:
+        if not comparison.metrics and not comparison.problems:
             continue
-        _draw_title(console, f"{one.title}: {one.summary}")
+        _draw_title(console, f"{comparison.title}: {comparison.summary}")
         table = _table("Metric", "Mismatches", "First step", "Max abs", "Max rel")
         for column in table.columns[1:]:
             column.justify, column.no_wrap = "right", True
-        for row in one.metrics[:_MAX_SHOWN]:
+        for row in comparison.metrics[:_MAX_SHOWN]:
             table.add_row(
                 *map(Text, (row.metric, row.mismatches, row.first_step, row.max_abs_error, row.max_rel_error))
             )
-        if one.metrics:
+        if comparison.metrics:
             console.print(table)
-        _draw_cut(console, len(one.metrics) + one.num_cut - _MAX_SHOWN, "metrics")
-        for problem in one.problems[:_MAX_SHOWN]:
+        _draw_cut(console, len(comparison.metrics) + comparison.num_cut - _MAX_SHOWN, "metrics")
+        for problem in comparison.problems[:_MAX_SHOWN]:
             console.print(Padding(Text(problem), (0, 0, 0, 2)))
 
 

@@ -41,7 +41,7 @@ def page_lines(
 
     ``events``: of each run, process → number of training events; ``num_sites``: how many lines drew values.
     """
-    counts = [sum(one.values()) for one in events]
+    counts = [sum(event.values()) for event in events]
     if began is not None:
         exactly = "" if began.single else " or before"
         yield f"first differs at {began.place}{exactly}, in {shown(began.what_differs)}"

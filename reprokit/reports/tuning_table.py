@@ -42,7 +42,7 @@ def study_lines(study: Any, *, dry_run: bool) -> Iterator[str]:
     yield from table(_rows(study, dry_run=dry_run))
     for number, message in sorted(study.messages.items()):
         yield folded(f"trial {number}: {shown(message, limit=1000)}", indent=2)
-    yield from (folded(f"Warning: {shown(one, limit=10_000)}", indent=2) for one in study.warnings)
+    yield from (folded(f"Warning: {shown(warning, limit=10_000)}", indent=2) for warning in study.warnings)
     best = study.best
     done = sum(trial.state != "WAITING" for trial in study.trials)
     where = "" if dry_run else f" Study {study.definition.name}: {shown(study.path, limit=1000)}"

@@ -57,7 +57,7 @@ def facts_of(
 def _stamp(paths: Sequence[str]) -> tuple[str, int]:
     """What tells one state of some files from another, and when the youngest of them changed.
 
-    It has the inode's last change, which nobody can set back, as ``cp --preserve`` does with the content's.
+    It has the inode's last change, which no one can set back, as ``cp --preserve`` does with the content's.
     """
     parts, changed_ns = [], 0
     for path in paths:

@@ -33,8 +33,8 @@ _STAMP = re.compile(r"(\d{8}T\d{6})Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """One line of a list of runs. Every text comes from a file that anybody may have written."""
+class RunSummary:
+    """One line of a list of runs. Every text comes from a file that anyone may have written."""
 
     run_id: str  # the folder's name
     recipe: str  # the name of the folder above it
@@ -44,7 +44,7 @@ class Summary:
     backend: str  # `docker`, `local`, or ""
     environment: str  # variant and kind of the pinned environment, or `own Python`
     digests: tuple[str, ...]  # of the image or environment, and of its lock
-    started_at: str  # UTC, `YYYY-MM-DDTHH:MM:SSZ`, or "" when nobody knows
+    started_at: str  # UTC, `YYYY-MM-DDTHH:MM:SSZ`, or "" when no one knows
     duration_s: float | None  # wall clock, seconds, or None
     modified: tuple[str, ...]  # overrides, `path=value`
     verdict: str  # of the newest report that names it, or `-`
@@ -66,7 +66,7 @@ class ReportNote:
     problem: str = ""  # why it cannot be read, or ""
 
 
-def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary]:
+def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[RunSummary]:
     """Every run folder, oldest first by its name; what is read is remembered in ``.index.json``."""
     found = sorted(files_two_below(runs_dir, RECORD), key=lambda one: (one[1], one[0]))
     folders = {f"{recipe}/{run}": path for recipe, run, path in found}
@@ -83,7 +83,7 @@ def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary
     ]
 
 
-def summary_of(stored: StoredRun, *, verdict: str) -> Summary:
+def summary_of(stored: StoredRun, *, verdict: str) -> RunSummary:
     """The summary of one run that has been read, every byte of it."""
     return _summary(_facts_of(stored), str(stored.path.resolve()), verdict=verdict)
 
@@ -159,11 +159,11 @@ def _outcome(stored: StoredRun) -> str:
     return "damaged" if outcome in {"", Outcome.COMPLETED} else outcome
 
 
-def _summary(facts: Mapping[str, Any], path: str, *, verdict: str) -> Summary:
+def _summary(facts: Mapping[str, Any], path: str, *, verdict: str) -> RunSummary:
     *_, recipe, run_id = path.split("/")
     values: dict[str, Any] = dict(facts)
     values.update(digests=tuple(values["digests"]), modified=tuple(values["modified"]))
-    return Summary(run_id=run_id, recipe=recipe, verdict=verdict, path=path, **values)
+    return RunSummary(run_id=run_id, recipe=recipe, verdict=verdict, path=path, **values)
 
 
 def _report_facts(file: Path) -> Facts:

@@ -190,7 +190,7 @@ def _touched(
 def _changed(path: Path, listed: Any, *, num_bytes: int) -> bool:
     if not isinstance(listed, dict):
         return True
-    if num_bytes > file_tree.Limits().file_bytes and num_bytes != listed.get("bytes"):
+    if num_bytes > file_tree.WalkLimits().file_bytes and num_bytes != listed.get("bytes"):
         return True  # too large to be digested, and of another size anyway
     try:
         return sha256_of(path) != listed.get("sha256")

@@ -55,7 +55,7 @@ def push(run_dir: Path, url: str) -> str:
     Raises:
         ReportError: It is no run folder.
         UploadError: It is not complete, another run is there, or a file did not arrive.
-        UsageError: Nobody knows the URL's protocol, or its package is not installed.
+        UsageError: No one knows the URL's protocol, or its package is not installed.
     """
     stored = read(run_dir)
     if not stored.complete:
@@ -74,7 +74,7 @@ def push(run_dir: Path, url: str) -> str:
         if there not in {None, sha256_of(marker)}:
             fix = "name another URL"
             raise UploadError("another run is there already", where=store.url, fix=fix)
-        store.remove(MARKER)  # from here on nobody takes it for whole
+        store.remove(MARKER)  # from here on no one takes it for whole
         for name, entry in files.items():
             store.put(run_dir / name, name, sha256=str(entry["sha256"]))
         store.put(marker, MARKER, sha256=sha256_of(marker))
@@ -87,7 +87,7 @@ def verify(url: str) -> RemoteRun:
     Raises:
         ReportError: There is no finished run.
         UploadError: It cannot be read.
-        UsageError: Nobody knows the URL's protocol, or its package is not installed.
+        UsageError: No one knows the URL's protocol, or its package is not installed.
     """
     store = _Store.at(url.rstrip("/"))
     with store.failures_named():

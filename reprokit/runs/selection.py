@@ -1,17 +1,17 @@
-"""Which runs of a list fit what somebody asks for."""
+"""Which runs of a list fit what someone asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, time, timedelta
 
-from reprokit.runs.listing import Summary
+from reprokit.runs.listing import RunSummary
 
 _FORMAT = "%Y-%m-%dT%H:%M:%SZ"  # of the start in a summary
 
 
 def select(
-    runs: Iterable[Summary],
+    runs: Iterable[RunSummary],
     *,
     recipe: str | None = None,
     verdict: str | None = None,
@@ -19,7 +19,7 @@ def select(
     environment: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-) -> list[Summary]:
+) -> list[RunSummary]:
     """Those runs that fit everything that is asked; None asks nothing.
 
     ``verdict`` is in any case, ``-`` for those without; ``environment`` a word of the environment, or the
@@ -42,6 +42,10 @@ def select(
     ]
 
 
-def _is_in(run: Summary, environment: str) -> bool:
-    names = (*run.environment.split(), *run.digests, *(one.removeprefix("sha256:") for one in run.digests))
+def _is_in(run: RunSummary, environment: str) -> bool:
+    names = (
+        *run.environment.split(),
+        *run.digests,
+        *(digest.removeprefix("sha256:") for digest in run.digests),
+    )
     return run.environment == environment or any(name.startswith(environment) for name in names)

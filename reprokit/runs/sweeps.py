@@ -22,7 +22,7 @@ from reprokit.workspace import is_alive, write_json
 _FIELDS = {"recipe": str, "seed": int, "inputs": str, "identity": str, "state": str}
 
 
-class State(StrEnum):
+class MemberState(StrEnum):
     """How far a member of a sweep is."""
 
     WAITING = "waiting"  # no run of it was begun
@@ -36,7 +36,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class SweepMember:
     """One run of a sweep.
 
     Attributes:
@@ -62,7 +62,7 @@ class Member:
     seed: int
     inputs: str = ""
     identity: str = ""
-    state: State = State.WAITING
+    state: MemberState = MemberState.WAITING
     run: str = ""
     message: str = ""
     attempts: int = 0
@@ -83,23 +83,23 @@ class Member:
         return self.called or f"{self.group} seed {self.seed}"
 
 
-_NAMES = tuple(one.name for one in fields(Member) if one.name != "called")
+_NAMES = tuple(field.name for field in fields(SweepMember) if field.name != "called")
 
 
-def group_names(members: Sequence[Member]) -> dict[str, str]:
+def group_names(members: Sequence[SweepMember]) -> dict[str, str]:
     """Group of each member → its name beside the others: by the recipe, settings and machines that differ."""
     groups = {member.group: member for member in members}
     several = len({member.recipe for member in members}) > 1
     found: dict[str, str] = {}
-    for one, settings in zip(groups, told_apart([one.settings for one in groups.values()]), strict=True):
+    for one, settings in zip(groups, told_apart([group.settings for group in groups.values()]), strict=True):
         member = groups[one]
         machines = one.removeprefix(" ".join((member.recipe, *member.settings))).strip()
         recipe = member.recipe if several or not (settings or machines) else ""
         found[one] = " ".join(filter(None, (recipe, settings, machines)))
-    return found if len(set(found.values())) == len(found) else {one: one for one in groups}
+    return found if len(set(found.values())) == len(found) else {group: group for group in groups}
 
 
-def named(members: Sequence[Member]) -> list[Member]:
+def named(members: Sequence[SweepMember]) -> list[SweepMember]:
     """The members of a sweep, each called by what differs between them, where they differ by more than seeds.
 
     >>> [one.label for one in named([Member(recipe="a", settings=(f"lr={lr}",), seed=3) for lr in (1, 2)])]
@@ -116,7 +116,7 @@ def short_kind(kind: str) -> str:
     return f"machines {kind.removeprefix('sha256:')[:8]}" if kind else ""
 
 
-def is_mixed(members: Sequence[Member]) -> bool:
+def is_mixed(members: Sequence[SweepMember]) -> bool:
     """Whether members of a sweep differ by what of their machines can change numbers."""
     return any(member.mixed for member in members)
 
@@ -131,7 +131,7 @@ def is_name(text: str) -> bool:
     return bool(text) and text not in {".", ".."} and not set(text) & set("/\\\0")
 
 
-def write(folder: Path, members: Sequence[Member]) -> Path:
+def write(folder: Path, members: Sequence[SweepMember]) -> Path:
     """Write ``sweep.json``, whole or not at all; returns its path.
 
     Raises:
@@ -141,7 +141,7 @@ def write(folder: Path, members: Sequence[Member]) -> Path:
     return folder / SWEEP
 
 
-def as_data(name: str, members: Sequence[Member]) -> dict[str, Any]:
+def as_data(name: str, members: Sequence[SweepMember]) -> dict[str, Any]:
     """A sweep as ``sweep.json`` holds it."""
     rows = [
         {
@@ -156,7 +156,7 @@ def as_data(name: str, members: Sequence[Member]) -> dict[str, Any]:
     return {"schema": SCHEMA_VERSION, "name": name, "mixed": is_mixed(members), "members": rows}
 
 
-def read(path: Path) -> list[Member]:
+def read(path: Path) -> list[SweepMember]:
     """The members of a sweep; ``path`` is its folder or its ``sweep.json``.
 
     Raises:
@@ -172,13 +172,13 @@ def read(path: Path) -> list[Member]:
         )
     return named(
         [
-            Member(
+            SweepMember(
                 recipe=row["recipe"],
                 settings=tuple(row.get("settings") or ()),
                 seed=row["seed"],
                 inputs=row["inputs"],
                 identity=row["identity"],
-                state=State(row["state"]),
+                state=MemberState(row["state"]),
                 run=str(row.get("run") or ""),
                 message=str(row.get("message") or ""),
                 attempts=row.get("attempts") or 0,
@@ -190,7 +190,7 @@ def read(path: Path) -> list[Member]:
     )
 
 
-def list_all(runs_dir: Path) -> Iterator[list[Member]]:
+def list_all(runs_dir: Path) -> Iterator[list[SweepMember]]:
     """The members of every sweep that can be read."""
     for file in sorted((runs_dir / SWEEPS).glob(f"*/{SWEEP}")):
         try:
@@ -199,27 +199,27 @@ def list_all(runs_dir: Path) -> Iterator[list[Member]]:
             continue  # a damaged record asks for nothing; its call writes it again
 
 
-def state_of(stored: StoredRun) -> State:
+def state_of(stored: StoredRun) -> MemberState:
     """How far a member is whose run folder was read."""
     record = stored.record
     if stored.complete:
-        return State.COMPLETE
+        return MemberState.COMPLETE
     if record.get("state") == "running" and is_alive(record.get("owner") or {}):
-        return State.RUNNING
+        return MemberState.RUNNING
     outcome = record.get("outcome")
     if outcome == Outcome.COMPLETED:
-        return State.CHANGED
+        return MemberState.CHANGED
     if outcome == Outcome.PRUNED:
-        return State.PRUNED
+        return MemberState.PRUNED
     stopped = {None, Outcome.INTERRUPTED, Outcome.MACHINE_LOST}
-    return State.INTERRUPTED if outcome in stopped else State.CRASHED
+    return MemberState.INTERRUPTED if outcome in stopped else MemberState.CRASHED
 
 
 def _is_member(row: Any) -> bool:
     if not isinstance(row, dict) or not all(isinstance(row.get(name), of) for name, of in _FIELDS.items()):
         return False
     settings, attempts = row.get("settings") or [], row.get("attempts") or 0
-    texts = isinstance(settings, list) and all(isinstance(one, str) for one in settings)
+    texts = isinstance(settings, list) and all(isinstance(setting, str) for setting in settings)
     texts = texts and isinstance(row.get("kind") or "", str) and isinstance(row.get("mixed") or False, bool)
     numbers = all(isinstance(one, int) and not isinstance(one, bool) for one in (row["seed"], attempts))
-    return texts and numbers and row["state"] in set(map(str, State))
+    return texts and numbers and row["state"] in set(map(str, MemberState))

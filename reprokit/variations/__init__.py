@@ -1,7 +1,7 @@
-"""Surroundings that must not change a result, one file each: how each is changed, or why it cannot be here.
+"""Conditions that must not change a result, one file each: how each is changed, or why it cannot be here.
 
 To add a variation, add a file: its name is the variation's, and it has what ``Maker`` asks for. A variation
-that cannot be made is an ``Unmade`` with its reason, never left out: what was not varied may still matter.
+that cannot be made is an ``VariationNotMade`` with its reason, never left out: what was not varied may still matter.
 One that is made counts only where the varied run shows it.
 """
 
@@ -13,11 +13,20 @@ from typing import Any, Protocol
 
 from reprokit import plugin_files
 
-__all__ = ["Maker", "Survey", "There", "Unmade", "Variation", "discover", "names", "survey"]
+__all__ = [
+    "AvailableVariations",
+    "Maker",
+    "RunPlace",
+    "Variation",
+    "VariationNotMade",
+    "discover",
+    "names",
+    "survey",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class There:
+class RunPlace:
     """Where runs are made."""
 
     container: bool  # whether in a container
@@ -31,7 +40,7 @@ class There:
     gpu: int = 0  # which of them the run computes on, by its number in the order of the PCI bus
     emulator: str = ""  # path of the CPU emulator, or ""
     no_emulator: str = ""  # why there is none
-    network: bool | None = None  # whether a run can be kept from the network; None where nobody has tried
+    network: bool | None = None  # whether a run can be kept from the network; None where no one has tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +67,7 @@ class Variation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unmade:
+class VariationNotMade:
     """A variation that is not made here."""
 
     why: str  # one sentence, without a full stop
@@ -69,11 +78,11 @@ class Unmade:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class AvailableVariations:
     """What can be varied somewhere, and what cannot."""
 
     made: tuple[Variation, ...]
-    unmade: tuple[Unmade, ...]
+    unmade: tuple[VariationNotMade, ...]
 
 
 class Maker(Protocol):
@@ -82,7 +91,7 @@ class Maker(Protocol):
     ORDER: int  # place among the others, unique
     SAYS: str  # what is changed, in words
 
-    def vary(self, there: There) -> Variation | Unmade:
+    def vary(self, there: RunPlace) -> Variation | VariationNotMade:
         """The change, or why it cannot be made there."""
 
 
@@ -104,20 +113,20 @@ def discover() -> dict[str, Maker]:
     return dict(plugin_files.load(_FOLDER, __path__))
 
 
-def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
+def survey(there: RunPlace, *, only: tuple[str, ...] | None = None) -> AvailableVariations:
     """What can be varied there, in order; those named in ``only`` however long they take."""
     made: list[Variation] = []
-    unmade: list[Unmade] = []
+    unmade: list[VariationNotMade] = []
     for name, maker in discover().items():
         if only is not None and name not in only:
             continue
         found = maker.vary(there)
         found = replace(found, name=name, says=found.says or maker.SAYS)
-        if isinstance(found, Unmade):
+        if isinstance(found, VariationNotMade):
             unmade.append(found)
         elif found.seldom and only is None:
             why = f"{found.seldom}: ask for it with --vary {name}"
-            unmade.append(Unmade(name=name, says=found.says, why=why))
+            unmade.append(VariationNotMade(name=name, says=found.says, why=why))
         else:
             made.append(found)
-    return Survey(made=tuple(made), unmade=tuple(unmade))
+    return AvailableVariations(made=tuple(made), unmade=tuple(unmade))

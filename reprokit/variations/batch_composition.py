@@ -4,13 +4,13 @@ Who serves or samples in batches that are put together by chance gets other numb
 depends on how many are computed with it.
 """
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 250
 SAYS = "with how many others a row is computed"
 
 
-def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+def vary(there: RunPlace) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
         category="nonportable_numerics",

@@ -3,13 +3,13 @@
 Source: torch/_inductor/config.py, ``max_autotune`` and ``force_disable_caches``.
 """
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 240
 SAYS = "which kernels torch.compile chooses"
 
 
-def vary(there: There) -> Variation:
+def vary(there: RunPlace) -> Variation:
     """The change; seldom on a CPU, where few kernels are chosen so."""
     return Variation(
         category="nonportable_numerics",

@@ -1,12 +1,12 @@
 """Variation ``completion_order``: tasks of pools complete in another order."""
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 40
 SAYS = "the order in which tasks complete"
 
 
-def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+def vary(there: RunPlace) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
         category="concurrency",

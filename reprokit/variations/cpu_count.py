@@ -1,11 +1,11 @@
 """Variation ``cpu_count``: more cores than there are, as Python tells them."""
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 20
 SAYS = "the number of cores that the program sees"
 
 
-def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+def vary(there: RunPlace) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(category="environment", fix="make the number of workers a setting", vary=("cpu_count",))

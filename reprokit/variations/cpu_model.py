@@ -1,18 +1,18 @@
 """Variation ``cpu_model``: an emulated CPU without AVX-512."""
 
-from reprokit.variations import There, Unmade, Variation
+from reprokit.variations import RunPlace, Variation, VariationNotMade
 
 ORDER = 220
 SAYS = "the CPU model"
 _CPU = "Haswell"
 
 
-def vary(there: There) -> Variation | Unmade:
+def vary(there: RunPlace) -> Variation | VariationNotMade:
     """The change; it takes the emulator, and a run that computes on the CPU."""
     if there.device != "cpu":
-        return Unmade(why=f"the run computes on {there.device}, and only CPUs can be emulated")
+        return VariationNotMade(why=f"the run computes on {there.device}, and only CPUs can be emulated")
     if not there.emulator:
-        return Unmade(why=there.no_emulator or "there is no emulator")
+        return VariationNotMade(why=there.no_emulator or "there is no emulator")
     return Variation(
         says=f"{SAYS} ({_CPU}, emulated)",
         category="nonportable_numerics",

@@ -1,17 +1,17 @@
 """Variation ``hash_seed``: another order of sets and another ``hash()`` of strings."""
 
-from reprokit.variations import There, Unmade, Variation
+from reprokit.variations import RunPlace, Variation, VariationNotMade
 
 ORDER = 5
 SAYS = "Python's hash seed"
 _NAME = "PYTHONHASHSEED"
 
 
-def vary(there: There) -> Variation | Unmade:
+def vary(there: RunPlace) -> Variation | VariationNotMade:
     """Another seed, where one is fixed; where none is, every run has another already."""
     fixed = there.environment.get(_NAME, "")
     if fixed in {"", "random"}:
-        return Unmade(why="every run has a different one already", held=True)
+        return VariationNotMade(why="every run has a different one already", held=True)
     return Variation(
         category="hash_order",
         fix="sort what comes out of sets",

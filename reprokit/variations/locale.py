@@ -4,7 +4,7 @@ One that gives what the program's own locale gives is none: where a system has n
 stands against ``C.UTF-8``.
 """
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 70
 SAYS = "the locale"
@@ -12,7 +12,7 @@ SAYS = "the locale"
 _LOCALES = ("tr_TR.UTF-8", "de_DE.UTF-8", "en_US.UTF-8", "C.UTF-8", "C")
 
 
-def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+def vary(there: RunPlace) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
         category="environment",

@@ -5,19 +5,19 @@ Source: mallopt(3), M_PERTURB; glibc manual, Memory Allocation Tunables.
 
 import platform
 
-from reprokit.variations import There, Unmade, Variation
+from reprokit.variations import RunPlace, Variation, VariationNotMade
 
 ORDER = 160
 SAYS = "what freshly allocated memory holds"
 _BYTE = 165
 
 
-def vary(there: There) -> Variation | Unmade:
+def vary(there: RunPlace) -> Variation | VariationNotMade:
     """The change; only glibc's allocator does it on request."""
     library = platform.libc_ver()[0]
     if library != "glibc" and not there.container:
         why = f"the C library is {library or 'not known'}, and only glibc's allocator fills memory on request"
-        return Unmade(why=why)
+        return VariationNotMade(why=why)
     tunables = there.environment.get("GLIBC_TUNABLES", "")
     own = f"glibc.malloc.perturb={_BYTE}"
     return Variation(

@@ -1,12 +1,12 @@
 """Variation ``process_id``: a process id as it is on a host that has run more programs."""
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 150
 SAYS = "the process id"
 
 
-def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+def vary(there: RunPlace) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
         category="process_identity",

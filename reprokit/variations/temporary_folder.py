@@ -1,12 +1,12 @@
 """Variation ``temporary_folder``: temporary files elsewhere, in a path that has room for a socket's name."""
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 90
 SAYS = "the folder for temporary files"
 
 
-def vary(there: There) -> Variation:
+def vary(there: RunPlace) -> Variation:
     """The change."""
     folder = f"{there.folder}/t"
     return Variation(

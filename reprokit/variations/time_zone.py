@@ -2,7 +2,7 @@
 
 import time
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 60
 SAYS = "the time zone"
@@ -11,7 +11,7 @@ _HOUR_S = 3600
 _ZONES = {"Pacific/Kiritimati": 14 * _HOUR_S, "Etc/GMT+12": -12 * _HOUR_S}
 
 
-def vary(there: There) -> Variation:
+def vary(there: RunPlace) -> Variation:
     """The change; a system without the zone's file would take its name for UTC."""
     own = there.environment.get("TZ")
     at_home = _ZONES.get(own) if own else time.localtime().tm_gmtoff

@@ -1,12 +1,12 @@
 """Variation ``umask``: files that only their owner may read, or where that is so, the group too."""
 
-from reprokit.variations import There, Variation
+from reprokit.variations import RunPlace, Variation
 
 ORDER = 140
 SAYS = "the umask"
 
 
-def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+def vary(there: RunPlace) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
         category="environment",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["ELSEWHERE", "LOCAL", "PLACES", "Going", "Place", "Standing", "Task", "open_place"]
+__all__ = ["ELSEWHERE", "LOCAL", "PLACES", "Place", "Task", "TaskState", "TaskStatus", "open_place"]
 
 LOCAL = "local"
 #: The engines by name, as ``--on`` takes them.
@@ -21,13 +21,13 @@ ELSEWHERE = ("ray", "slurm")
 PLACES = (LOCAL, *ELSEWHERE)
 
 
-class Going(StrEnum):
+class TaskState(StrEnum):
     """How far a task is."""
 
     QUEUED = "queued"
     RUNNING = "running"
     ENDED = "ended"  # its command has ended by itself, whatever its exit code
-    STOPPED = "stopped"  # somebody ended it through the engine
+    STOPPED = "stopped"  # someone ended it through the engine
     TIMED_OUT = "timed_out"  # the engine ended it, because its time was up
     LOST = "lost"  # its machine, or what ran it there, is gone
     UNKNOWN = "unknown"  # the engine knows nothing of it (any more)
@@ -35,7 +35,7 @@ class Going(StrEnum):
     @property
     def goes_on(self) -> bool:
         """Whether it may still write to its run folder."""
-        return self in {Going.QUEUED, Going.RUNNING}
+        return self in {TaskState.QUEUED, TaskState.RUNNING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Task:
         log: What it prints goes here.
         num_cpus: Cores that it needs; 0 where it may run beside others.
         num_gpus: Accelerators that it needs.
-        memory_bytes: Memory that it needs, or None where nobody said.
+        memory_bytes: Memory that it needs, or None where no one said.
         timeout_s: The engine ends it after so long, seconds; None for no limit.
         machines: Those of which one is to carry it out, by the engine's names of them; empty for any.
         may_be_requeued: Whether the engine may begin it again by itself: the command knows how.
@@ -74,7 +74,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TaskStatus:
     """How far a task is, as its engine says.
 
     Attributes:
@@ -83,7 +83,7 @@ class Standing:
         message: Why it did not end by itself, one sentence, or "".
     """
 
-    going: Going
+    going: TaskState
     machine: str = ""
     message: str = ""
 
@@ -112,7 +112,7 @@ class Place(Protocol):
             SchedulerError: The engine does not take them.
         """
 
-    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
         """How far tasks are, in the order of their handles.
 
         Raises:

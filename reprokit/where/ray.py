@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reprokit.errors import SchedulerError
-from reprokit.where import Going, Standing, Task, ray_worker
+from reprokit.where import Task, TaskState, TaskStatus, ray_worker
 
 _NAMESPACE = "reprokit"
 _ANSWER_S, _START_S, _LEAVE_S = 60.0, 300.0, 2.0
@@ -106,10 +106,10 @@ class RayPlace:
                 handles += [f"{self._mine}/{task.name}" for task in tasks[at : at + _BATCH]]
         return tuple(handles)
 
-    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
         """See ``Place.standing``."""
         self._must_have_head()
-        found: dict[str, Standing] = {}
+        found: dict[str, TaskStatus] = {}
         with _as_scheduler_error():
             for owner, names in _by_owner(handles).items():
                 for name, standing in zip(names, self._standings(owner, names), strict=True):
@@ -149,7 +149,7 @@ class RayPlace:
             ) from problem
 
     def _are_taken(self, rows: Sequence[Any]) -> bool:
-        """Whether the owner of this connection has taken tasks: it leaves when nobody asks for a while."""
+        """Whether the owner of this connection has taken tasks: it leaves when no one asks for a while."""
         try:
             return self._mine != "" and bool(self._ask(self._mine, "submit", rows))
         except self._ray.exceptions.ActorDiedError:
@@ -180,16 +180,20 @@ class RayPlace:
     def _ask(self, owner: str, method: str, *words: Any, timeout: float = _ANSWER_S) -> Any:
         return self._ray.get(getattr(self._owners[owner], method).remote(*words), timeout=timeout)
 
-    def _standings(self, owner: str, names: Sequence[str]) -> list[Standing]:
+    def _standings(self, owner: str, names: Sequence[str]) -> list[TaskStatus]:
         if self._owner(owner) is None:
-            return [Standing(going=Going.UNKNOWN, message="Ray has no such task any more")] * len(names)
+            return [TaskStatus(going=TaskState.UNKNOWN, message="Ray has no such task any more")] * len(names)
         try:
             told = self._ask(owner, "standings", names)
         except self._ray.exceptions.ActorDiedError as error:
             why = " ".join(str(error).split())[:200]
-            lost = Standing(going=Going.LOST, message=f"what owned its task on the cluster was lost: {why}")
+            lost = TaskStatus(
+                going=TaskState.LOST, message=f"what owned its task on the cluster was lost: {why}"
+            )
             return [lost] * len(names)
-        return [Standing(going=Going(going), machine=machine, message=why) for going, machine, why in told]
+        return [
+            TaskStatus(going=TaskState(going), machine=machine, message=why) for going, machine, why in told
+        ]
 
 
 def _arguments(task: Task) -> dict[str, Any]:
@@ -223,7 +227,7 @@ def _by_owner(handles: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _why_silent(address: str) -> OSError | None:
-    """Why nobody answers at ``host:port``, asked for a while; None once somebody does."""
+    """Why no one answers at ``host:port``, asked for a while; None once someone does."""
     until = time.monotonic() + _HEAD_S
     host, _, port = address.rpartition(":")
     while True:

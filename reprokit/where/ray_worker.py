@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _PATIENCE_S = 20.0  # for a command to close its run after SIGTERM
-#: An owner without tasks ends when nobody has asked it for so long.
+#: An owner without tasks ends when no one has asked it for so long.
 _IDLE_S, _LOOK_S = 60.0, 0.2
-#: Nobody learns any more how a command ends where the head node is gone for so long; Ray itself ends this
+#: No one learns any more how a command ends where the head node is gone for so long; Ray itself ends this
 #: worker only some minutes later.
 _ALONE_S, _ASK_S, _CONNECT_S = 45.0, 10.0, 5.0
 
@@ -90,7 +90,7 @@ class Owner:
                 ray.cancel(self._open[name])
 
     def leave(self) -> None:
-        """Nobody will ask any more: end with the last task."""
+        """No one will ask any more: end with the last task."""
         self._idle_s = 0.0
 
     def _standing(self, name: str) -> tuple[str, str, str]:
@@ -202,7 +202,7 @@ def _has_answered(process: Any, timeout_s: float | None) -> bool:
 
 
 def _end_without(process: Any, head: str, has_ended: threading.Event) -> None:
-    """Close the command's pipe, which ends it, once nobody has answered at ``host:port`` for a while."""
+    """Close the command's pipe, which ends it, once no one has answered at ``host:port`` for a while."""
     host, _, port = head.rpartition(":")
     answered = time.monotonic()
     while not has_ended.wait(_ASK_S):

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import SchedulerError
-from reprokit.where import Going, Standing, Task
-from reprokit.where.slurm_worker import Command
+from reprokit.where import Task, TaskState, TaskStatus
+from reprokit.where.slurm_worker import SlurmCommand
 
 #: What ``--slurm NAME=VALUE`` may name, as submitit calls it.
 SETTINGS = ("partition", "account", "gres", "constraint", "qos", "time")
 _GOING = {
-    **dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUED", "RESIZING"), Going.QUEUED),
-    **dict.fromkeys(("RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "SIGNALING"), Going.RUNNING),
-    **dict.fromkeys(("COMPLETED", "FAILED", "OUT_OF_MEMORY"), Going.ENDED),
-    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL", "PREEMPTED"), Going.LOST),
-    **dict.fromkeys(("TIMEOUT", "DEADLINE"), Going.TIMED_OUT),
-    "CANCELLED": Going.STOPPED,
+    **dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUED", "RESIZING"), TaskState.QUEUED),
+    **dict.fromkeys(("RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "SIGNALING"), TaskState.RUNNING),
+    **dict.fromkeys(("COMPLETED", "FAILED", "OUT_OF_MEMORY"), TaskState.ENDED),
+    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL", "PREEMPTED"), TaskState.LOST),
+    **dict.fromkeys(("TIMEOUT", "DEADLINE"), TaskState.TIMED_OUT),
+    "CANCELLED": TaskState.STOPPED,
 }
 _ANSWER_S = 60.0
 _DEFAULT_MINUTES = 24 * 60
@@ -84,7 +84,7 @@ class SlurmPlace:
             handles |= {task.name: str(job.job_id) for task, job in zip(alike, jobs, strict=True)}
         return tuple(handles[task.name] for task in tasks)
 
-    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
         """See ``Place.standing``."""
         told = (
             _answer("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T|%N|%r")
@@ -129,8 +129,8 @@ class SlurmPlace:
         return executor
 
 
-def _command(task: Task) -> Command:
-    return Command(
+def _command(task: Task) -> SlurmCommand:
+    return SlurmCommand(
         words=task.command,
         environment=dict(task.environment),
         folder=str(task.working_dir),
@@ -139,17 +139,17 @@ def _command(task: Task) -> Command:
     )
 
 
-def _call(command: Command) -> int:
+def _call(command: SlurmCommand) -> int:
     return command()
 
 
-def _standing(row: Sequence[str] | None) -> Standing:
+def _standing(row: Sequence[str] | None) -> TaskStatus:
     if row is None:
-        return Standing(going=Going.UNKNOWN, message="Slurm knows nothing of it any more")
+        return TaskStatus(going=TaskState.UNKNOWN, message="Slurm knows nothing of it any more")
     _, state, node, reason = (word.strip() for word in row[:4])
-    going = _GOING.get(state, Going.RUNNING)
-    ended = going in {Going.LOST, Going.STOPPED, Going.TIMED_OUT}
-    return Standing(going=going, machine=node, message=f"Slurm says {state} ({reason})" if ended else "")
+    going = _GOING.get(state, TaskState.RUNNING)
+    ended = going in {TaskState.LOST, TaskState.STOPPED, TaskState.TIMED_OUT}
+    return TaskStatus(going=going, machine=node, message=f"Slurm says {state} ({reason})" if ended else "")
 
 
 def _answer(*command: str) -> str:

@@ -17,7 +17,7 @@ _KILLED_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class SlurmCommand:
     """A command that submitit carries to a machine.
 
     Slurm's SIGTERM reaches the command itself, which closes its run; submitit ignores it meanwhile.

@@ -10,6 +10,7 @@ import pytest
 from reprokit.harness import selftest
 from reprokit.harness.selftest import planting
 from reprokit.project import Project
+from reprokit.session import Session
 from support.made_once import made_once
 from support.recorded_progress import SilentProgress
 from support.study_project import Study, make_study
@@ -42,7 +43,9 @@ def project(study):
 
 @pytest.fixture(scope="session")
 def samples(project) -> planting.Samples:
-    return selftest.find("cartpole_baseline", project=project, progress=SilentProgress()).samples
+    return selftest.find(
+        "cartpole_baseline", session=Session(project=project, progress=SilentProgress())
+    ).samples
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from reprokit.errors import CannotJudgeError
 from reprokit.harness import Request, judge_again, selftest
 from reprokit.harness.selftest import gate, judging
 from reprokit.reports.selftest_score import end_lines
+from reprokit.session import Session
 from reprokit.workspace import sha256_of_tree
 
 
@@ -77,7 +78,7 @@ def test_runs_that_differ_prove_nothing_about_the_gate(study, samples):
 def test_the_gate_proves_itself_on_the_runs_that_it_judged(samples, project, silent, monkeypatch):
     monkeypatch.setattr(gate, "NUM_FAULTS", 20)
     report = judge_again(samples.runs, Request(), project=project)
-    (proof,) = selftest.prove([report], project=project, progress=silent)
+    (proof,) = selftest.prove([report], session=Session(project=project, progress=silent))
     assert (proof.trusted, proof.because, proof.score.planted) == (True, "", 20)
     assert selftest.gate_code(0, [proof]) == 0
 
@@ -88,7 +89,7 @@ def test_a_gate_that_misses_a_fault_ends_with_4_whatever_it_found(samples, proje
     monkeypatch.setattr(
         adapters, "compare", lambda expected, actual, tolerances=None: real(expected, expected)
     )
-    (proof,) = selftest.prove([report], project=project, progress=silent)
+    (proof,) = selftest.prove([report], session=Session(project=project, progress=silent))
     assert not proof.trusted
     assert [selftest.gate_code(code, [proof]) for code in (0, 1)] == [4, 4]
 

@@ -1,4 +1,4 @@
-"""What reprokit itself wrote and anybody may have changed: reports, goldens, run folders, traces."""
+"""What reprokit itself wrote and anyone may have changed: reports, goldens, run folders, traces."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _run_folders(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 def _check_run(given: tuple[str, bytes], folder: Path) -> None:
-    """One of two runs is changed and closed again, as somebody would who wants it to count."""
+    """One of two runs is changed and closed again, as someone would who wants it to count."""
     name, data = given
     folders = []
     for number, (run, files) in enumerate(_two_runs().items()):

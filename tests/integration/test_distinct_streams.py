@@ -23,7 +23,7 @@ PLANTED = Path(__file__).resolve().parents[1] / "planted" / "streams"
 RECIPE = """\
 schema: 1
 name: train
-title: A program that nobody here wrote
+title: A program that no one here wrote
 variant: none
 command: [{launcher}, train.py, "{{seed}}", "{{run_dir}}", {form}]
 instrument: light

@@ -16,7 +16,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from reprokit.core.records import Limits, Mount, RunResult
+from reprokit.core.records import Mount, RunLimits, RunResult
 from reprokit.execution.docker import DockerBackend
 
 pytestmark = [
@@ -95,7 +95,7 @@ def signal_free_wait():
 
 def connect_out():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        out.connect(("192.0.2.1", 53))  # of nobody (RFC 5737); a route is all that is asked for
+        out.connect(("192.0.2.1", 53))  # of no one (RFC 5737); a route is all that is asked for
 
 def other_interfaces():
     if {name for _, name in socket.if_nameindex()} <= {"lo"}:
@@ -277,7 +277,7 @@ def hardened(in_container, run_dir, neighbour, workspace, monkeypatch) -> tuple[
     spec = in_container(
         command=("{python}", "-c", PROBES, str(neighbour), SECRET, "{python}", "{run_dir}"),
         mounts=(Mount(name="code", path=str(code)),),
-        limits=Limits(pids=PIDS, timeout_s=120),
+        limits=RunLimits(pids=PIDS, timeout_s=120),
     )
     result = DockerBackend(workspace=workspace).run(spec, run_dir, on_tick=lambda: None)
     assert result.completed, (run_dir / "stderr.log").read_text()
@@ -288,7 +288,7 @@ def test_every_way_out_is_stopped_and_told(in_container, run_dir, neighbour, wor
     told, result = hardened(in_container, run_dir, neighbour, workspace, monkeypatch)
     assert len(told) >= 30
     through = {name: one["by"] for name, one in told.items() if not one["stopped"]}
-    # The name of the neighbour and the secret are in this program's own command line, not its surroundings.
+    # The name of the neighbour and the secret are in this program's own command line, not its conditions.
     assert not through
     assert all(one["by"] for one in told.values())
     assert "Resource temporarily unavailable" in told["fork bomb"]["by"]

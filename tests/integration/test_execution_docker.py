@@ -16,7 +16,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from reprokit.core.records import Limits, Mount, Outcome, RunResult, RunSpec
+from reprokit.core.records import Mount, Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution.docker import DockerBackend, engine_status
 
 pytestmark = pytest.mark.engine
@@ -82,7 +82,7 @@ def test_what_a_program_finds_inside_is_what_was_promised(
             ),
             environment={"PYTHONPATH": "{mounts}"},
             mounts=(Mount(name="code", path=str(code)),),
-            limits=Limits(cpus=(0,)),
+            limits=RunLimits(cpus=(0,)),
         )
     )
     assert result.completed, (run_dir / "stderr.log").read_text()
@@ -195,7 +195,7 @@ GREEDY = "x = bytearray(200 << 20); [x.__setitem__(i, 1) for i in range(0, len(x
     ids=["the program itself", "a child of the program"],
 )
 def test_running_out_of_memory_is_told_from_a_kill(run: Run, in_container: Spec, program: str):
-    result = run(in_container(program, limits=Limits(memory_bytes=64 << 20)))
+    result = run(in_container(program, limits=RunLimits(memory_bytes=64 << 20)))
     assert result.outcome is Outcome.OUT_OF_MEMORY
     assert "64.0 MiB" in result.message
 
@@ -207,7 +207,7 @@ def test_a_kill_from_inside_is_no_memory_trouble(run: Run, in_container: Spec):
 
 def test_too_long_is_stopped(run: Run, in_container: Spec, run_dir: Path):
     spec = in_container(
-        "import time; print('begun', flush=True); time.sleep(600)", limits=Limits(timeout_s=3)
+        "import time; print('begun', flush=True); time.sleep(600)", limits=RunLimits(timeout_s=3)
     )
     assert run(spec).outcome is Outcome.TIMED_OUT
     assert (run_dir / "stdout.log").read_bytes() == b"begun\n"
@@ -231,7 +231,7 @@ for n in range(100):
         print(error.errno, n < 20)
         break
 """
-    assert run(in_container(program, limits=Limits(pids=16))).completed
+    assert run(in_container(program, limits=RunLimits(pids=16))).completed
     assert (run_dir / "stdout.log").read_bytes() == b"11 True\n"
 
 
@@ -244,7 +244,7 @@ def test_a_missing_image_is_told_with_how_to_build_it(run: Run, in_container: Sp
 
 
 def test_cores_that_the_host_has_not_are_refused(run: Run, in_container: Spec):
-    result = run(in_container(limits=Limits(cpus=(4095,))))
+    result = run(in_container(limits=RunLimits(cpus=(4095,))))
     assert result.outcome is Outcome.START_REFUSED
     assert "4095" in result.message
 
@@ -293,7 +293,7 @@ def test_two_runs_side_by_side_keep_to_their_own_cores(
         (folder / "output").mkdir(parents=True)
         spec = in_container(
             "import os, time; print(sorted(os.sched_getaffinity(0))); time.sleep(2)",
-            limits=Limits(cpus=(core,)),
+            limits=RunLimits(cpus=(core,)),
         )
         meeting.wait()
         return backend.run(spec, folder, on_tick=lambda: None)

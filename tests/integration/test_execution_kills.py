@@ -1,4 +1,4 @@
-"""Interrupted, terminated, killed: no process and no container stays, and nobody else's is touched."""
+"""Interrupted, terminated, killed: no process and no container stays, and no one else's is touched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import docker
 import psutil
 import pytest
 
-from reprokit.core.records import Limits, Outcome, RunSpec
+from reprokit.core.records import Outcome, RunLimits, RunSpec
 from reprokit.execution import local_orphans, local_program
 from reprokit.execution.docker import DockerBackend, remove_orphans
 from reprokit.execution.docker_orphans import OWNER_LABEL, WORKSPACE_LABEL
@@ -277,9 +277,9 @@ time.sleep(0.5)
 def test_a_daemon_whose_guard_was_put_out_of_the_way_ends_all_the_same(
     on_host: Spec, run_dir: Path, then: str, limit_s: float | None, outcome: Outcome
 ):
-    beside = subprocess.Popen(["sleep", "600"])  # the tool's own: nobody's orphan
+    beside = subprocess.Popen(["sleep", "600"])  # the tool's own: no one's orphan
     try:
-        spec = on_host(DAEMON + then, limits=Limits(timeout_s=limit_s))
+        spec = on_host(DAEMON + then, limits=RunLimits(timeout_s=limit_s))
         result = LocalBackend().run(spec, run_dir, on_tick=lambda: None)
         assert result.outcome is outcome
         assert "go on" not in result.message

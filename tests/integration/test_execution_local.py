@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from reprokit.core.records import Limits, Mount, Outcome, RunResult, RunSpec
+from reprokit.core.records import Mount, Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution.local import LocalBackend
 
 Spec = Callable[..., RunSpec]
@@ -143,7 +143,7 @@ def test_an_exit_code_above_128_is_no_signal_here(run_dir: Path, on_host: Spec):
 
 
 def test_a_memory_limit_ends_in_a_memory_error(run_dir: Path, on_host: Spec):
-    spec = on_host("x = bytearray(1 << 30)", limits=Limits(memory_bytes=200 << 20))
+    spec = on_host("x = bytearray(1 << 30)", limits=RunLimits(memory_bytes=200 << 20))
     result = run(spec, run_dir)
     assert result.outcome is Outcome.OUT_OF_MEMORY
     assert "MemoryError" in result.message
@@ -179,7 +179,7 @@ x = b"x" * (300 << 20)
 
 
 def test_too_long_is_stopped(run_dir: Path, on_host: Spec):
-    spec = on_host("import time; print('begun', flush=True); time.sleep(600)", limits=Limits(timeout_s=3))
+    spec = on_host("import time; print('begun', flush=True); time.sleep(600)", limits=RunLimits(timeout_s=3))
     assert run(spec, run_dir).outcome is Outcome.TIMED_OUT
     assert (run_dir / "stdout.log").read_bytes() == b"begun\n"
 
@@ -220,7 +220,7 @@ def test_a_working_directory_that_is_not_there_is_named(run_dir: Path, on_host: 
 
 
 def test_cores_that_the_host_has_not_are_refused(run_dir: Path, on_host: Spec):
-    result = run(on_host(limits=Limits(cpus=(4095,))), run_dir)
+    result = run(on_host(limits=RunLimits(cpus=(4095,))), run_dir)
     assert result.outcome is Outcome.START_REFUSED
     assert "4095" in result.message
 
@@ -305,7 +305,7 @@ def test_two_runs_side_by_side_keep_to_their_own_cores(on_host: Spec, tmp_path: 
         folder = tmp_path / str(core)
         (folder / "output").mkdir(parents=True)
         program = "import os, time; print(sorted(os.sched_getaffinity(0))); time.sleep(1)"
-        return run(on_host(program, limits=Limits(cpus=(core,))), folder)
+        return run(on_host(program, limits=RunLimits(cpus=(core,))), folder)
 
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(one, cores))

@@ -120,7 +120,7 @@ def test_a_tensor_that_is_left_on_the_cpu_ends_the_training(name, was, becomes, 
     trainer.write_text(source.replace(was, becomes))
     with fake_cuda(), pytest.raises((RuntimeError, TypeError), match=says):
         trained(trainer, tmp_path / "out", data, device="cuda")
-    trained(trainer, tmp_path / "cpu", data, device="cpu")  # where nobody would have noticed
+    trained(trainer, tmp_path / "cpu", data, device="cpu")  # where no one would have noticed
 
 
 def test_observations_that_are_left_on_the_cpu_end_a_training_by_dqn(data, tmp_path, monkeypatch):

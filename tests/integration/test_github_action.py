@@ -13,6 +13,7 @@ import pytest
 from reprokit.harness import Request, reproduce
 from reprokit.project import Project
 from reprokit.reports import collected, pull_request_comment
+from reprokit.session import Session
 from support import command_recipe
 from support.composite_action import ROOT, run_action
 from support.recorded_progress import RecordedProgress
@@ -40,7 +41,9 @@ def with_golden(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name in [one for one in os.environ if one.startswith("OPENBLAS_")]:
             patch.delenv(name)  # the action starts without them
-        report, _ = reproduce("train", Request(backend="local"), project=project, progress=RecordedProgress())
+        report, _ = reproduce(
+            "train", Request(backend="local"), session=Session(project=project, progress=RecordedProgress())
+        )
     repository.promote(report)
     shutil.rmtree(repository.root / "runs")
     return repository.root

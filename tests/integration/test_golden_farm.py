@@ -1,4 +1,4 @@
-"""Goldens recorded on every kind of CPU of an engine, and recipes held against them there.
+"""Goldens recorded on every kind of CPU of an engine, and recipes compared with them there.
 
 An engine of processes stands in for the cluster. Machine ``two`` says it has another CPU than ``one``; it
 computes as before, unless a file ``differs`` makes the program of these tests read that name.

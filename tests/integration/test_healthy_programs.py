@@ -15,8 +15,8 @@ from reprokit import variations
 from reprokit.execution.local import LocalBackend
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.first_divergence import MEASURE, like
-from reprokit.harness.diagnosing.inquiry import Inquiry, all_held, under
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
+from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.running.apply_variations import there
 from reprokit.harness.running.plan import plan_command
 
@@ -27,7 +27,7 @@ LIMIT_S = 120.0
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """Progress that no one watches."""
 
     def phase(self, name):
         """Nothing is shown."""
@@ -57,7 +57,9 @@ def laboratory(tmp_path):
             working_dir=tmp_path,
             timeout_s=LIMIT_S,
         )
-        return Laboratory(plan.specs[0], folder=folder, backend=LocalBackend(), progress=Silent(), budget=60)
+        return InstrumentedProgram(
+            plan.specs[0], folder=folder, backend=LocalBackend(), progress=Silent(), budget=60
+        )
 
     return of
 
@@ -71,7 +73,7 @@ def bears(lab, chosen):
         names = [one.name for one in some]
         assert not varied.trouble, f"{names}: {varied.trouble}\n{(varied.folder / 'stderr.log').read_text()}"
         assert lab.equal(first, varied), f"{names}: {lab.compare(first, varied).divergence}"
-    held = lab.run("held", all_held(Inquiry(lab=lab, first=first, other=second)))
+    held = lab.run("held", all_held(Investigation(lab=lab, first=first, other=second)))
     assert not held.trouble, f"held: {held.trouble}\n{(held.folder / 'stderr.log').read_text()}"
 
 

@@ -1,4 +1,4 @@
-"""The hooks of ``.pre-commit-hooks.yaml``, run by pre-commit itself on somebody's repository."""
+"""The hooks of ``.pre-commit-hooks.yaml``, run by pre-commit itself on someone's repository."""
 
 from __future__ import annotations
 

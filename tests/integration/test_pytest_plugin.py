@@ -1,4 +1,4 @@
-"""``reprokit_golden`` in somebody else's test suite, from the first golden to the next one.
+"""``reprokit_golden`` in someone else's test suite, from the first golden to the next one.
 
 The planted faults are in ``unit/pytest_plugin``: they need no pytest within pytest.
 """

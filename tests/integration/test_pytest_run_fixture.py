@@ -1,4 +1,4 @@
-"""``reprokit_run`` in somebody else's test suite: what it gives, and that no empty result passes."""
+"""``reprokit_run`` in someone else's test suite: what it gives, and that no empty result passes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "planted" / "loaders"
 RECIPE = """\
 schema: 1
 name: train
-title: A program that nobody here wrote
+title: A program that no one here wrote
 variant: none
 command: [python, train.py, "{run_dir}"FORM]
 instrument: light

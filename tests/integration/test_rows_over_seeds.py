@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.harness import Request, audit, reproduce, stats
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import Repository
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, swept
 
@@ -34,7 +35,7 @@ def rows_of(theirs, **asked):
     swept(theirs.root)
     project = Project.around(theirs.root)
     request = Request(backend="local", **asked)
-    report, folder = reproduce("train", request, project=project, progress=RecordedSweep())
+    report, folder = reproduce("train", request, session=Session(project=project, progress=RecordedSweep()))
     found = {row.id: row for row in report.checks}
     return found["several_seeds"], found["statistics"], folder
 
@@ -118,7 +119,7 @@ def test_a_member_that_crashed_fails_both_rows_and_is_a_row_of_the_statistics(th
 def test_without_a_sweep_the_rows_do_not_apply(theirs):
     project = Project.around(theirs.root)
     request = Request(backend="local", strict=True)
-    report, folder = reproduce("train", request, project=project, progress=RecordedSweep())
+    report, folder = reproduce("train", request, session=Session(project=project, progress=RecordedSweep()))
     found = {row.id: row for row in report.checks}
     for name in ("several_seeds", "statistics"):
         assert (found[name].status, found[name].required) == ("SKIPPED", False)

@@ -47,7 +47,7 @@ def test_a_classifier_reads_a_file_of_an_archive_that_is_unpacked(study, backend
     for run in report["runs"]:
         assert json.loads((Path(run) / "run.json").read_text())["data"] == {"digits": digest(content)}
 
-    # What is unpacked is held against the archive before a run: a changed byte trains nothing.
+    # What is unpacked is compared with the archive before a run: a changed byte trains nothing.
     (unpacked,) = (study.cache / "data").glob("*.zip")
     other = unpacked / "tables" / "other.csv"
     other.chmod(0o644)

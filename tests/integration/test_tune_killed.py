@@ -33,7 +33,7 @@ def started(root: Path, *, runs: str, trials: int, workers: int) -> subprocess.P
 
 
 def finished(root: Path, *, runs: str, trials: int, workers: int) -> bytes:
-    """The study of a call that nobody kills."""
+    """The study of a call that no one kills."""
     tool = started(root, runs=runs, trials=trials, workers=workers)
     out, err = tool.communicate(timeout=900)
     assert tool.returncode == 0, err

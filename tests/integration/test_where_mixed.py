@@ -83,7 +83,7 @@ def test_split_makes_every_seed_on_each_kind_and_compares_each_with_its_own(tmp_
     project = Project.around(theirs.root)
     found = stats.statistics([str(answer.path)], project=project, windows=["last"])
     assert [one.group.name for one in found.groups] == [f"train on {sweeps.short_kind(k)}" for k in of]
-    assert found.between == (), "kinds are not held against each other"
+    assert found.between == (), "kinds are not compared with each other"
     alone = stats.statistics(["train"], project=project, windows=["last"]).groups[0].group
     assert len(alone.members) == 2
     assert all("it was made on other machines" in one.reason for one in alone.left_out)

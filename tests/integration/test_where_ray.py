@@ -54,7 +54,7 @@ def test_runs_whose_head_node_stays_gone_end_and_say_why(tmp_path):
         assert tool.answer().code == 3
         within(120, lambda: not processes_in(theirs.root, "reprokit"))
         outcomes = [record_of(one).get("outcome") for one in run_folders(theirs.root)]
-    # That of the head's own machine had nobody left to close it.
+    # That of the head's own machine had no one left to close it.
     assert "machine_lost" in outcomes
     assert set(outcomes) <= {"machine_lost", None}
 

@@ -97,7 +97,7 @@ def test_a_requeued_run_goes_on_from_its_newest_checkpoint_with_the_bytes_of_one
 
 
 def has_the_bytes_of_one_run(whole: Path, root: Path, slurm: UsedPlace) -> None:
-    """Held against a run on this machine that nobody interrupts."""
+    """Compared with a run on this machine that no one interrupts."""
     here = places.UsedPlace(name="local", python=slurm.python)
     same = here.sweep(root, "cartpole_baseline", "--seeds", "42,", "--backend", "local", "--runs-dir", "here")
     (alike,) = same.answer(900).runs(root, "here")
@@ -109,7 +109,7 @@ def has_the_bytes_of_one_run(whole: Path, root: Path, slurm: UsedPlace) -> None:
 def test_a_run_that_is_near_its_time_limit_requeues_itself_and_goes_on_from_its_newest_checkpoint(
     slurm, tmp_path
 ):
-    """Nobody asks for it but Slurm: 90 s before the limit, or up to a minute earlier, by its documentation.
+    """No one asks for it but Slurm: 90 s before the limit, or up to a minute earlier, by its documentation.
 
     So an attempt has 30 to 90 of its 180 seconds, and the training takes 150 and more.
     """

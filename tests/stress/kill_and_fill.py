@@ -206,9 +206,9 @@ def clock(here: Workspace, rounds: int) -> str:
 
 
 def foreign_owner(here: Workspace, _rounds: int) -> str:
-    """The repository belongs to somebody else, whom git does not trust: judged, or refused in words."""
+    """The repository belongs to someone else, whom git does not trust: judged, or refused in words."""
     if os.getuid() != 0:
-        return "SKIPPED: needs root, to give the repository to somebody else"
+        return "SKIPPED: needs root, to give the repository to someone else"
     for path in (here.root, *here.root.rglob("*")):
         os.chown(path, 12345, 12345, follow_symlinks=False)
     try:
@@ -220,7 +220,7 @@ def foreign_owner(here: Workspace, _rounds: int) -> str:
         (here.root / "train.py").write_text((here.root / "train.py").read_text() + "# changed\n")
         changed = here.reproduce().json
         seen = next(one for one in changed["checks"] if one["id"] == "source_clean")
-        assert seen["status"] != "PASSED", "a change in somebody else's repository is not seen"
+        assert seen["status"] != "PASSED", "a change in someone else's repository is not seen"
     finally:
         subprocess.run(["chown", "-R", "0:0", str(here.root)], check=True)
         subprocess.run(["git", "checkout", "--quiet", "train.py"], cwd=here.root, check=True)

@@ -180,7 +180,7 @@ def in_a_process(
 def killed_at_every_batch(case: Case, place: Path) -> tuple[int, str]:
     """How many kills the training went through, and where it first differs; "" where it does not."""
     if in_a_process(place / "whole", case):
-        return 0, "the training that nobody killed did not end well"
+        return 0, "the training that no one killed did not end well"
     whole = place / "whole"
     kills, resume, last = 0, None, 0
     joined = {"metrics.jsonl": b"", "trace.jsonl": b""}
@@ -222,7 +222,7 @@ HEAD = """# Killed at every batch boundary
 Each line is a training of {epochs} epochs on {rows} rows in batches of {batch}, killed by SIGKILL after its
 first batch, resumed, killed after the next one, and so on to its end; with gradient accumulation also in the
 middle of an update, where the last checkpoint is an earlier one. What all parts wrote is held byte for byte
-against the training that nobody killed: `metrics.jsonl`, `trace.jsonl` with the ledger of samples, and the
+against the training that no one killed: `metrics.jsonl`, `trace.jsonl` with the ledger of samples, and the
 final model. Rows are read with noise by whichever process reads them, and the model has dropout. The loop is
 `tests/stress/resume_matrix.py`, its loader `recipes/parts/resumable_loader.py`; the table is written by
 

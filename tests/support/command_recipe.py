@@ -9,6 +9,7 @@ from pathlib import Path
 from reprokit.harness import Request, reproduce
 from reprokit.harness.curation.promote import promote
 from reprokit.project import Project
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 
 RECIPE = """\
@@ -58,7 +59,7 @@ class Repository:
     def reproduced(self, **asked):
         request = Request(backend="local", side_by_side=False, **asked)
         project = Project.around(self.root)
-        return reproduce("train", request, project=project, progress=RecordedProgress())
+        return reproduce("train", request, session=Session(project=project, progress=RecordedProgress()))
 
     def promote(self, report, **allowed) -> None:
         folders = [Path(run) for run in report.runs]

@@ -1,6 +1,6 @@
 """Runs the steps of a composite action as GitHub's runner does: bash, the runner's variables, its files.
 
-Steps that ``uses`` somebody else's action are played: Python is this one, or the container's, the cache is
+Steps that ``uses`` someone else's action are played: Python is this one, or the container's, the cache is
 empty, and an artifact becomes a ZIP file, or an error where there is nothing to keep.
 """
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-from reprokit.diagnosis import Site, Trace
+from reprokit.diagnosis import HookTrace, Site
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.inquiry import Inquiry
+from reprokit.harness.diagnosing.inquiry import Investigation
 
 CLOCK, ENTROPY = "clock|train.py|8", "entropy|train.py|9"
 
@@ -64,7 +64,7 @@ def ran(label, drawn):
         )
         for name, value in drawn.items()
     }
-    trace = Trace(sites=sites, files={}, processes=1, started=1)
+    trace = HookTrace(sites=sites, files={}, processes=1, started=1)
     return InstrumentedRun(
         label=label,
         folder=Path("none"),
@@ -79,4 +79,4 @@ def ran(label, drawn):
 
 def asked(lab, **more):
     first, other = (lab.run(name, Conditions()) for name in ("first", "other"))
-    return Inquiry(lab=lab, first=first, other=other, **more)
+    return Investigation(lab=lab, first=first, other=other, **more)

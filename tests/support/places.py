@@ -76,7 +76,7 @@ class Tool:
         return Told(self.process.returncode, told, said)
 
     def kill(self) -> None:
-        """It ends without a word to anybody; what it started elsewhere does not."""
+        """It ends without a word to anyone; what it started elsewhere does not."""
         self.process.kill()
         self.process.communicate()
 

@@ -25,7 +25,7 @@ from reprokit.core.evidence import (
     SweepEvidence,
     TraceComparison,
     VariedEvidence,
-    VariedRun,
+    VariedResult,
 )
 from reprokit.core.expected_results import ExpectedWindow
 
@@ -319,14 +319,14 @@ def on_resume(**changes: Any) -> Fault:
     return lambda evidence: replace(evidence, resume=replace(evidence.resume, **changes))
 
 
-def varied_run(number: int, *names: str, **changes: Any) -> VariedRun:
+def varied_run(number: int, *names: str, **changes: Any) -> VariedResult:
     """One more run, under some variations, equal to the first."""
     path = f"runs/cartpole/20261120T101700Z-seed42-varied{number}"
-    return replace(VariedRun(path=path, names=names, records=49), **changes)
+    return replace(VariedResult(path=path, names=names, records=49), **changes)
 
 
-def on_varied(*runs: VariedRun, **changes: Any) -> Fault:
-    """What came of varying the surroundings; of all at once where no run is given."""
+def on_varied(*runs: VariedResult, **changes: Any) -> Fault:
+    """What came of varying the conditions; of all at once where no run is given."""
     return lambda evidence: replace(
         evidence, varied=replace(evidence.varied, **({"runs": runs} if runs else {}), **changes)
     )
@@ -732,7 +732,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a worker with another stream in the second run": loader_workers("a", "b", second="c"),
         "ranks that train on the same samples": ranks("a", "b", "a"),
         "ranks of a trainer with the same samples": trainer_ranks({**TWO_RANKS, "alike": [[0, 1, 17]]}),
-        "ranks of a trainer whose samples nobody recorded": trainer_ranks({**TWO_RANKS, "samples": False}),
+        "ranks of a trainer whose samples no one recorded": trainer_ranks({**TWO_RANKS, "samples": False}),
         "ranks that the launcher did not record": trainer_ranks(None),
         "environments of a vector with one seed": vector("a", "b", "a"),
         "environments in processes with one seed": vector("a", "a", processes=True),
@@ -782,7 +782,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "close, but beyond the tolerance": on_golden(comparison=replace(CLOSE, within_tolerance=False)),
         "only some records compared": on_golden(comparison=replace(EQUAL, records_compared=48)),
         "a longer golden": on_golden(num_records=200),
-        "nobody counted the golden": on_golden(num_records=0),
+        "no one counted the golden": on_golden(num_records=0),
         "the golden of another seed": in_golden("seed", 43),
         "the golden of a seed in text": in_golden("seed", "42"),
         "the golden of another recipe": in_golden("recipe", "mountaincar"),
@@ -791,7 +791,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "neither run nor golden says which seed": both(in_golden("seed", None), in_runs("run", "seed", None)),
         "the golden of a seed with a fraction": in_golden("seed", 42.0),
         "an unfinished run": on_run(0, complete=False),
-        "nobody looked whether a metric responds to the seed": AS_COMMAND,
+        "no one looked whether a metric responds to the seed": AS_COMMAND,
         "no metric responds to the seed": both(
             AS_COMMAND, with_(seed_response=SeedResponse(why_not="no metric responds to the seed"))
         ),
@@ -842,7 +842,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a window with a value that is not finite": over_window(NAN),
         "a window that ends at no number": over_window(490.0, last=NAN),
         "another window than the recipe's": over_window(490.0, window="mean_last_2"),
-        "a window that nobody read": expecting(window="mean_last_5"),
+        "a window that no one read": expecting(window="mean_last_5"),
         "a window that is no name": both(over_window(490.0), expecting(window=5)),
         "nothing expected": in_recipe("expected", {}),
         "no section": in_recipe("expected", ...),
@@ -867,7 +867,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "another override was requested": both(
             with_(reference_run=REPEATED_RUN, modified=("a=2",)), in_runs("run", "modified", ["a=1"])
         ),
-        "a repeated run, and nobody says with what": both(
+        "a repeated run, and no one says with what": both(
             with_(reference_run=REPEATED_RUN), in_runs("run", "modified", ...)
         ),
     },
@@ -892,7 +892,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a file that was not installed": in_run("run", "installed", FOREIGN),
         "installed files as text": in_run("run", "installed", {"foreign": ""}),
         "installed files as a list": in_run("run", "installed", []),
-        "an environment that nobody looked at": in_run("run", "image.kind", "venv"),
+        "an environment that no one looked at": in_run("run", "image.kind", "venv"),
         "an environment of no kind": in_run("run", "image.kind", ...),
         "no run": with_(runs=()),
     },
@@ -939,7 +939,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
             "environment", "inside.variables.PYTHONHASHSEED", ...
         ),
         "a hash seed that the interpreter did not read": lacking("PYTHONHASHSEED"),
-        "nobody looked at the hash seed": in_run("runtime", "numerics.missing", ...),
+        "no one looked at the hash seed": in_run("runtime", "numerics.missing", ...),
         "no run": with_(runs=()),
     },
     "numerics_in_force": {
@@ -951,7 +951,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "an unknown profile asked for": in_recipe("numerics", "fastest"),
         "no profile asked for": in_recipe("numerics", ...),
         "the native profile asked for": in_recipe("numerics", "native"),
-        "nothing held against it": on_run(1, runtime={}),
+        "nothing compared with it": on_run(1, runtime={}),
         "no list of what is missing": in_run("runtime", "numerics.missing", None),
         "requested as a list": in_run("runtime", "numerics.requested", ["MKL_CBWR"]),
         "nothing requested": in_run("runtime", "numerics.requested", {}),
@@ -978,7 +978,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
             "environment", "inside.numpy.cpu_features.in_force", ["AVX2", "X86_V4"]
         ),
         "features unknown": in_run("environment", "inside.numpy.cpu_features", {}),
-        "a GPU whose settings nobody looked at": on_gpu(runtime__numerics__cuda=...),
+        "a GPU whose settings no one looked at": on_gpu(runtime__numerics__cuda=...),
         "a GPU of which another value was requested": on_gpu(
             runtime__numerics__cuda__requested__NVIDIA_TF32_OVERRIDE="1"
         ),
@@ -1102,7 +1102,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a step made another file": with_step({"halve": {**STEP, "outputs": {"train": {"sha256": IMAGE}}}}),
         "a step did not make the file": with_step({"halve": {**STEP, "outputs": {}}}),
         "a row in two splits": with_step({"halve": STEP}, disjoint=APART, shared=SHARED),
-        "nobody looked for rows in two splits": with_step({"halve": STEP}, disjoint=APART),
+        "no one looked for rows in two splits": with_step({"halve": STEP}, disjoint=APART),
         "other splits were looked at": with_step(
             {"halve": STEP}, disjoint=APART, shared=[{**SHARED[0], "files": ["a", "b"], "num_duplicates": 0}]
         ),
@@ -1150,7 +1150,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "an empty file and nothing else": on_run(
             1, metrics_problems=(odd("empty_file", "empty"),), num_records=0
         ),
-        "nobody read the metrics": on_run(1, metrics_problems=None),
+        "no one read the metrics": on_run(1, metrics_problems=None),
         "no records": on_run(1, num_records=0),
         "no metrics": on_run(1, metric_names=()),
         "ends early": on_run(1, last_step=98_304),
@@ -1198,7 +1198,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
     },
     "pinned_image": {
         "another image ran": in_run("run", "isolation.image", DATA),
-        "nobody says which image ran": in_run("run", "isolation.image", ...),
+        "no one says which image ran": in_run("run", "isolation.image", ...),
         "no isolation": in_run("run", "isolation", ...),
         "an image by its tag": both(
             in_run("run", "image.reference", "reprokit/cpu:latest"),
@@ -1243,7 +1243,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
     },
     "source_clean": {
         "dirty": in_run("environment", "source.dirty", True),
-        "nobody looked": in_run("environment", "source.dirty", ...),
+        "no one looked": in_run("environment", "source.dirty", ...),
         "clean in text": in_run("environment", "source.dirty", "False"),
         "no commit": in_run("environment", "source.commit", None),
         "an empty commit": in_run("environment", "source.commit", ""),
@@ -1267,12 +1267,12 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "another number": on_resume(
             first={"where": "metrics.jsonl", "what": "loss at step 43008", "expected": 0.5, "actual": 0.25}
         ),
-        "another checkpoint, and nobody recorded where": on_resume(first={}),
+        "another checkpoint, and no one recorded where": on_resume(first={}),
         "the resumed run crashed": on_resume(failure="the resumed run did not finish: exit code 1"),
         "another program was resumed": on_resume(problem="digests is not that of the first run"),
         "nothing killed it": on_resume(signal=""),
         "killed before the checkpoint": on_resume(stopped_at=2048),
-        "killed nobody knows where": on_resume(stopped_at=None),
+        "killed no one knows where": on_resume(stopped_at=None),
         "a step in text": on_resume(step="40960"),
         "it began anew": on_resume(first_resumed=2048),
         "it wrote nothing": on_resume(first_resumed=None),
@@ -1326,8 +1326,8 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "two of three gave the same metrics": on_sweep(
             metrics_digests={42: "sha256:1", 43: "sha256:1", 44: "sha256:2"}
         ),
-        "metrics that nobody compared": on_sweep(metrics_digests={}),
-        "metrics of one seed that nobody compared": on_sweep(
+        "metrics that no one compared": on_sweep(metrics_digests={}),
+        "metrics of one seed that no one compared": on_sweep(
             metrics_digests={42: "sha256:1", 43: "sha256:2"}
         ),
         "two seeds": both(in_recipe("seeds", [42, 43]), on_sweep(final_values={42: {}, 43: {}})),
@@ -1363,8 +1363,8 @@ FAULTS: dict[str, dict[str, Fault]] = {
         ),
         "a seed crashed": on_sweep(failures={45: "exit code 1"}),
         "all seeds gave the same metrics": on_sweep(metrics_digests=dict.fromkeys((42, 43, 44), "sha256:1")),
-        "metrics that nobody compared": on_sweep(metrics_digests={}),
-        "a coverage that nobody measured": estimated(coverage={}),
+        "metrics that no one compared": on_sweep(metrics_digests={}),
+        "a coverage that no one measured": estimated(coverage={}),
         "a coverage in text": estimated(coverage="95 %"),
         "a coverage above 1": estimated(coverage={"normal": 95.0}),
         "the expected value above what the seeds support": with_key(
@@ -1381,7 +1381,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "all ended alike, elsewhere": both(
             on_finals(dict.fromkeys((42, 43, 44), 300.0)), estimated(method="equal_values", estimate=300.0)
         ),
-        "a window that nobody read": both(expecting(window="mean_last_5"), estimated(window="mean_last_5")),
+        "a window that no one read": both(expecting(window="mean_last_5"), estimated(window="mean_last_5")),
         "an interval over another window": seeds_over_window(490.0, 491.0, 492.0, said="last"),
         "seeds read over another window": seeds_over_window(490.0, 491.0, 492.0, window="best_high"),
         "a seed without a number over the window": seeds_over_window(490.0, None, 492.0),
@@ -1405,7 +1405,7 @@ GREEN: dict[str, dict[str, Fault]] = {
         "ranks that were seen in one update only": ranks("a", "a", updates=1),
         "environments with seeds of their own": vector("a", "b"),
         "environments that draw nothing": vector("a", "a", drawn=False),
-        "environments whose seed nobody saw": vector("", "", drawn=False),
+        "environments whose seed no one saw": vector("", "", drawn=False),
     },
     "repeatable": {"a third run": third_run, "no seed asked for": with_(seed=None)},
     "equals_golden": {
@@ -1455,7 +1455,7 @@ GREEN: dict[str, dict[str, Fault]] = {
     },
     "resume_equal": {
         "a program without a trace": on_resume(updates=None),
-        "nobody timed it": on_resume(resumed_s=None),
+        "no one timed it": on_resume(resumed_s=None),
         "killed at the checkpoint's own step": on_resume(stopped_at=40_960),
     },
     "unchanged_when_varied": {
@@ -1524,7 +1524,7 @@ GREEN: dict[str, dict[str, Fault]] = {
                 {"field": f"inside.packages.p{i}", "can_change_numbers": "yes"} for i in range(7)
             ],
         ),
-        "another environment, nobody knows how": on_golden(fingerprint_equal=False),
+        "another environment, no one knows how": on_golden(fingerprint_equal=False),
         "a difference that changes no number": on_golden(
             environment_diff=[{"field": "host.kernel", "can_change_numbers": "no"}]
         ),

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from reprokit.where import Going, Standing, Task
+from reprokit.where import Task, TaskState, TaskStatus
 
 
 class ProcessPlace:
@@ -65,23 +65,23 @@ class ProcessPlace:
         self.started[str(process.pid)] = (task, process)
         return str(process.pid)
 
-    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
         return tuple(map(self._standing, handles))
 
-    def _standing(self, handle: str) -> Standing:
+    def _standing(self, handle: str) -> TaskStatus:
         if handle.startswith("queued-"):
-            return Standing(going=Going.STOPPED if handle in self.stopped else Going.QUEUED)
+            return TaskStatus(going=TaskState.STOPPED if handle in self.stopped else TaskState.QUEUED)
         if handle in self.lost:
-            return Standing(going=Going.LOST, message="the machine was lost")
+            return TaskStatus(going=TaskState.LOST, message="the machine was lost")
         if handle in self.started:
             ended = self.started[handle][1].poll() is not None
         else:  # of a tool before this one
             ended = not psutil.pid_exists(int(handle))
         if ended:
-            return Standing(
-                going=Going.STOPPED if handle in self.stopped else Going.ENDED, machine=self.names[0]
+            return TaskStatus(
+                going=TaskState.STOPPED if handle in self.stopped else TaskState.ENDED, machine=self.names[0]
             )
-        return Standing(going=Going.RUNNING, machine=self.names[0])
+        return TaskStatus(going=TaskState.RUNNING, machine=self.names[0])
 
     def cancel(self, handles: Sequence[str]) -> None:
         for handle in handles:

@@ -13,7 +13,7 @@ from reprokit.core.statistics import describe, gate
 from reprokit.core.statistics.describe import Curves
 from reprokit.core.statistics.gate_plan import Metric, PlanOfLooks
 from reprokit.core.statistics.windows import Window
-from reprokit.harness.judging.runs_over_seeds import Group, Member
+from reprokit.harness.judging.runs_over_seeds import SeedGroup, SeedRun
 from reprokit.harness.stats import GroupStatistics, Statistics
 from reprokit.reports.statistics_html import statistics_to_html
 
@@ -28,8 +28,8 @@ def group(name="cartpole", *, metric="eval/return", finals=FINALS, left_out=()):
     curves = Curves(metric=metric, seeds=seeds, steps=(STEPS,) * len(finals), values=values)
     windows = [Window.parse("last"), Window.parse("mean_last_10")]
     found = describe.describe([curves], windows=windows, generator=np.random.default_rng(0))
-    members = tuple(Member(seed=seed, folder=Path(f"runs/{seed}")) for seed in seeds)
-    together = Group(name=name, members=members, again=(), left_out=tuple(left_out), digests={})
+    members = tuple(SeedRun(seed=seed, folder=Path(f"runs/{seed}")) for seed in seeds)
+    together = SeedGroup(name=name, members=members, again=(), left_out=tuple(left_out), digests={})
     return GroupStatistics(group=together, metrics=tuple(found), notes=())
 
 

@@ -136,7 +136,7 @@ _MUNGE = (("socket", "sock"), ("pid-file", "pid"), ("log-file", "log"), ("seed-f
 
 
 def _free_ports(number: int) -> list[int]:
-    """Ports that nobody has, below those that the system gives away while the daemons start."""
+    """Ports that no one has, below those that the system gives away while the daemons start."""
     found: list[int] = []
     while len(found) < number:
         port = random.randrange(20_000, 30_000)

@@ -10,6 +10,7 @@ from reprokit.golden import Ensemble
 from reprokit.harness import GateAnswer, Request, verify
 from reprokit.harness.curation import promote_sweep
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import Repository
 from support.recorded_progress import RecordedProgress
 from support.sweep_program import swept
@@ -78,7 +79,9 @@ class StatisticalProject(Repository):
 
     def answer(self, **asked: object) -> GateAnswer:
         request = Request(backend="local", side_by_side=False, **{"statistical": True, **asked})
-        (found,) = verify(request, project=self.project, progress=RecordedProgress(), names=("train",))
+        (found,) = verify(
+            request, session=Session(project=self.project, progress=RecordedProgress()), names=("train",)
+        )
         return found
 
     def judged(self, **asked: object) -> Report:

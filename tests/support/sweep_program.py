@@ -68,6 +68,6 @@ def seeds_of(folders: list[Path]) -> list[int]:
 
 
 def prepare(repository: Repository, *, program: str = PROGRAM, recipe: str = RECIPE) -> Repository:
-    """The program and its recipe in somebody's repository."""
+    """The program and its recipe in someone's repository."""
     repository.write(train_py=program, recipes__train__recipe_yaml=recipe)
     return repository

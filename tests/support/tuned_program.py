@@ -52,7 +52,7 @@ def bare_python(folder: Path) -> str:
 
 
 def prepare(root: Path, *, recipe: str = RECIPE, program: str = PROGRAM) -> Repository:
-    """The program and its recipe in somebody's repository."""
+    """The program and its recipe in someone's repository."""
     root.mkdir()
     repository = Repository(root)
     repository.git("init", "--quiet")

@@ -1,4 +1,4 @@
-"""A compressed file stands for the plain one, whatever anybody made of it, and never fills the memory."""
+"""A compressed file stands for the plain one, whatever anyone made of it, and never fills the memory."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from reprokit.docker_sdk import (
     ENGINE_ERRORS,
     FAULTS,
     SDK_ERRORS,
-    Fault,
+    DockerFault,
     as_ours,
     fault_of,
     suppressed,
@@ -20,24 +20,24 @@ from reprokit.docker_sdk import (
 from reprokit.errors import EngineError, ImageError
 
 MEANINGS = [
-    (docker.errors.NotFound("404"), Fault.NOT_THERE, ImageError),
-    (docker.errors.ImageNotFound("404"), Fault.IMAGE_MISSING, ImageError),
-    (docker.errors.APIError("409"), Fault.REFUSED, ImageError),
-    (docker.errors.APIError("500", explanation="no space left"), Fault.REFUSED, ImageError),
-    (docker.errors.ImageLoadError("bad archive"), Fault.REFUSED, ImageError),
-    (docker.errors.DockerException("Error while fetching"), Fault.GONE, EngineError),
-    (docker.errors.StreamParseError("half a line"), Fault.GONE, EngineError),
-    (docker.errors.InvalidVersion("too old"), Fault.SETTINGS, EngineError),
-    (docker.errors.NullResource("no id"), Fault.WRONG_CALL, EngineError),
-    (requests.ConnectionError("refused"), Fault.GONE, EngineError),
-    (requests.ConnectTimeout("slow"), Fault.GONE, EngineError),
-    (requests.ReadTimeout("slow"), Fault.GONE, EngineError),
-    (requests.exceptions.ChunkedEncodingError("ended prematurely"), Fault.GONE, EngineError),
-    (requests.exceptions.InvalidURL("tcp:/x"), Fault.GONE, EngineError),
-    (FileNotFoundError(2, "no socket"), Fault.GONE, EngineError),
+    (docker.errors.NotFound("404"), DockerFault.NOT_THERE, ImageError),
+    (docker.errors.ImageNotFound("404"), DockerFault.IMAGE_MISSING, ImageError),
+    (docker.errors.APIError("409"), DockerFault.REFUSED, ImageError),
+    (docker.errors.APIError("500", explanation="no space left"), DockerFault.REFUSED, ImageError),
+    (docker.errors.ImageLoadError("bad archive"), DockerFault.REFUSED, ImageError),
+    (docker.errors.DockerException("Error while fetching"), DockerFault.GONE, EngineError),
+    (docker.errors.StreamParseError("half a line"), DockerFault.GONE, EngineError),
+    (docker.errors.InvalidVersion("too old"), DockerFault.SETTINGS, EngineError),
+    (docker.errors.NullResource("no id"), DockerFault.WRONG_CALL, EngineError),
+    (requests.ConnectionError("refused"), DockerFault.GONE, EngineError),
+    (requests.ConnectTimeout("slow"), DockerFault.GONE, EngineError),
+    (requests.ReadTimeout("slow"), DockerFault.GONE, EngineError),
+    (requests.exceptions.ChunkedEncodingError("ended prematurely"), DockerFault.GONE, EngineError),
+    (requests.exceptions.InvalidURL("tcp:/x"), DockerFault.GONE, EngineError),
+    (FileNotFoundError(2, "no socket"), DockerFault.GONE, EngineError),
     (
         docker.errors.ContainerError(None, 1, "python", "image", b"no module"),
-        Fault.PROGRAM_FAILED,
+        DockerFault.PROGRAM_FAILED,
         ImageError,
     ),
 ]
@@ -66,13 +66,13 @@ def test_each_error_means_one_thing_and_keeps_its_words(error, fault, ours):
 
 
 def test_every_fault_is_among_them():
-    assert {fault for _, fault, _ in MEANINGS} == set(Fault) == set(FAULTS.values())
+    assert {fault for _, fault, _ in MEANINGS} == set(DockerFault) == set(FAULTS.values())
 
 
 @pytest.mark.parametrize("stderr", [b"no module \xff", "no module \ufffd"])
 def test_a_program_in_a_container_is_quoted(stderr):
     error = docker.errors.ContainerError(None, 1, "python", "image", stderr)
-    assert fault_of(error) is Fault.PROGRAM_FAILED
+    assert fault_of(error) is DockerFault.PROGRAM_FAILED
     assert words_of(error) == "no module \ufffd"
 
 
@@ -81,7 +81,7 @@ def test_only_the_faults_that_are_named_are_suppressed():
         raise docker.errors.NotFound("gone already")
     with pytest.raises(requests.ConnectionError), suppressed(*ANSWERS):
         raise requests.ConnectionError("no engine")
-    with pytest.raises(docker.errors.NotFound), suppressed(Fault.IMAGE_MISSING):
+    with pytest.raises(docker.errors.NotFound), suppressed(DockerFault.IMAGE_MISSING):
         raise docker.errors.NotFound("no container")
-    with pytest.raises(FileNotFoundError), suppressed(*Fault):
+    with pytest.raises(FileNotFoundError), suppressed(*DockerFault):
         raise FileNotFoundError("the caller's own")

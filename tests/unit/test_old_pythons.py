@@ -1,4 +1,4 @@
-"""What runs inside somebody else's program keeps to the syntax of Python 3.8."""
+"""What runs inside someone else's program keeps to the syntax of Python 3.8."""
 
 import ast
 from pathlib import Path

@@ -33,7 +33,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class PerformanceProfile:
     """Share of the seeds above each threshold, with a pointwise bootstrap interval where there is one."""
 
     thresholds: Values
@@ -78,7 +78,7 @@ def performance_profile(
     *,
     generator: np.random.Generator,
     num_resamples: int = NUM_RESAMPLES,
-) -> Profile:
+) -> PerformanceProfile:
     """Share of the seeds whose score is above each threshold, the mean over tasks.
 
     Raises:
@@ -88,7 +88,9 @@ def performance_profile(
         raise ValueError(reason)
     shares = np.mean([_above(task[None], thresholds)[0] for task in tasks], axis=0)
     if reason := _why_no_interval(tasks):
-        return Profile(thresholds=thresholds, shares=shares, low=None, high=None, no_interval=reason)
+        return PerformanceProfile(
+            thresholds=thresholds, shares=shares, low=None, high=None, no_interval=reason
+        )
     resampled = np.mean(
         [
             _above(_resampled(task, generator=generator, num_resamples=num_resamples), thresholds)
@@ -97,7 +99,7 @@ def performance_profile(
         axis=0,
     )
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return Profile(thresholds=thresholds, shares=shares, low=low, high=high)
+    return PerformanceProfile(thresholds=thresholds, shares=shares, low=low, high=high)
 
 
 def _resampled(values: Values, *, generator: np.random.Generator, num_resamples: int) -> Values:

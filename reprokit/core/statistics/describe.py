@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reprokit.core.statistics import between_recipes, hypothesis_tests, intervals
-from reprokit.core.statistics.between_recipes import Improvement, Profile
-from reprokit.core.statistics.hypothesis_tests import Tested
+from reprokit.core.statistics.between_recipes import Improvement, PerformanceProfile
+from reprokit.core.statistics.hypothesis_tests import HypothesisTest
 from reprokit.core.statistics.intervals import Interval
 from reprokit.core.statistics.learning_curves import Band, band
-from reprokit.core.statistics.summary import Summary, Values, summarise
+from reprokit.core.statistics.summary import SeedSummary, Values, summarise
 from reprokit.core.statistics.variability import Variability, variability
 from reprokit.core.statistics.windows import Window, Windowed
 
@@ -46,10 +46,10 @@ class WindowStatistics:
 
     window: str
     values: Mapping[int, float]
-    summary: Summary
+    summary: SeedSummary
     intervals: tuple[Interval, ...]
     variability: Variability
-    normality: Tested
+    normality: HypothesisTest
     notes: tuple[str, ...] = ()
 
 
@@ -78,9 +78,9 @@ class Between:
 
     metric: str
     window: str
-    tests: tuple[Tested, ...]
+    tests: tuple[HypothesisTest, ...]
     improvement: Improvement
-    profiles: tuple[Profile, Profile] | None
+    profiles: tuple[PerformanceProfile, PerformanceProfile] | None
 
 
 def describe(
@@ -93,7 +93,7 @@ def describe(
         windows: Which numbers are taken from each curve.
         generator: Draws the resamples of the bootstrap.
     """
-    found = [(one, window, _windowed(one, window)) for one in curves for window in windows]
+    found = [(curve, window, _windowed(curve, window)) for curve in curves for window in windows]
     boots = _bootstraps([windowed for _, _, windowed in found], generator=generator)
     described = [
         (one.metric, _statistics(one, window, windowed, boot))
@@ -101,12 +101,12 @@ def describe(
     ]
     return [
         MetricStatistics(
-            metric=one.metric,
-            seeds=one.seeds,
-            windows=tuple(statistics for metric, statistics in described if metric == one.metric),
-            band=band(one.steps, one.values),
+            metric=curve.metric,
+            seeds=curve.seeds,
+            windows=tuple(statistics for metric, statistics in described if metric == curve.metric),
+            band=band(curve.steps, curve.values),
         )
-        for one in curves
+        for curve in curves
     ]
 
 
@@ -140,16 +140,16 @@ def between(
 def _windowed(curves: Curves, window: Window) -> Windowed:
     """One number per seed; at once where all seeds have the same steps."""
     first = curves.steps[0]
-    if all(len(one) == len(first) and (one == first).all() for one in curves.steps):
+    if all(len(step) == len(first) and (step == first).all() for step in curves.steps):
         return window.of(first, np.array(curves.values))
     parts = [
         window.of(steps, values[None]) for steps, values in zip(curves.steps, curves.values, strict=True)
     ]
     refused = [(seed, one.refused) for seed, one in zip(curves.seeds, parts, strict=True) if one.refused]
     return Windowed(
-        values=np.concatenate([one.values for one in parts]),
-        num_left_out=np.concatenate([one.num_left_out for one in parts]),
-        num_unreached=sum(one.num_unreached for one in parts),
+        values=np.concatenate([part.values for part in parts]),
+        num_left_out=np.concatenate([part.num_left_out for part in parts]),
+        num_unreached=sum(part.num_unreached for part in parts),
         refused=f"seed {refused[0][0]}: {refused[0][1]}" if refused else "",
     )
 

@@ -177,7 +177,7 @@ class _Looked:
     smallest_p: float
     low: Values  # limits of the shift, infinite where there are none
     high: Values
-    drops: tuple[tuple[VisibleDrops | None, ...], ...]  # None where nobody asked or a value is not finite
+    drops: tuple[tuple[VisibleDrops | None, ...], ...]  # None where no one asked or a value is not finite
     enough: npt.NDArray[
         np.bool_
     ]  # whether every metric excludes its margin, with the power that is asked for
@@ -239,7 +239,7 @@ def excludes(low: Values | float, margin: Values | float) -> npt.NDArray[np.bool
 def _limits(
     flat: Sequence[Values], finite: npt.NDArray[np.bool_], *, level: float, among: Splits, skipped: bool
 ) -> tuple[Values, Values]:
-    """Limits of each shift, shape (gates, metrics); infinite where a value is not finite, or nobody asked."""
+    """Limits of each shift, shape (gates, metrics); infinite where a value is not finite, or no one asked."""
     low, high = np.full(finite.shape, -np.inf), np.full(finite.shape, np.inf)
     if not skipped and finite.any():
         rows = finite.reshape(-1)

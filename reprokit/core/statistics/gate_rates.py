@@ -26,8 +26,8 @@ def rates_of(outcome: GateOutcome, plan: PlanOfLooks) -> dict[str, Any]:
         "false_alarms_at_most": plan.alpha,
         "wrong_passes_at_most": most,
         "wrong_passes_at_margin": {
-            one.name: None if one.power_at_margin is None else min(most, 1 - one.power_at_margin)
-            for one in outcome.metrics
+            metric.name: None if metric.power_at_margin is None else min(most, 1 - metric.power_at_margin)
+            for metric in outcome.metrics
         },
         "power_asked": plan.power,
         "one_seed_in_five_passes": list(ONE_SEED_IN_FIVE_PASSES),

@@ -17,14 +17,16 @@ def reason_for(
         return f"too few new seeds: {seeds_more} more for the first look"
     last = looks[-1]
     if conclusion is Conclusion.REGRESSION:
-        return "; ".join(_difference(one, last) for one in last.metrics if one.differs)
+        return "; ".join(_difference(metric, last) for metric in last.metrics if metric.differs)
     if conclusion is Conclusion.EQUIVALENT:
-        shown = "; ".join(f"{one.name} {interval(one)}, margin {_number(one.margin)}" for one in last.metrics)
+        shown = "; ".join(
+            f"{metric.name} {interval(metric)}, margin {_number(metric.margin)}" for metric in last.metrics
+        )
         return (
             f"no difference was found with {last.num_new} new seeds, and its interval excludes a drop of the "
             f"margin: {shown}"
         )
-    odd = [one.name for one in last.metrics if any(one.num_not_finite)]
+    odd = [metric.name for metric in last.metrics if any(metric.num_not_finite)]
     if odd:
         return f"values that are not finite, too few to be a difference: {', '.join(odd)}"
     unseen, more = _unseen(last, plan), _more(looks, seeds_more, plan)
@@ -47,7 +49,7 @@ def _difference(one: MetricJudgement, look: Look) -> str:
 
 
 def _unseen(look: Look, plan: PlanOfLooks) -> str:
-    open_ones = [why for one in look.metrics if (why := _why_open(one, plan))]
+    open_ones = [why for metric in look.metrics if (why := _why_open(metric, plan))]
     return f"a drop of the margin is not excluded ({'; '.join(open_ones)})"
 
 
@@ -73,7 +75,7 @@ def interval(one: MetricJudgement) -> str:
 
 def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks) -> str:
     if seeds_more is None:
-        sides = [(one, one.difference) for one in looks[-1].metrics if one.direction == "worse"]
+        sides = [(metric, metric.difference) for metric in looks[-1].metrics if metric.direction == "worse"]
         if large := [one.name for one, by in sides if by is not None and abs(by) >= one.margin]:
             return f"the difference of {', '.join(large)} is itself as large as the margin"
         return f"no number of new seeds up to {MOST_NEW} would be enough: the reference needs more"

@@ -38,7 +38,7 @@ _ACCURATE_SHAPIRO = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
+class HypothesisTest:
     """One test; ``statistic`` and ``p_value`` are None where ``refused`` says why.
 
     Attributes:
@@ -46,7 +46,7 @@ class Tested:
         asks: What a small p-value speaks against.
         num_seeds: Of each group.
         smallest_p_value: That can come out with so many seeds; 0 where there is no limit.
-        power: Probability of p <= 0.05 if ``effect`` were true; None where nobody simulated it.
+        power: Probability of p <= 0.05 if ``effect`` were true; None where no one simulated it.
         note: What must be known about this p-value; "" where nothing.
     """
 
@@ -62,15 +62,17 @@ class Tested:
     refused: str = ""
 
 
-def shapiro_wilk(values: Sequence[float] | Values) -> Tested:
+def shapiro_wilk(values: Sequence[float] | Values) -> HypothesisTest:
     """Whether one value per seed looks normal; at least three seeds."""
-    plan = Tested(name="shapiro_wilk", asks="the values are normal", num_seeds=(len(values),))
+    plan = HypothesisTest(name="shapiro_wilk", asks="the values are normal", num_seeds=(len(values),))
     found = _tested(plan, (values,), fewest=3, run=scipy.stats.shapiro)
     large = len(values) > _ACCURATE_SHAPIRO
     return replace(found, note=f"not accurate above {_ACCURATE_SHAPIRO:,} values") if large else found
 
 
-def equal_variances(first: Sequence[float] | Values, second: Sequence[float] | Values) -> tuple[Tested, ...]:
+def equal_variances(
+    first: Sequence[float] | Values, second: Sequence[float] | Values
+) -> tuple[HypothesisTest, ...]:
     """Brown–Forsythe (distances from the medians) and Levene (from the means); at least three seeds each."""
     sizes = len(first), len(second)
 
@@ -79,7 +81,7 @@ def equal_variances(first: Sequence[float] | Values, second: Sequence[float] | V
 
     return tuple(
         _tested(
-            Tested(name=name, asks="both groups have one variance", num_seeds=sizes),
+            HypothesisTest(name=name, asks="both groups have one variance", num_seeds=sizes),
             (first, second),
             fewest=3,
             run=around(centre),
@@ -88,7 +90,9 @@ def equal_variances(first: Sequence[float] | Values, second: Sequence[float] | V
     )
 
 
-def equal_means(first: Sequence[float] | Values, second: Sequence[float] | Values) -> tuple[Tested, ...]:
+def equal_means(
+    first: Sequence[float] | Values, second: Sequence[float] | Values
+) -> tuple[HypothesisTest, ...]:
     """Student's t, which takes the variances to be equal, and Welch's, which does not; two seeds each."""
     sizes = len(first), len(second)
     power = t_power(*sizes, effect=1.0)
@@ -98,7 +102,7 @@ def equal_means(first: Sequence[float] | Values, second: Sequence[float] | Value
 
     return tuple(
         _tested(
-            Tested(
+            HypothesisTest(
                 name=name,
                 asks="both groups have one mean",
                 num_seeds=sizes,
@@ -114,12 +118,12 @@ def equal_means(first: Sequence[float] | Values, second: Sequence[float] | Value
     )
 
 
-def mann_whitney(first: Sequence[float] | Values, second: Sequence[float] | Values) -> Tested:
+def mann_whitney(first: Sequence[float] | Values, second: Sequence[float] | Values) -> HypothesisTest:
     """Whether one group tends to have the larger values; exact up to 20,000 splits, with ties too."""
     sizes = len(first), len(second)
     splits = math.comb(sum(sizes), min(sizes))
     exact = splits <= _MOST_SPLITS
-    plan = Tested(
+    plan = HypothesisTest(
         name="mann_whitney",
         asks="neither group tends to larger values",
         num_seeds=sizes,
@@ -145,8 +149,8 @@ def t_power(num_first: int, num_second: int, *, effect: float, level: float = LE
 
 
 def _tested(
-    plan: Tested, sides: tuple[Sequence[float] | Values, ...], *, fewest: int, run: Callable[..., Any]
-) -> Tested:
+    plan: HypothesisTest, sides: tuple[Sequence[float] | Values, ...], *, fewest: int, run: Callable[..., Any]
+) -> HypothesisTest:
     """Run a test, or say why it cannot be run; its simulated power where there is one."""
     groups = [np.asarray(side, dtype=np.float64) for side in sides]
     if plan.name in POWER:

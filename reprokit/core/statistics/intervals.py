@@ -80,7 +80,7 @@ def bootstrap(
     coverage = measured_coverage(f"bootstrap_{of}", count)
     reasons = [_why_no_bootstrap(row, coverage) for row in rows]
     summaries = [summarise(row) for row in rows]
-    estimates = [one.mean if of == "mean" else one.iqm for one in summaries]
+    estimates = [summary.mean if of == "mean" else summary.iqm for summary in summaries]
     usable = [at for at, reason in enumerate(reasons) if not reason]
     limits: dict[int, tuple[float, float]] = {}
     if usable:

@@ -47,9 +47,12 @@ def band(steps: Sequence[Values], values: Sequence[Values]) -> Band:
         values: As many arrays of as many values.
     """
     first = steps[0]
-    if all(len(one) == len(first) and (one == first).all() for one in steps) and (np.diff(first) > 0).all():
+    if (
+        all(len(step) == len(first) and (step == first).all() for step in steps)
+        and (np.diff(first) > 0).all()
+    ):
         return _band_of(first, np.array(values), num_steps_left_out=0)
-    together = [np.unique(one[::-1], return_index=True) for one in steps]  # the last of equal ones
+    together = [np.unique(step[::-1], return_index=True) for step in steps]  # the last of equal ones
     shared = reduce(np.intersect1d, (one for one, _ in together))
     every = reduce(np.union1d, (one for one, _ in together))
     matrix = np.array(

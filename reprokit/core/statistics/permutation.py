@@ -64,7 +64,7 @@ def splits(
     count = math.comb(num_all, num_new)
     if count <= max_splits:
         flat = np.fromiter(
-            (at for one in combinations(range(num_all), num_new) for at in one),
+            (at for combination in combinations(range(num_all), num_new) for at in combination),
             dtype=np.intp,
             count=count * num_new,
         )

@@ -1,7 +1,7 @@
-"""Settings ranked by one metric, each held against the best, seed by seed.
+"""Settings ranked by one metric, each compared with the best, seed by seed.
 
 The best one was chosen by the same numbers, so the p-values are corrected for all pairs of settings that
-could have been held against each other, not only for those with the best.
+could have been compared with each other, not only for those with the best.
 
     >>> found = rank([{1: 1.0, 2: 2.0, 3: 3.5}, {1: 2.0, 2: 3.0, 3: 4.0}], higher_is_better=True)
     >>> found.order, found.differences[0].mean
@@ -50,7 +50,7 @@ class Ranking:
 
     Attributes:
         order: Places of the settings that have a mean.
-        differences: Place → it held against the first in ``order``; nothing for that one itself.
+        differences: Place → it compared with the first in ``order``; nothing for that one itself.
         num_comparisons: The p-values are corrected for.
     """
 

@@ -22,7 +22,7 @@ TRIMMED = 0.25  # of the values at either end, for the interquartile mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class SeedSummary:
     """Statistics over seeds; one that is None has its reason in ``refused``, under its name."""
 
     num_seeds: int
@@ -37,12 +37,12 @@ class Summary:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-def summarise(values: Sequence[float] | Values) -> Summary:
+def summarise(values: Sequence[float] | Values) -> SeedSummary:
     """Summarise one number per seed, shape (n,)."""
     numbers = np.asarray(values, dtype=np.float64)
     count = len(numbers)
     if reason := why_no_statistics(numbers):
-        return Summary(num_seeds=count, refused=dict.fromkeys(STATISTICS, reason))
+        return SeedSummary(num_seeds=count, refused=dict.fromkeys(STATISTICS, reason))
     equal = bool((numbers == numbers[0]).all())
     with np.errstate(over="ignore", invalid="ignore"):
         found = {
@@ -61,7 +61,7 @@ def summarise(values: Sequence[float] | Values) -> Summary:
     if count == 1:
         refused.update(dict.fromkeys(_SPREAD, "one seed has no spread"))
     kept = {name: value for name, value in found.items() if name not in refused}
-    return Summary(num_seeds=count, zero_variance=equal and count > 1, refused=refused, **kept)
+    return SeedSummary(num_seeds=count, zero_variance=equal and count > 1, refused=refused, **kept)
 
 
 def interquartile_mean(values: Values) -> Values:

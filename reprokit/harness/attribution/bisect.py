@@ -22,13 +22,13 @@ from reprokit.core.records import digest
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
 from reprokit.harness.running.start_runs import backend_of
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 CACHE = ".bisect"
 METRICS_FACTS = "metrics.json"
@@ -38,7 +38,7 @@ GOOD, BAD, SKIPPED = "good", "bad", "skip"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
+class TestedCommit:
     """A commit and what its run came to: ``good``, ``bad`` or ``skip``, where it parts, or why."""
 
     commit: str
@@ -49,7 +49,7 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guilty:
+class SuspectCommit:
     """A commit that changed the numbers, or may have: what it changed of what they stand on."""
 
     commit: str
@@ -62,8 +62,8 @@ class Guilty:
 class Bisection:
     """The guilty commit, or several where those between cannot run; and all that were tested, in order."""
 
-    guilty: tuple[Guilty, ...]
-    tested: tuple[Tested, ...]
+    guilty: tuple[SuspectCommit, ...]
+    tested: tuple[TestedCommit, ...]
     good: str
     bad: str
 
@@ -79,15 +79,13 @@ class _Search:
     tree: Path
     scratch: Path
     platforms: tuple[str, ...]
-    tested: list[Tested] = field(default_factory=list)
+    tested: list[TestedCommit] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
     backends: dict[str, str] = field(default_factory=dict)
 
 
-def bisect(
-    name: str, *, good: str, bad: str, request: Request, project: Project, progress: Progress
-) -> Bisection:
+def bisect(name: str, *, good: str, bad: str, request: Request, session: Session) -> Bisection:
     """Find the commit that changed the numbers of a recipe; ``runs/.bisect`` remembers what was trained.
 
     Raises:
@@ -95,19 +93,22 @@ def bisect(
         CannotRunError: Good or bad cannot run.
         CannotJudgeError: The good commit does not repeat its own numbers, or bad has them too.
     """
-    first, last = git_history.resolve(project.root, good), git_history.resolve(project.root, bad)
+    first, last = (
+        git_history.resolve(session.project.root, good),
+        git_history.resolve(session.project.root, bad),
+    )
     chosen = replace(request, repeats=1)
     scratch = Path(tempfile.mkdtemp(prefix="reprokit-bisect-"))
     try:
-        with git_history.worktree(project.root, commit=first) as tree:
+        with git_history.worktree(session.project.root, commit=first) as tree:
             search = _Search(
                 name=name,
                 request=chosen,
-                project=project,
-                progress=progress,
+                project=session.project,
+                progress=session.progress,
                 tree=tree,
                 scratch=scratch,
-                platforms=_platforms(request, project),
+                platforms=_platforms(request, session.project),
             )
             reference = _reference_run(search, first)
             _must_differ(search, last, reference)
@@ -188,7 +189,7 @@ def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
 
 
 def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
-    here = next((one for one in platforms if one in recipe.platforms), "")
+    here = next((platform for platform in platforms if platform in recipe.platforms), "")
     try:
         found = adapters.compare(reference, metrics, tolerances=recipe.tolerances_on(here))
     except MetricsError as error:
@@ -271,20 +272,20 @@ def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Pat
 
 def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:
     subject = git_history.subject(search.tree, commit)
-    one = Tested(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
+    one = TestedCommit(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
     search.tested.append(one)
     how = "" if trained else ", not trained again"
     search.progress.note(f"{commit[:12]} is {result}{how}: {subject}" + (f" ({detail})" if detail else ""))
 
 
-def _guilty(search: _Search, commit: str) -> Guilty:
+def _guilty(search: _Search, commit: str) -> SuspectCommit:
     """What a commit changed of what the recipe stands on, against its first parent."""
     parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
     after, before = search.recipes.get(commit), search.recipes.get(parent)
     known = [one for one in (before, after) if one] or [next(iter(search.recipes.values()))]
     here = replace(search.project, root=search.tree, recipes_dir=project_folder(search.tree, "recipes"))
     paths = sorted({path for one in known for path in tree_paths_of(one, here)})
-    return Guilty(
+    return SuspectCommit(
         commit=commit,
         subject=git_history.subject(search.tree, commit),
         settings=what_changed.settings(

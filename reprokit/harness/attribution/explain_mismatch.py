@@ -18,23 +18,23 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.numbers import paths_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 
 _MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
 
 
 def explained(
-    report: Report, recipe: Recipe | None, request: Request, *, project: Project, folder: Path, phases: Phases
+    report: Report, recipe: Recipe | None, request: Request, *, session: Session, folder: Path
 ) -> Report:
     """The report with ``code_changes`` and, where it was asked for, ``attribution``."""
     if recipe is None or report.golden is None or report.verdict not in _MISMATCH:
         if request.attribute:
-            phases.progress.note("nothing to attribute: the runs do not differ from a golden")
+            session.progress.note("nothing to attribute: the runs do not differ from a golden")
         return report
     blessed, run = Path(report.golden), Path(report.runs[0])
     try:
@@ -43,18 +43,17 @@ def explained(
         raise workspace.cannot_write(folder, error) from error
     attribution = None
     if request.attribute:
-        with phases.of("attribute"):
+        with session.phase("attribute"):
             attribution = attribute(
                 recipe,
                 golden_path=blessed,
                 run=run,
                 request=request,
-                project=project,
-                progress=phases.progress,
+                session=session,
                 keep=folder / "attribution",
             )
     return replace(
-        report, code_changes=code_changes(recipe, blessed, project=project), attribution=attribution
+        report, code_changes=code_changes(recipe, blessed, project=session.project), attribution=attribution
     )
 
 
@@ -70,7 +69,7 @@ def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[
         files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
     except (ReprokitError, OSError) as error:
         return {"commit": None, "files": [], "why": str(error)}
-    return {"commit": commit, "files": [asdict(one) for one in files], "why": ""}
+    return {"commit": commit, "files": [asdict(file) for file in files], "why": ""}
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

@@ -22,13 +22,13 @@ from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.reference import tolerances_of
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.program_files import program_files
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not run"
 
@@ -39,8 +39,8 @@ THEN_THEN, THEN_NOW, NOW_THEN, NOW_NOW = (THEN, THEN), (THEN, NOW), (NOW, THEN),
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One of the four: whether it gives the golden, and where it parts from it or why nobody knows."""
+class AttributionCell:
+    """One of the four: whether it gives the golden, and where it parts from it or why no one knows."""
 
     code: str
     environment: str
@@ -60,14 +60,7 @@ class _Case:
 
 
 def attribute(
-    recipe: Recipe,
-    *,
-    golden_path: Path,
-    run: Path,
-    request: Request,
-    project: Project,
-    progress: Progress,
-    keep: Path,
+    recipe: Recipe, *, golden_path: Path, run: Path, request: Request, session: Session, keep: Path
 ) -> dict[str, Any]:
     """Find out whose fault it is that a run is not the golden; ``keep`` gets the metrics of each cell.
 
@@ -86,20 +79,20 @@ def attribute(
             blessed=blessed,
             recipe=recipe,
             request=asked,
-            project=project,
+            project=session.project,
             scratch=scratch,
-            progress=progress,
+            progress=session.progress,
         )
         cells, commit, machine = _cells(case, run)
         _keep(scratch, keep)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    answer, sentence = blame({(one.code, one.environment): one.result for one in cells}, machine=machine)
+    answer, sentence = blame({(cell.code, cell.environment): cell.result for cell in cells}, machine=machine)
     return {
         "answer": answer,
         "sentence": sentence,
         "golden_commit": commit,
-        "cells": [asdict(one) for one in cells],
+        "cells": [asdict(cell) for cell in cells],
     }
 
 
@@ -146,7 +139,7 @@ _RULES: tuple[tuple[Mapping[Place, str], str, str], ...] = (
 )
 
 
-def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
+def _cells(case: _Case, run: Path) -> tuple[list[AttributionCell], str | None, str]:
     today = _held(NOW_NOW, run / METRICS, case)
     with ExitStack() as trees:
         try:
@@ -157,7 +150,7 @@ def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
         except ReprokitError as error:
             why = str(error)
             lost = [
-                Cell(code=one, environment=other, result=NOT_RUN, detail=why)
+                AttributionCell(code=one, environment=other, result=NOT_RUN, detail=why)
                 for one, other in (THEN_THEN, THEN_NOW, NOW_THEN)
             ]
             return [*lost, today], None, ""
@@ -190,13 +183,15 @@ def _must_be_the_goldens(tree: Path, case: _Case) -> None:
         )
 
 
-def _run(place: Place, root: Path, case: _Case, *, overrides: Sequence[str]) -> tuple[Cell, Path | None]:
+def _run(
+    place: Place, root: Path, case: _Case, *, overrides: Sequence[str]
+) -> tuple[AttributionCell, Path | None]:
     code, environment = place
     asked = replace(case.request, overrides=tuple(overrides))
     runs_dir = case.scratch / _folder(place)
     ran = worktree_run.run_at(root, case.name, request=asked, runs_dir=runs_dir, progress=case.progress)
     if ran.metrics is None:
-        return Cell(code=code, environment=environment, result=NOT_RUN, detail=ran.why), None
+        return AttributionCell(code=code, environment=environment, result=NOT_RUN, detail=ran.why), None
     held = _held(place, ran.metrics, case)
     alien = _not_blessed(place, ran.folder, case)
     if held.result == DIFFERS and alien:
@@ -220,20 +215,20 @@ def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
     return ", ".join(name for name in changed if name != "lock" or environment == THEN)
 
 
-def _held(place: Place, metrics: Path, case: _Case) -> Cell:
+def _held(place: Place, metrics: Path, case: _Case) -> AttributionCell:
     code, environment = place
     try:
         found = adapters.compare(
             case.blessed.metrics, metrics, tolerances=tolerances_of(case.recipe, case.blessed)
         )
     except MetricsError as error:
-        return Cell(code=code, environment=environment, result=NOT_RUN, detail=str(error))
+        return AttributionCell(code=code, environment=environment, result=NOT_RUN, detail=str(error))
     if found.within_tolerance:
         detail = "" if found.identical else "within tolerance, not bit for bit"
-        return Cell(code=code, environment=environment, result=EQUAL, detail=detail)
+        return AttributionCell(code=code, environment=environment, result=EQUAL, detail=detail)
     first = found.divergence
     detail = f"from step {first.step} on, {first.metric or 'the record'}" if first else ""
-    return Cell(code=code, environment=environment, result=DIFFERS, detail=detail)
+    return AttributionCell(code=code, environment=environment, result=DIFFERS, detail=detail)
 
 
 def _machine(folder: Path | None, case: _Case) -> str:

@@ -15,12 +15,12 @@ from pathlib import Path
 from reprokit import recipes, runs
 from reprokit.core.comparability import Objection
 from reprokit.errors import ReprokitError
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import package_of
 from reprokit.layout import METRICS
 from reprokit.project import project_folder
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Progress
 
 _STOP_S = 30
 

@@ -3,14 +3,14 @@
 from reprokit.harness.bundling.bundled_data import MOST_BYTES, BundledData
 from reprokit.harness.bundling.gather_files import Bundled, gather_files
 from reprokit.harness.bundling.open_bundle import OpenBundle, opened
-from reprokit.harness.bundling.subject import Subject, subject_of
+from reprokit.harness.bundling.subject import BundleSubject, subject_of
 
 __all__ = [
     "MOST_BYTES",
+    "BundleSubject",
     "Bundled",
     "BundledData",
     "OpenBundle",
-    "Subject",
     "gather_files",
     "opened",
     "subject_of",

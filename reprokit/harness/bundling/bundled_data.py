@@ -1,7 +1,7 @@
 """Data of a recipe in a bundle: which of it goes along, and how it gets into the cache of whoever opens it.
 
 A file lies in the archive as ``data/<SHA-256>``, as it does in the cache. It goes along where the recipe
-states its licence and there is room; all else is named by its digest. What comes out is held against the
+states its licence and there is room; all else is named by its digest. What comes out is compared with the
 recipe.
 """
 
@@ -22,7 +22,7 @@ from reprokit.recipes import PARTS, Recipe
 from reprokit.workspace import sha256_of
 
 FOLDER = "data"
-#: Of all data of a bundle together, unless somebody asks for more.
+#: Of all data of a bundle together, unless someone asks for more.
 MOST_BYTES = 256 << 20
 
 
@@ -60,7 +60,7 @@ def chosen_data(recipe: Recipe, *, most_bytes: int) -> tuple[BundledData, ...]:
         why_not = _why_not(source, left=left, most_bytes=most_bytes)
         plain = replace(source, unpack=None)
         state = None if why_not else data.check(plain, cache=cache)
-        if state is not None and state.status is not data.Status.READY:
+        if state is not None and state.status is not data.SourceStatus.READY:
             why_not = f"{state.problem} on the machine that made the bundle"
         left -= 0 if why_not else source.num_bytes
         path = None if why_not or state is None else state.path
@@ -81,7 +81,7 @@ def steps_of(recipe: Recipe) -> dict[str, Packed]:
     files = {}
     for name, content in code_of(recipe).items():
         if name != LAUNCHER:
-            first = next(one for one in places if name.startswith(one))
+            first = next(place for place in places if name.startswith(place))
             files[places[first] + name.removeprefix(first)] = Packed(content=content)
     return files
 

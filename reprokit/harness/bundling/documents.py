@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from reprokit.bundles import Manifest, Packed
+from reprokit.bundles import BundleManifest, Packed
 from reprokit.harness.bundling.bundled_data import BundledData
-from reprokit.harness.bundling.subject import Subject
+from reprokit.harness.bundling.subject import BundleSubject
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import BUNDLE, PROGRAM, RECIPE, RECORD, SOURCE, read_json
 from reprokit.recipes import NO_VARIANT, Recipe
@@ -45,16 +45,16 @@ _WHAT = {
     "vendored": "the packages of that environment, so that no network is needed",
     "package": "the reprokit that ran beside the training, whose runtime is part of the numbers",
     "data": "the data that the training reads, each file under its SHA-256",
-    "golden": "the golden that new runs are held against",
+    "golden": "the golden that new runs are compared with",
     "runs": "records of the runs",
     "reports": "the report",
 }
 
 
 def read_me(
-    manifest: Manifest, recipe: Recipe, names: Sequence[str], data: Sequence[BundledData] = ()
+    manifest: BundleManifest, recipe: Recipe, names: Sequence[str], data: Sequence[BundledData] = ()
 ) -> str:
-    """The page that somebody reads who opens the archive."""
+    """The page that someone reads who opens the archive."""
     local = manifest.variant == NO_VARIANT
     command = ["reprokit", "reproduce", "FILE.tar.gz", "--sha256", "DIGEST"]
     command += ["--backend", "local"] if local else []
@@ -92,14 +92,16 @@ def _data_lines(data: Sequence[BundledData]) -> str:
 
 
 def ro_crate(
-    manifest: Manifest,
-    subject: Subject,
+    manifest: BundleManifest,
+    subject: BundleSubject,
     recipe: Recipe,
     files: Mapping[str, Packed],
     data: Sequence[BundledData] = (),
 ) -> bytes:
     """The metadata file: what every file is, and which run was made with what."""
-    license_file = next((f"{PROGRAM}/{one}" for one in _LICENSES if f"{PROGRAM}/{one}" in files), None)
+    license_file = next(
+        (f"{PROGRAM}/{license_}" for license_ in _LICENSES if f"{PROGRAM}/{license_}" in files), None
+    )
     parts = [*sorted(files), BUNDLE]
     licences = {one.place: {"name": one.source.name, "license": one.source.licence} for one in data}
     graph: list[dict[str, Any]] = [
@@ -120,7 +122,7 @@ def ro_crate(
             "identifier": manifest.digests.get("recipe", ""),
             **({"version": manifest.commit} if manifest.commit else {}),
             "hasPart": [{"@id": name} for name in parts],
-            "mentions": [{"@id": one["@id"]} for one in _actions(subject)],
+            "mentions": [{"@id": action["@id"]} for action in _actions(subject)],
         },
         {
             "@id": "#reprokit",
@@ -149,7 +151,7 @@ def _file(name: str, one: Packed | None, recipe: Recipe) -> dict[str, Any]:
     return {**found, "contentSize": str(one.num_bytes), "sha256": one.sha256().removeprefix("sha256:")}
 
 
-def _actions(subject: Subject) -> Iterator[dict[str, Any]]:
+def _actions(subject: BundleSubject) -> Iterator[dict[str, Any]]:
     """The runs as actions: what ran, when, and where its metrics are."""
     for run in subject.runs:
         record = read_json(run / RECORD)

@@ -1,4 +1,4 @@
-"""The files of a bundle: code, environment, golden and records, all held against what was recorded."""
+"""The files of a bundle: code, environment, golden and records, all compared with what was recorded."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import reprokit
 from reprokit import bundles, golden, images, recipes
-from reprokit.bundles import Manifest, Packed
+from reprokit.bundles import BundleManifest, Packed
 from reprokit.core.inputs import INPUTS, changed
 from reprokit.errors import BundleError, ImageError
 from reprokit.execution import mounted_copies
 from reprokit.harness.bundling import bundled_data
 from reprokit.harness.bundling.documents import read_me, ro_crate
-from reprokit.harness.bundling.subject import Subject
+from reprokit.harness.bundling.subject import BundleSubject
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.program import sources_of
 from reprokit.images import packages, vendor
@@ -37,12 +37,12 @@ class Bundled:
     """What goes into an archive."""
 
     files: Mapping[str, Packed]
-    manifest: Manifest
+    manifest: BundleManifest
     data: tuple[bundled_data.BundledData, ...] = ()
 
 
 def gather_files(
-    subject: Subject,
+    subject: BundleSubject,
     *,
     project: Project,
     vendored: Path | None,
@@ -85,7 +85,7 @@ def gather_files(
         )
     elif vendored is None:
         left_out.sentences.append("the packages of the environment: the lock names them by their hashes")
-    manifest = Manifest(
+    manifest = BundleManifest(
         format=bundles.FORMAT,
         of=subject.of,
         recipe=subject.recipe,
@@ -200,7 +200,7 @@ def _environment(
     }
 
 
-def _records(subject: Subject, left_out: _Omissions) -> Iterator[tuple[str, Packed]]:
+def _records(subject: BundleSubject, left_out: _Omissions) -> Iterator[tuple[str, Packed]]:
     """Golden, report and run records; what looks like a secret in one of a run stays behind, and is named."""
     if subject.golden is not None:
         place = f"golden/{subject.recipe}/{subject.platform}/seed-{subject.seed}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import bundles, golden, images, recipes
-from reprokit.bundles import Manifest
+from reprokit.bundles import BundleManifest
 from reprokit.errors import BundleError, EngineError
 from reprokit.harness.bundling.bundled_data import put_into_cache
 from reprokit.harness.bundling.gather_files import must_stand_on
@@ -98,7 +98,7 @@ def opened(
     return OpenBundle(project=project, recipe=recipe, request=request)
 
 
-def _must_fit_together(manifest: Manifest, recipe: Recipe, folder: Path, *, package: Path) -> None:
+def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *, package: Path) -> None:
     """Refuse a bundle whose code is not what its own golden and records name.
 
     Raises:
@@ -132,7 +132,7 @@ def _package_of_runs(recipe: Recipe, theirs: Path, *, on_progress: Callable[[str
 
 
 def _backend(recipe: Recipe, wanted: str, *, on_progress: Callable[[str], None]) -> str:
-    """``docker``, or ``local`` where somebody typed it: a bundle is somebody else's code.
+    """``docker``, or ``local`` where someone typed it: a bundle is someone else's code.
 
     Raises:
         EngineError: No engine answers, or the recipe has no image or asks for the network.

@@ -19,7 +19,7 @@ from reprokit.reports import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class BundleSubject:
     """What is bundled.
 
     Attributes:
@@ -32,7 +32,7 @@ class Subject:
         digests: Input → digest, as the golden or the first run recorded them.
         commit: The recorded commit; empty where none is known.
         created_at: When it was made, ISO 8601; no bundle holds the time of bundling.
-        golden: The folder of the golden that a reviewer's runs are held against; None where there is none.
+        golden: The folder of the golden that a reviewer's runs are compared with; None where there is none.
         runs: Run folders whose records come with it.
         report: The report; None for a run or a golden.
     """
@@ -51,7 +51,7 @@ class Subject:
     report: Report | None = None
 
 
-def subject_of(path: Path, *, project: Project) -> Subject:
+def subject_of(path: Path, *, project: Project) -> BundleSubject:
     """What a path names: the folder of a run, a golden or a report, or a file ``report.json``.
 
     Raises:
@@ -73,7 +73,7 @@ def subject_of(path: Path, *, project: Project) -> Subject:
     )
 
 
-def _of_golden(folder: Path, project: Project) -> Subject:
+def _of_golden(folder: Path, project: Project) -> BundleSubject:
     blessed = golden.load(folder)
     facts = blessed.provenance
     if blessed.is_foreign or facts.get("command"):
@@ -85,7 +85,7 @@ def _of_golden(folder: Path, project: Project) -> Subject:
         commit = last_commit(folder)
     except ReprokitError:
         commit = ""
-    return Subject(
+    return BundleSubject(
         of="golden",
         path=folder,
         recipe=str(facts["recipe"]),
@@ -99,11 +99,11 @@ def _of_golden(folder: Path, project: Project) -> Subject:
     )
 
 
-def _of_run(folder: Path, project: Project) -> Subject:
+def _of_run(folder: Path, project: Project) -> BundleSubject:
     stored = read_reference_run(folder)
     record = stored.record
     platform, source = platform_of(stored), read_json(folder / ENVIRONMENT).get("source")
-    return Subject(
+    return BundleSubject(
         of="run",
         path=folder,
         recipe=str(record["recipe"]),
@@ -118,7 +118,7 @@ def _of_run(folder: Path, project: Project) -> Subject:
     )
 
 
-def _of_report(folder: Path, project: Project) -> Subject:
+def _of_report(folder: Path, project: Project) -> BundleSubject:
     report = to_json.load(folder)
     folders = tuple(Path(run) for run in report.runs)
     gone = next((str(one) for one in folders if not (one / RECORD).is_file()), None)
@@ -136,7 +136,7 @@ def _of_report(folder: Path, project: Project) -> Subject:
             actual=str(held_against),
             fix="bundle the run that it names",
         )
-    return Subject(
+    return BundleSubject(
         of="report",
         path=folder,
         recipe=first.recipe,

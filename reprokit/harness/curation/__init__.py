@@ -9,11 +9,11 @@ from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.promote_stale import promote_stale
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
-from reprokit.harness.curation.prune import Choice, plan_prune, prune
+from reprokit.harness.curation.prune import PruneChoice, plan_prune, prune
 from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
 __all__ = [
-    "Choice",
+    "PruneChoice",
     "RecipeFinding",
     "WhichSweep",
     "check_recipes",

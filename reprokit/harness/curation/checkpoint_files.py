@@ -19,15 +19,15 @@ _UNLISTED = "no run lists its SHA-256: it can be read, and whether it was change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class CheckedFile:
     """What came of looking at one file.
 
     Attributes:
         step: Of a checkpoint; None of the final model.
         num_tensors: How many it holds; 0 where it cannot be read.
         proven: Whether it was loaded back (``weights_only``) inside the environment that wrote it; None
-            where nobody tried, as after a kill.
-        note: What nobody can say of it, a sentence; "" where there is nothing.
+            where no one tried, as after a kill.
+        note: What no one can say of it, a sentence; "" where there is nothing.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Verified:
     note: str = ""
 
 
-def verify(reference: str, *, project: Project) -> list[Verified]:
+def verify(reference: str, *, project: Project) -> list[CheckedFile]:
     """Compare checkpoints with manifest and COMPLETE, read them, and name what they lack.
 
     ``reference``: a checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
@@ -86,7 +86,7 @@ def find(reference: str, *, project: Project) -> Path:
 
 
 def _written_in(folder: Path) -> Path:
-    """Where the checkpoints of a run lie that somebody asks to see; there may be none to resume from."""
+    """Where the checkpoints of a run lie that someone asks to see; there may be none to resume from."""
     there = checkpoints.folder_of(folder)
     if (there / MANIFEST).is_file() or any(there.glob(f"*{torch_writer.SUFFIX}")):
         return written_in(folder)
@@ -104,36 +104,36 @@ def _written_in(folder: Path) -> Path:
     raise CheckpointError(f"this run has no checkpoints: {why}", where=str(folder), fix=fix)
 
 
-def exit_code(found: Iterable[Verified]) -> int:
+def exit_code(found: Iterable[CheckedFile]) -> int:
     """0 all whole; 1 something is missing or was changed; 2 a file is refused."""
     rows = list(found)
-    if any(one.refused for one in rows):
+    if any(row.refused for row in rows):
         return 2
-    return 1 if any(one.problems for one in rows) else 0
+    return 1 if any(row.problems for row in rows) else 0
 
 
-def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool = False) -> list[Verified]:
-    """Files that a manifest lists, and where the run is finished, held against COMPLETE too."""
+def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool = False) -> list[CheckedFile]:
+    """Files that a manifest lists, and where the run is finished, compared with COMPLETE too."""
     touched = runs.touched(folder, below=CHECKPOINTS)
     found = [_verified(one, folder, touched.pop(f"{CHECKPOINTS}/{one.path.name}", "")) for one in listed]
     told = {MARKER, f"{CHECKPOINTS}/{MANIFEST}"} if named else set(touched)
     rest = [(folder / name, why) for name, why in touched.items() if name in told]
-    return found + [Verified(path=path, problems=(why,), refused=not path.is_file()) for path, why in rest]
+    return found + [CheckedFile(path=path, problems=(why,), refused=not path.is_file()) for path, why in rest]
 
 
-def _alone(path: Path) -> Verified:
+def _alone(path: Path) -> CheckedFile:
     """A file that no run vouches for: a converted one, or one that was copied away."""
     sealed = path.suffix == safetensors_file.SUFFIX
     try:
         state = checkpoints.read(path)
         problems = [_UNSEALED] if sealed and not safetensors_file.is_sealed(path) else []
     except CheckpointError as error:
-        return Verified(path=path, problems=(error.told(),), refused=True)
+        return CheckedFile(path=path, problems=(error.told(),), refused=True)
     if "schema" in state:
         problems += checkpoints.problems_of(state)
     num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
     step = state.get("step")
-    return Verified(
+    return CheckedFile(
         path=path,
         step=step if isinstance(step, int) else None,
         num_tensors=num_tensors,
@@ -142,7 +142,7 @@ def _alone(path: Path) -> Verified:
     )
 
 
-def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verified:
+def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> CheckedFile:
     name = listed.path.name
     proof = (read_json(folder / RUNTIME).get("checkpoints") or {}).get(name) or {}
     proven = proof.get("loadable") if proof.get("sha256") == listed.sha256 else None
@@ -154,12 +154,12 @@ def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verifie
         num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
     except CheckpointError as error:
         told = (*problems, error.what)
-        return Verified(path=listed.path, step=listed.step, proven=proven, problems=told, refused=True)
+        return CheckedFile(path=listed.path, step=listed.step, proven=proven, problems=told, refused=True)
     if name == FINAL_MODEL:
         problems += [] if num_tensors else ["it holds no tensor"]
     else:
         environments = num_envs_of(read_json(folder / RECORD))
         problems += checkpoints.problems_of(state, num_envs=environments, step=listed.step)
-    return Verified(
+    return CheckedFile(
         path=listed.path, step=listed.step, num_tensors=num_tensors, proven=proven, problems=tuple(problems)
     )

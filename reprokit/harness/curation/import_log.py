@@ -1,4 +1,4 @@
-"""From somebody's published log to a foreign golden of a recipe."""
+"""From someone's published log to a foreign golden of a recipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def import_log(
 
     Args:
         log: A file of a known format, or a folder with one log in it.
-        recipe: Name of the recipe whose runs are to be held against it.
+        recipe: Name of the recipe whose runs are to be compared with it.
         project: The folders.
         seed: One of the recipe's; its only one when None.
         platform: One of the recipe's; this machine's when None.
@@ -58,7 +58,7 @@ def import_log(
         seed = known.seeds[0]
     if seed not in known.seeds or seed is None:
         raise UsageError(
-            "one of the recipe's seeds is wanted, whose runs are held against the log",
+            "one of the recipe's seeds is wanted, whose runs are compared with the log",
             where=recipe,
             expected=" or ".join(map(str, known.seeds)),
             actual=str(seed) if seed is not None else "none",

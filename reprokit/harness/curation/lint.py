@@ -1,4 +1,4 @@
-"""Every golden held against its own files, and against the recipe as it is today."""
+"""Every golden compared with its own files, and against the recipe as it is today."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from reprokit import golden, recipes
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, ReprokitError
-from reprokit.golden.lint import Finding, lint
+from reprokit.golden.lint import GoldenFinding, lint
 from reprokit.harness.judging.ensemble_evidence import why_silent
 from reprokit.harness.judging.seed_response import recorded_in
 from reprokit.harness.running.numbers import recipe_digests
 from reprokit.project import Project
 
 
-def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()) -> list[Finding]:
+def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()) -> list[GoldenFinding]:
     """Everything wrong with the goldens of a project, or of some recipes, in the order of ``golden list``."""
     rows = [row for row in golden.list_all(project.golden_dir) if not names or row.recipe in names]
     found = [finding for row in rows for finding in _of(row.path, row.problem, project, min_runs)]
@@ -23,33 +23,35 @@ def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()
     return [*found, *(finding for row in ensembles for finding in _of_ensemble(row.path, project))]
 
 
-def _of_ensemble(path: Path, project: Project) -> Iterator[Finding]:
+def _of_ensemble(path: Path, project: Project) -> Iterator[GoldenFinding]:
     """Whether it is what was promoted, and what its recipe declares; code may change, margins may not."""
     where, restore = str(path), "restore it with git, or promote again: `reprokit golden promote --sweep`"
     try:
         ensemble = golden.load_ensemble(path)
         told = ensemble.provenance
     except GoldenError as error:
-        yield Finding(rule="unreadable", where=where, what=str(error), remedy=restore)
+        yield GoldenFinding(rule="unreadable", where=where, what=str(error), remedy=restore)
         return
     if silent := why_silent(ensemble):
         remedy = "seed the program with {seed}, sweep and promote again; or declare another metric or window"
-        yield Finding(rule="responds", where=where, what=silent, remedy=remedy)
+        yield GoldenFinding(rule="responds", where=where, what=silent, remedy=remedy)
     try:
         recipe = recipes.load(str(told["recipe"]), recipes_dir=project.recipes_dir)
     except ReprokitError as error:
         what, remedy = f"its recipe cannot be read: {error}", "remove the ensemble, or restore its recipe"
-        yield Finding(rule="orphan", where=where, what=what, remedy=remedy)
+        yield GoldenFinding(rule="orphan", where=where, what=what, remedy=remedy)
         return
     if told["platform"] not in recipe.platforms:
         what = f"its recipe does not declare the platform {told['platform']}"
-        yield Finding(rule="orphan", where=where, what=what, remedy="remove the ensemble, or declare it")
+        yield GoldenFinding(
+            rule="orphan", where=where, what=what, remedy="remove the ensemble, or declare it"
+        )
     if [one.as_blessed() for one in recipe.statistical] != told["statistical"]:
         what = f"{recipe.where('statistical')} declares other metrics, windows, directions or margins"
-        yield Finding(rule="statistical", where=where, what=what, remedy=restore)
+        yield GoldenFinding(rule="statistical", where=where, what=what, remedy=restore)
 
 
-def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[Finding]:
+def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[GoldenFinding]:
     try:
         blessed = golden.load(path)
         yield from lint(blessed, min_runs=min_runs)
@@ -57,21 +59,21 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[F
         yield from _against_recipe(blessed, project)
     except (GoldenError, OSError, ValueError) as error:
         what = problem or str(error)
-        yield Finding(
+        yield GoldenFinding(
             rule="unreadable", where=str(path), what=what, remedy="restore it with git, or promote again"
         )
 
 
-def _response(blessed: golden.Golden) -> Iterator[Finding]:
+def _response(blessed: golden.Golden) -> Iterator[GoldenFinding]:
     """Whether what it says of other seeds still shows that a metric responds."""
     if blessed.provenance.get("responds") and not recorded_in(blessed.path):
         named = ", ".join(blessed.provenance["responds"]["metrics"])
         what = f"what responded to the seed when it was promoted may only repeat it: {named}"
         remedy = "`reprokit reproduce` looks again, with other seeds; then promote again"
-        yield Finding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
+        yield GoldenFinding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
 
 
-def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Finding]:
+def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[GoldenFinding]:
     told = blessed.provenance
     if told.get("command"):
         return  # of a plain command, which no recipe stands for
@@ -84,14 +86,16 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
             recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=asked)
         today = recipe_digests(recipe)
     except ReprokitError as error:
-        yield Finding(rule="orphan", where=where, what=f"its recipe cannot be read: {error}", remedy=remove)
+        yield GoldenFinding(
+            rule="orphan", where=where, what=f"its recipe cannot be read: {error}", remedy=remove
+        )
         return
     if told["platform"] not in recipe.platforms:
         what = f"its recipe does not declare the platform {told['platform']}"
-        yield Finding(rule="orphan", where=where, what=what, remedy=remove)
+        yield GoldenFinding(rule="orphan", where=where, what=what, remedy=remove)
     if told["seed"] not in recipe.seeds:
         what = f"its recipe does not declare the seed {told['seed']}"
-        yield Finding(rule="orphan", where=where, what=what, remedy=remove)
+        yield GoldenFinding(rule="orphan", where=where, what=what, remedy=remove)
     if blessed.is_foreign:
         return
     changed = inputs.changed(told["digests"], {**told["digests"], "parts": None, **today})
@@ -101,4 +105,4 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
         remedy = (
             f"`reprokit reproduce {name}{on}`; if its numbers are meant, `reprokit golden promote {name}{on}`"
         )
-        yield Finding(rule="stale", where=where, what=what, remedy=remedy)
+        yield GoldenFinding(rule="stale", where=where, what=what, remedy=remedy)

@@ -15,19 +15,17 @@ from reprokit.core.agreement import difference
 from reprokit.core.inputs import INPUTS, changed
 from reprokit.errors import CannotRunError, GoldenError, MetricsError
 from reprokit.harness.judging.reference_run import recipe_of
-from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import METRICS
-from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import sha256_of
 
 _INSTRUMENTATION = "instrumentation"
 
 
-def plain_run(watched: runs.StoredRun, *, project: Project, progress: Progress) -> dict[str, Any]:
+def plain_run(watched: runs.StoredRun, *, session: Session) -> dict[str, Any]:
     """Run the program of a watched run without the watch, and compare.
 
     Returns:
@@ -45,8 +43,8 @@ def plain_run(watched: runs.StoredRun, *, project: Project, progress: Progress) 
     request = Request(
         seed=watched.record["seed"], backend=backend if backend in {"docker", "local"} else "auto", repeats=1
     )
-    progress.note("one more run, without the watch: its metrics must be the same")
-    folder = run_recipe(unwatched, request, WholeRun(), project=project, phases=Phases(progress))[0]
+    session.progress.note("one more run, without the watch: its metrics must be the same")
+    folder = run_recipe(unwatched, request, WholeRun(), session=session)[0]
     made = runs.read(folder)
     if not made.complete:
         why = made.record.get("message") or made.incomplete_because

@@ -23,7 +23,6 @@ from reprokit.harness.judging.seed_response import (
     runs_with_other_seeds,
     shown_by_other_goldens,
 )
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.run_inputs import MIXED, set_of_machines
 from reprokit.harness.running.run_kinds import is_whole
@@ -31,6 +30,7 @@ from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
 from reprokit.reports import to_json
 from reprokit.runs import listing
+from reprokit.session import Progress, Session
 
 _OF_RUNS_BESIDE = {"resume_equal", "unchanged_when_varied"}
 _RESPONDS = "responds_to_seed"
@@ -80,7 +80,7 @@ def promote(
         watched = runs.read(folders[0])
         return {
             **(told or {}),
-            "plain_run": plain_run(watched, project=project, progress=progress or _Silent()),
+            "plain_run": plain_run(watched, session=Session(project=project, progress=progress or _Silent())),
         }
 
     return golden.promote(
@@ -104,7 +104,7 @@ def _response(
 ) -> tuple[Mapping[str, Any] | None, tuple[golden.FailedCheck, ...]]:
     """What shows that metrics respond to the seed, to be recorded; and that none does, where that is known.
 
-    Where nobody looked, nothing is recorded, and the next ``reproduce`` looks.
+    Where no one looked, nothing is recorded, and the next ``reproduce`` looks.
     """
     place = golden.locate(
         project.golden_dir, recipe=run.recipe, platform=run.platform, seed=run.seed, cpu=run.cpu
@@ -125,7 +125,7 @@ def _response(
 
 
 class _Silent:
-    """Nobody follows."""
+    """No one follows."""
 
     def phase(self, name: str) -> None: ...
 

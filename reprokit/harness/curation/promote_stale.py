@@ -16,10 +16,10 @@ from reprokit.errors import GoldenError, ReprokitError, UsageError
 from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens
 from reprokit.harness.curation.promote import newest_pair, promote
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import recipe_digests
 from reprokit.harness.running.run_kinds import is_whole
 from reprokit.project import Project
+from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
 #: The inputs of a recipe's numbers that are its environment; all others are code.

@@ -26,7 +26,7 @@ from reprokit.layout import RECORD, SWEEP, SWEEPS, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.runs import sweeps
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
 
 #: Of good sweeps, at most this share is refused because of how its halves come out. Five against five, the
 #: fewest that there are, cannot go below p = 0.8 %: at 1 % for two tests, they would never differ.
@@ -35,7 +35,7 @@ _MOST_NAMED = 10
 _HALVES = ("by seed", "by start")
 _SHOWN = 12
 #: Of these a result is known, if only that there is none.
-_ENDED = frozenset({State.COMPLETE, State.CHANGED, State.CRASHED})
+_ENDED = frozenset({MemberState.COMPLETE, MemberState.CHANGED, MemberState.CRASHED})
 _LOOKED_AT = 5  # so many runs show whether a metric is constant within each
 
 
@@ -102,7 +102,7 @@ def promote_sweep(
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
     left_out = _left_out(members, project)
     if left_out and not allow_left_out:
-        every = ",".join(map(str, sorted([*(one.seed for one in members), *left_out])))
+        every = ",".join(map(str, sorted([*(member.seed for member in members), *left_out])))
         raise GoldenError(
             f"{counted(len(left_out), 'seed')} of the same that finished or failed would be left out: an "
             "ensemble of chosen seeds says nothing of the others",
@@ -111,7 +111,9 @@ def promote_sweep(
             fix=f"`reprokit sweep {name} --seeds {every}`, and promote that; or say --allow-left-out, which "
             "records them: every answer names them then",
         )
-    swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
+    swept = [
+        SweptRun(candidate=candidate, values=_values(candidate.path, recipe)) for candidate in candidates
+    ]
     _check_response(swept, recipe)
     return golden.promote_ensemble(
         project.golden_dir,
@@ -127,9 +129,9 @@ def promote_sweep(
     )
 
 
-def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[Member]:
+def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[SweepMember]:
     """The members of a recipe, as it stands on its platform, in the sweep that was written last."""
-    found: list[tuple[int, list[Member]]] = []
+    found: list[tuple[int, list[SweepMember]]] = []
     for file in (project.runs_dir / SWEEPS).glob(f"*/{SWEEP}"):
         with suppress(ReportError):  # of a damaged record nothing is known
             members = [one for one in sweeps.read(file) if one.recipe == name and one.settings == asked]
@@ -144,7 +146,7 @@ def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[Member]
     return max(found, key=lambda one: one[0])[1]
 
 
-def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> list[Member]:
+def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> list[SweepMember]:
     """The members of a recipe, as it stands on its platform, in the sweep of that name."""
     folder = sweeps.folder_of(project.runs_dir, sweep)
     if not sweeps.is_name(sweep) or not (folder / SWEEP).is_file():
@@ -157,9 +159,9 @@ def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> l
             fix=None if names else f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}`",
         )
     members = sweeps.read(folder)
-    found = [one for one in members if one.recipe == name and one.settings == asked]
+    found = [member for member in members if member.recipe == name and member.settings == asked]
     if not found:
-        others = dict.fromkeys(one.group for one in members)
+        others = dict.fromkeys(member.group for member in members)
         raise GoldenError(
             f"no member of the sweep is a run of {' '.join((name, *asked))} as it stands",
             where=str(folder),
@@ -169,14 +171,14 @@ def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> l
     return found
 
 
-def _of_one_kind(members: Sequence[Member], kind: str) -> list[Member]:
+def _of_one_kind(members: Sequence[SweepMember], kind: str) -> list[SweepMember]:
     """The members that ran on machines of one kind."""
     if sweeps.is_mixed(members):
         raise GoldenError(
             "the sweep is mixed: machines of several kinds made its runs (`machines: mark`)",
             fix="sweep over machines of one kind, or say `machines: split` in recipe.yaml",
         )
-    kinds = list(dict.fromkeys(one.kind for one in members))
+    kinds = list(dict.fromkeys(member.kind for member in members))
     chosen = [one for one in kinds if one and kind and one.removeprefix("sha256:").startswith(kind)]
     if len(kinds) == 1 and not kind:
         return list(members)
@@ -186,14 +188,14 @@ def _of_one_kind(members: Sequence[Member], kind: str) -> list[Member]:
             expected=f"--machines {' or '.join(one.removeprefix('sha256:')[:8] for one in kinds)}",
             actual=kind or "none was named",
         )
-    return [one for one in members if one.kind == chosen[0]]
+    return [member for member in members if member.kind == chosen[0]]
 
 
-def _finished(members: Sequence[Member], project: Project) -> list[Path]:
+def _finished(members: Sequence[SweepMember], project: Project) -> list[Path]:
     """A run folder for each member; every one must be finished, and unchanged since."""
     there = list(whole_runs(project.runs_dir, recipe=members[0].recipe))
-    today = [member_today(one, among=there, runs_dir=project.runs_dir) for one in members]
-    missing = [one for one in today if one.state is not State.COMPLETE]
+    today = [member_today(member, among=there, runs_dir=project.runs_dir) for member in members]
+    missing = [one for one in today if one.state is not MemberState.COMPLETE]
     if missing:
         told = "; ".join(f"seed {one.seed}: {one.state}: {one.message}" for one in missing[:3])
         raise GoldenError(
@@ -204,24 +206,24 @@ def _finished(members: Sequence[Member], project: Project) -> list[Path]:
     return [project.runs_dir / one.run for one in today]
 
 
-def _left_out(members: Sequence[Member], project: Project) -> list[int]:
+def _left_out(members: Sequence[SweepMember], project: Project) -> list[int]:
     """The seeds of runs of the same inputs that finished or failed, whoever made them, and are no members.
 
     What a record of a sweep says of one counts too: its folder may be gone, or changed since.
     """
-    seeds, inputs = {one.seed for one in members}, {one.inputs for one in members}
+    seeds, inputs = {member.seed for member in members}, {member.inputs for member in members}
     found = {one.seed for other in sweeps.list_all(project.runs_dir) for one in other if _is_of(one, inputs)}
     found |= {
-        one.seed
-        for one in whole_runs(project.runs_dir, recipe=members[0].recipe)
-        if one.seed not in seeds
-        and one.inputs.digest in inputs
-        and sweeps.state_of(runs.read(one.path)) in _ENDED
+        run.seed
+        for run in whole_runs(project.runs_dir, recipe=members[0].recipe)
+        if run.seed not in seeds
+        and run.inputs.digest in inputs
+        and sweeps.state_of(runs.read(run.path)) in _ENDED
     }
     return sorted(found - seeds)
 
 
-def _is_of(member: Member, inputs: Collection[str]) -> bool:
+def _is_of(member: SweepMember, inputs: Collection[str]) -> bool:
     return member.inputs in inputs and member.state in _ENDED
 
 
@@ -270,7 +272,7 @@ def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:
     """Both halves of the set, by seed and by the time of their start: permutation tests of each metric.
 
     A random split would be a random split of any set, so its p-value says nothing. These two show where
-    something changed on the way: the machine, a file that nobody recorded, or a program to which a larger
+    something changed on the way: the machine, a file that no one recorded, or a program to which a larger
     seed is more than another one.
 
     Raises:

@@ -18,11 +18,11 @@ from reprokit.runs import listing
 
 _BIN = ".pruned"
 
-Reason = Callable[[listing.Summary], str]
+Reason = Callable[[listing.RunSummary], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class PruneChoice:
     """Which runs to be rid of, by all that is said; ``keep`` spares the newest so many of each recipe."""
 
     recipe: str | None = None
@@ -32,7 +32,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Going:
+class PrunableRun:
     """A run that may go."""
 
     path: Path
@@ -53,7 +53,7 @@ class Kept:
 class Prune:
     """What pruning removes, and what it spares although it was chosen."""
 
-    going: tuple[Going, ...]
+    going: tuple[PrunableRun, ...]
     kept: tuple[Kept, ...]
 
     @property
@@ -61,7 +61,7 @@ class Prune:
         return sum(run.num_bytes for run in self.going)
 
 
-def plan_prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
+def plan_prune(project: Project, choice: PruneChoice, *, now: datetime) -> Prune:
     """Say what would go, else a ``UsageError``; a golden or report that lives elsewhere keeps nothing."""
     _refuse_vague(choice)
     now_ns = int(now.timestamp() * 1e9)
@@ -76,12 +76,12 @@ def plan_prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
             kept.append(Kept(path=path, because=because))
         else:
             going.append(
-                Going(path=path, outcome=run.outcome, started_at=run.started_at, num_bytes=_size(path))
+                PrunableRun(path=path, outcome=run.outcome, started_at=run.started_at, num_bytes=_size(path))
             )
     return Prune(going=tuple(going), kept=tuple(kept))
 
 
-def prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
+def prune(project: Project, choice: PruneChoice, *, now: datetime) -> Prune:
     """Remove what ``plan_prune`` says, with no run being made meanwhile.
 
     A run leaves the list at once, whole; an interruption leaves what is left of it in
@@ -109,7 +109,7 @@ def prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
     return plan
 
 
-def _refuse_vague(choice: Choice) -> None:
+def _refuse_vague(choice: PruneChoice) -> None:
     if choice.keep is None and choice.older_than_days is None and not choice.incomplete:
         raise UsageError(
             "say which runs to remove", fix="add --keep N, --older-than DAYS or --incomplete, or several"
@@ -118,9 +118,11 @@ def _refuse_vague(choice: Choice) -> None:
         raise UsageError("a number of runs or days cannot be negative")
 
 
-def _chosen(found: Iterable[listing.Summary], choice: Choice, *, now: datetime) -> Iterator[listing.Summary]:
+def _chosen(
+    found: Iterable[listing.RunSummary], choice: PruneChoice, *, now: datetime
+) -> Iterator[listing.RunSummary]:
     """The runs that fit; a run without a time is never old."""
-    runs_of: dict[str, list[listing.Summary]] = {}
+    runs_of: dict[str, list[listing.RunSummary]] = {}
     for run in found:
         runs_of.setdefault(run.recipe, []).append(run)
     limit = ""
@@ -136,7 +138,7 @@ def _chosen(found: Iterable[listing.Summary], choice: Choice, *, now: datetime) 
                 yield run
 
 
-def _at_work(run: listing.Summary) -> str:
+def _at_work(run: listing.RunSummary) -> str:
     owner = read_json(Path(run.path) / RECORD).get("owner")
     at_work = isinstance(owner, dict) and workspace.is_alive(owner)
     return "the tool that made it is still at work" if at_work else ""
@@ -145,7 +147,7 @@ def _at_work(run: listing.Summary) -> str:
 def _link_out_of(runs_dir: Path) -> Reason:
     home = runs_dir.resolve()
 
-    def reason(run: listing.Summary) -> str:
+    def reason(run: listing.RunSummary) -> str:
         inside = Path(run.path).resolve() == home / run.recipe / run.run_id
         return "" if inside else "it is a link to somewhere else"
 
@@ -157,7 +159,7 @@ def _reported(project: Project, now_ns: int) -> Reason:
     reports = {run: note.path for note in notes for run in note.stands_on}
     unreadable = {note.recipe: note for note in notes if note.problem}
 
-    def reason(run: listing.Summary) -> str:
+    def reason(run: listing.RunSummary) -> str:
         report = reports.get(f"{run.recipe}/{run.run_id}")
         if report is not None:
             return f"{report} depends on it"
@@ -178,7 +180,7 @@ def _golden(project: Project) -> Reason:
     rows = golden.list_all(project.golden_dir)
     blessed = {row.path: _blessed(row) for row in rows if not row.problem}
 
-    def reason(run: listing.Summary) -> str:
+    def reason(run: listing.RunSummary) -> str:
         for row in rows:
             if row.recipe != run.recipe or row.seed not in {None, run.seed}:
                 continue
@@ -195,12 +197,12 @@ def _blessed(row: golden.GoldenRow) -> str:
     return str(golden.load(row.path).provenance["digests"]["metrics"])
 
 
-def _made_later(run: listing.Summary, row: golden.GoldenRow) -> bool:
+def _made_later(run: listing.RunSummary, row: golden.GoldenRow) -> bool:
     made = listing.moment_of(row.created_at)
     return bool(run.started_at and made) and run.started_at > made
 
 
-def _metrics_digest(run: listing.Summary) -> str | None:
+def _metrics_digest(run: listing.RunSummary) -> str | None:
     listed = read_json(Path(run.path) / MARKER).get("files")
     entry = listed.get(METRICS) if isinstance(listed, dict) else None
     return entry.get("sha256") if isinstance(entry, dict) else None

@@ -1,4 +1,4 @@
-"""A recipe held against its schema and against what the project has, before anything is run."""
+"""A recipe compared with its schema and against what the project has, before anything is run."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.diagnosis import Trace
+from reprokit.diagnosis import HookTrace
 
 #: A run that takes longer than this and so many times the first one is stopped: it hangs.
 _LEAST_LIMIT_S, _TIMES_THE_FIRST = 60.0, 10.0
@@ -68,7 +68,7 @@ class InstrumentedRun:
 
     label: str
     folder: Path
-    trace: Trace
+    trace: HookTrace
     traced: Path
     key: str
     hash_seed: str

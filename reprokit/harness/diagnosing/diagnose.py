@@ -34,22 +34,21 @@ from reprokit.harness.diagnosing.first_divergence import (
     like,
     where_it_began,
 )
-from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, first_of, left_out_of, need
+from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
-from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import write_json
 
 #: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is
@@ -66,8 +65,7 @@ def diagnose_command(
     command: Sequence[str],
     request: Request,
     *,
-    project: Project,
-    progress: Progress,
+    session: Session,
     budget: int = 60,
     budget_s: float | None = None,
     deep: bool = False,
@@ -87,12 +85,12 @@ def diagnose_command(
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
     spec = plan.specs[0]
-    folder = project.reports_dir / spec.recipe / f"{moment}-diagnose"
-    lab = Laboratory(
+    folder = session.project.reports_dir / spec.recipe / f"{moment}-diagnose"
+    lab = InstrumentedProgram(
         spec,
         folder=folder,
         backend=local_backend.LocalBackend(),
-        progress=progress,
+        progress=session.progress,
         budget=budget,
         ignore=request.ignore,
     )
@@ -106,23 +104,22 @@ def diagnose_recipe(
     name: str,
     request: Request,
     *,
-    project: Project,
-    progress: Progress,
+    session: Session,
     budget: int = 60,
     budget_s: float | None = None,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
     """Diagnose a recipe, in containers where an engine answers, else in a virtual environment of its lock."""
-    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
     seed = request.seed_of(recipe.seeds)
-    progress.phase("environment")
-    ready = with_numpys_own_names(prepare(recipe, request, project=project, progress=progress), recipe)
-    lab = Laboratory(
+    session.progress.phase("environment")
+    ready = with_numpys_own_names(prepare(recipe, request, session=session), recipe)
+    lab = InstrumentedProgram(
         ready.plan.specs[0],
-        folder=project.reports_dir / recipe.name / f"{stamp()}-diagnose",
+        folder=session.project.reports_dir / recipe.name / f"{stamp()}-diagnose",
         backend=ready.backend,
-        progress=progress,
+        progress=session.progress,
         budget=budget,
         files=ready.plan.files,
         executables=ready.plan.executables,
@@ -138,9 +135,11 @@ def _varied_words(vary: tuple[str, ...] | None) -> list[str]:
     return [word for name in vary or () for word in ("--vary", name)]
 
 
-def _written(lab: Laboratory, arguments: Sequence[str], *, recipe: Recipe | None = None) -> Diagnosis:
+def _written(
+    lab: InstrumentedProgram, arguments: Sequence[str], *, recipe: Recipe | None = None
+) -> Diagnosis:
     """The answer, written beside its runs with the command that shows it again."""
-    kept: list[Inquiry] = []
+    kept: list[Investigation] = []
     try:
         with lab:
             found = _diagnose(lab, kept)
@@ -153,7 +152,7 @@ def _written(lab: Laboratory, arguments: Sequence[str], *, recipe: Recipe | None
 
 
 def _finished(
-    found: Diagnosis, lab: Laboratory, arguments: Sequence[str], recipe: Recipe | None
+    found: Diagnosis, lab: InstrumentedProgram, arguments: Sequence[str], recipe: Recipe | None
 ) -> Diagnosis:
     found = _in_source(found, recipe) if recipe else found
     found = with_source_lines(found, below=recipe.project_dir if recipe else None)
@@ -195,7 +194,7 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
     )
 
 
-def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
+def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("are two runs equal?")
     first = first_of(lab, "first", Conditions(progress=MEASURE))
@@ -210,7 +209,7 @@ def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
         first = need(lab.run("first-by-draws", Conditions(progress=MEASURE)))
     alike = Conditions(progress=like(first))
     second = need(lab.run("second", alike))
-    inquiry = Inquiry(lab=lab, first=first, other=second)
+    inquiry = Investigation(lab=lab, first=first, other=second)
     kept.append(inquiry)
     if not lab.equal(first, second) or differs_when_varied(inquiry):
         return _explained(inquiry)
@@ -220,7 +219,7 @@ def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
     return _by_the_clock(inquiry, second) if lab.left_out else _answer(inquiry, None)
 
 
-def _by_the_clock(inquiry: Inquiry, second: InstrumentedRun) -> Diagnosis:
+def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
     """The line that reads the clock, where nothing differs but metrics of it."""
     lab = inquiry.lab
     left_out = dict(lab.left_out)
@@ -236,7 +235,7 @@ def _by_the_clock(inquiry: Inquiry, second: InstrumentedRun) -> Diagnosis:
 
 
 def _equal_by_luck(
-    lab: Laboratory, first: InstrumentedRun, second: InstrumentedRun, alike: Conditions
+    lab: InstrumentedProgram, first: InstrumentedRun, second: InstrumentedRun, alike: Conditions
 ) -> InstrumentedRun:
     """The first of more runs that differs; the last of them where none does."""
     took = second.duration_s
@@ -256,7 +255,7 @@ def _equal_by_luck(
     return second
 
 
-def _explained(inquiry: Inquiry) -> Diagnosis:
+def _explained(inquiry: Investigation) -> Diagnosis:
     """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
     lab, first = inquiry.lab, inquiry.first
     found = lab.compare(first, inquiry.other)
@@ -276,7 +275,7 @@ def _explained(inquiry: Inquiry) -> Diagnosis:
     return _answer(inquiry, held)
 
 
-def _provisional(inquiry: Inquiry, why: str) -> Diagnosis:
+def _provisional(inquiry: Investigation, why: str) -> Diagnosis:
     """What is known so far: where the runs differ, and what explains it as long as nothing contradicts."""
     inquiry.confidence = "low"
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
@@ -285,11 +284,11 @@ def _provisional(inquiry: Inquiry, why: str) -> Diagnosis:
     return replace(_answer(inquiry, inquiry.suspected or None), provisional=why)
 
 
-def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
+def _answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
     lab, first = inquiry.lab, inquiry.first
     differs = set(diagnosis.differing(first.trace, inquiry.other.trace))
     equal = lab.equal(first, inquiry.other)
-    guilty = [one for one in inquiry.variations if held and VARIATION + one.name in held]
+    guilty = [variation for variation in inquiry.variations if held and VARIATION + variation.name in held]
     asked = set(lab.vary or ()) & set(inquiry.unmade)
     return Diagnosis(
         verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,

@@ -19,17 +19,16 @@ from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, first_of, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in, pattern_of
 from reprokit.layout import OUTPUT
-from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import write_json
 
 
@@ -47,9 +46,7 @@ class Words:
     resume: str
 
 
-def diagnose_resume(
-    command: Sequence[str], request: Request, words: Words, *, project: Project, progress: Progress
-) -> Diagnosis:
+def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, session: Session) -> Diagnosis:
     """Compare an uninterrupted run with one that was stopped and resumed; name what may be lost.
 
     Raises:
@@ -61,12 +58,12 @@ def diagnose_resume(
     plan = plan_command(
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
-    folder = project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
-    with Laboratory(
+    folder = session.project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
+    with InstrumentedProgram(
         plan.specs[0],
         folder=folder,
         backend=local_backend.LocalBackend(),
-        progress=progress,
+        progress=session.progress,
         budget=4,
         ignore=request.ignore,
     ) as lab:
@@ -75,7 +72,7 @@ def diagnose_resume(
     return found
 
 
-def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis:
+def _diagnose(lab: InstrumentedProgram, words: Words, ignore: Sequence[str]) -> Diagnosis:
     loops = Conditions(level="loops")
     lab.progress.phase("is a resumed run equal to a whole one?")
     lab.expect(4 if words.stop else 3)
@@ -115,7 +112,9 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
     )
 
 
-def _stopped(lab: Laboratory, whole: InstrumentedRun, words: Words) -> tuple[InstrumentedRun | None, Path]:
+def _stopped(
+    lab: InstrumentedProgram, whole: InstrumentedRun, words: Words
+) -> tuple[InstrumentedRun | None, Path]:
     """The run that was stopped on its way, None where none was, and what there is to resume from."""
     if not words.stop:
         left = lab.folder / "left-by-the-whole"
@@ -126,7 +125,7 @@ def _stopped(lab: Laboratory, whole: InstrumentedRun, words: Words) -> tuple[Ins
     return (stopped if is_cut_short(whole.folder / OUTPUT, left) else None), left
 
 
-def _resumed(lab: Laboratory, words: Words, left: Path, *, was_stopped: bool) -> InstrumentedRun:
+def _resumed(lab: InstrumentedProgram, words: Words, left: Path, *, was_stopped: bool) -> InstrumentedRun:
     added = tuple(_filled_in(word, left) for word in shlex.split(words.resume))
     resumed = lab.run("resumed", Conditions(level="loops", words=added))
     if resumed.trouble and not was_stopped:

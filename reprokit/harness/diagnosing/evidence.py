@@ -20,7 +20,7 @@ _REPEATED_OF_MORE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class SuspicionEvidence:
     """What was seen of a suspicion.
 
     Attributes:

@@ -20,7 +20,7 @@ from reprokit.harness.diagnosing.inquiry import (
     HASH_SEED,
     LEFTOVERS,
     VARIATION,
-    Inquiry,
+    Investigation,
     described,
     is_site,
     under,
@@ -28,13 +28,13 @@ from reprokit.harness.diagnosing.inquiry import (
 
 #: Kinds of lines that seldom decide a number.
 _SELDOM = frozenset(["library_clock", "thread_order"])
-#: Kind → how likely such a line decides a number, where any other counts 1. Clocks, listings and surroundings
+#: Kind → how likely such a line decides a number, where any other counts 1. Clocks, listings and conditions
 #: are read in libraries too, mostly to no effect.
 _LIKELY = {"unseeded": 8.0, "torch_unseeded": 8.0}
 _LIKELY |= dict.fromkeys(["set_order", "completion_order", "queue_order"], 4.0)
 
 
-def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
+def explain(inquiry: Investigation) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
     lab.progress.phase("which line makes them differ?")
@@ -66,7 +66,7 @@ def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
     return held
 
 
-def _suspected_units(inquiry: Inquiry, units: tuple[str, ...]) -> tuple[str, ...] | None:
+def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[str, ...] | None:
     """The smallest set that was equal whenever it was held, confirmed unless the budget is used up."""
     lab = inquiry.lab
     if not units or not (inquiry.variations or _all_are_enough(inquiry, units)):
@@ -90,13 +90,13 @@ def _suspected_units(inquiry: Inquiry, units: tuple[str, ...]) -> tuple[str, ...
     return held
 
 
-def _all_are_enough(inquiry: Inquiry, units: tuple[str, ...]) -> bool:
+def _all_are_enough(inquiry: Investigation, units: tuple[str, ...]) -> bool:
     """Whether the runs are equal where all is held: lines first, which mostly are enough."""
-    lines = tuple(one for one in units if one not in _general(units))
+    lines = tuple(unit for unit in units if unit not in _general(units))
     return bool(lines and _enough(inquiry, lines)) or _enough(inquiry, units)
 
 
-def _confirmed(inquiry: Inquiry, held: tuple[str, ...], *, rest: tuple[str, ...]) -> bool:
+def _confirmed(inquiry: Investigation, held: tuple[str, ...], *, rest: tuple[str, ...]) -> bool:
     """Whether every run in which these were held, with whatever else, is equal: in enough runs.
 
     Those that are made for it are looked at where the runs begin to differ. Where no run was left free yet,
@@ -112,7 +112,7 @@ def _confirmed(inquiry: Inquiry, held: tuple[str, ...], *, rest: tuple[str, ...]
         inquiry.confirmed += _equal_with(inquiry, held, closely=True)
 
 
-def _differs_without(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+def _differs_without(inquiry: Investigation, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
     """Whether runs differ in which everything is held but these."""
     seen = [
         equal for one, equal in inquiry.held_runs if frozenset(rest) <= one and not frozenset(held) <= one
@@ -122,7 +122,7 @@ def _differs_without(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, .
     return not inquiry.lab.spent and not _enough(inquiry, rest, repeats=2)
 
 
-def _with_partners(inquiry: Inquiry, held: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
+def _with_partners(inquiry: Investigation, held: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
     """What is held, with what must change besides for the runs to differ.
 
     Holding one of two is enough where both are needed. Whatever comes before the one that was found was held
@@ -152,13 +152,13 @@ def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
     """What else could be held; the hash seed counts as the order that it decides."""
     by_hash = any(one.split("|")[0] in BY_HASH for one in held)
     return tuple(
-        one
-        for one in units
-        if one not in held and not (by_hash and one == HASH_SEED) and not one.startswith(VARIATION)
+        unit
+        for unit in units
+        if unit not in held and not (by_hash and unit == HASH_SEED) and not unit.startswith(VARIATION)
     )
 
 
-def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+def _brings_back(inquiry: Investigation, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
     """Whether the difference follows what was held fixed, and not something rare that was not recorded.
 
     A rare, unrecorded cause leaves most runs equal, whatever is held. Given the other run's values, though, a
@@ -179,14 +179,14 @@ def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...])
     return 2 * differed > CAREFUL
 
 
-def _reproduces(inquiry: Inquiry, held: tuple[str, ...], *, closely: bool = False) -> bool:
+def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool = False) -> bool:
     """Whether one more run with the other's values equals it; or, when varied, differs.
 
     The other run may have been made under variations, or beside leftovers: where lines alone reproduce it
     without those, that shows more than that they make a difference.
     """
     lab, other = inquiry.lab, inquiry.other
-    varied = [one for one in inquiry.variations if VARIATION + one.name in held]
+    varied = [variation for variation in inquiry.variations if VARIATION + variation.name in held]
     if LEFTOVERS in held:
         found = not _equal_with(inquiry, ())
     else:
@@ -206,13 +206,13 @@ def _reproduces(inquiry: Inquiry, held: tuple[str, ...], *, closely: bool = Fals
     return found
 
 
-def _closely(inquiry: Inquiry) -> dict[str, Any]:
+def _closely(inquiry: Investigation) -> dict[str, Any]:
     """Orders for a run to be looked at where the two runs begin to differ; none where that is not known."""
     coarse = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
     return {} if coarse is None else {"mode": "narrow", "from": coarse.since, "to": coarse.until}
 
 
-def _suspected(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
+def _suspected(inquiry: Investigation, held: tuple[str, ...], *, made: int) -> str:
     names = ", ".join(described(inquiry, one) for one in held)
     return (
         f"{names}: suspected, not proven: with it held fixed the runs were equal, "
@@ -220,7 +220,7 @@ def _suspected(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
     )
 
 
-def _units(inquiry: Inquiry) -> tuple[str, ...]:
+def _units(inquiry: Investigation) -> tuple[str, ...]:
     """Everything that could be held: lines whose values differ, hash seed, leftovers, variations."""
     units = list(diagnosis.differing(inquiry.first.trace, inquiry.other.trace))
     units.reverse()  # the line nearest to the numbers first: sorting a listing mends more than its names do
@@ -228,10 +228,10 @@ def _units(inquiry: Inquiry) -> tuple[str, ...]:
         units.append(HASH_SEED)
     if inquiry.lab.left:
         units.append(LEFTOVERS)
-    return (*units, *(VARIATION + one.name for one in inquiry.variations))
+    return (*units, *(VARIATION + variation.name for variation in inquiry.variations))
 
 
-def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:
+def _isolated(inquiry: Investigation, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:
     return diagnosis.isolate(
         units,
         last=_general(units),
@@ -242,16 +242,16 @@ def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tupl
 
 def _general(units: Sequence[str]) -> tuple[str, ...]:
     """What is held only where no other line is enough; of many lines, some library reads the clock."""
-    return tuple(one for one in units if not is_site(one) or one.split("|")[0] in _SELDOM)
+    return tuple(unit for unit in units if not is_site(unit) or unit.split("|")[0] in _SELDOM)
 
 
 def _in_order(units: Sequence[str]) -> tuple[str, ...]:
     """The order in which units are tried."""
     general = _general(units)
-    return (*(one for one in units if one not in general), *general)
+    return (*(unit for unit in units if unit not in general), *general)
 
 
-def _enough(inquiry: Inquiry, held: Sequence[str], *, repeats: int = 1) -> bool:
+def _enough(inquiry: Investigation, held: Sequence[str], *, repeats: int = 1) -> bool:
     """Whether holding these makes runs equal to the first: every one of them, those counted that were made.
 
     Where a run differs in which these and more were held, they are not enough.
@@ -263,8 +263,8 @@ def _enough(inquiry: Inquiry, held: Sequence[str], *, repeats: int = 1) -> bool:
     return all(_equal_with(inquiry, held) for _ in range(repeats - made))
 
 
-def _equal_with(inquiry: Inquiry, held: Sequence[str], *, closely: bool = False) -> bool:
-    varied = [one for one in inquiry.variations if VARIATION + one.name not in held]
+def _equal_with(inquiry: Investigation, held: Sequence[str], *, closely: bool = False) -> bool:
+    varied = [variation for variation in inquiry.variations if VARIATION + variation.name not in held]
     closely = closely or (inquiry.lab.cut is None and inquiry.close_pair[0] is None)
     given = replace(
         under(varied, inquiry.first),

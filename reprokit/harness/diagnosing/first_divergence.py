@@ -15,7 +15,7 @@ from typing import Any
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.inquiry import Inquiry, all_held, under
+from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
 from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.layout import OUTPUT
 
@@ -36,7 +36,7 @@ def like(run: InstrumentedRun) -> dict[str, Any]:
     return diagnosis.schedules(run.trace) if run.trace.progress else {}
 
 
-def where_it_began(inquiry: Inquiry) -> Began | None:
+def where_it_began(inquiry: Investigation) -> Began | None:
     """The first event that differs between the two runs; None where nothing is known of their training."""
     coarse = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
     one, other = inquiry.close_pair
@@ -54,14 +54,14 @@ def first_rank(one: InstrumentedRun, other: InstrumentedRun) -> tuple[str, ...]:
     return (f"of the ranks, the first that differs is {place}",) if place else ()
 
 
-def narrowed(inquiry: Inquiry, pair: Pair, coarse: Began) -> Began:
+def narrowed(inquiry: Investigation, pair: Pair, coarse: Began) -> Began:
     """The same, with the pair run again and every event since the last equal one digested."""
     inquiry.lab.progress.phase("where do they first differ?")
     orders = {"mode": "narrow", "from": coarse.since, "to": coarse.until}
     return _closer(inquiry, *_made(inquiry, pair, orders, label="narrow"), coarse)
 
 
-def _closer(inquiry: Inquiry, one: InstrumentedRun, other: InstrumentedRun, coarse: Began) -> Began:
+def _closer(inquiry: Investigation, one: InstrumentedRun, other: InstrumentedRun, coarse: Began) -> Began:
     """The first event that differs between two runs of which every event there was digested."""
     found = diagnosis.first_difference(one.trace, other.trace)
     inside = found is not None and found.until <= coarse.until
@@ -75,20 +75,20 @@ def _closer(inquiry: Inquiry, one: InstrumentedRun, other: InstrumentedRun, coar
     return replace(found, generators={**coarse.generators, **found.generators})
 
 
-def _again(inquiry: Inquiry) -> Pair:
+def _again(inquiry: Investigation) -> Pair:
     """The first run and the other once more: each with its own values, hash seed and conditions."""
     varied = under(inquiry.variations, inquiry.other)
     return Pair(one=all_held(inquiry), other=replace(varied, pins=("*",), hash_seed=True))
 
 
-def _held(inquiry: Inquiry) -> Pair:
+def _held(inquiry: Investigation) -> Pair:
     """Two runs with everything held that can be: what still differs, nothing that was held explains."""
     varied = under(inquiry.variations, inquiry.first)
     return Pair(one=all_held(inquiry), other=replace(varied, pins=("*",), hash_seed=True, fresh=True))
 
 
 def _made(
-    inquiry: Inquiry, pair: Pair, orders: dict[str, Any], *, label: str
+    inquiry: Investigation, pair: Pair, orders: dict[str, Any], *, label: str
 ) -> tuple[InstrumentedRun, InstrumentedRun]:
     inquiry.lab.expect(2)
     level = "deep" if orders["mode"] == "deep" else "light"
@@ -97,7 +97,7 @@ def _made(
     return one, other
 
 
-def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
+def by_operation(inquiry: Investigation) -> tuple[Cause, ...]:
     """The first thing computed with the same inputs and another output, everything held that can be."""
     if not (inquiry.first.trace.facts.get("torch") or inquiry.first.trace.progress):
         return ()
@@ -117,7 +117,7 @@ def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
     return _cause(inquiry, pair, found)
 
 
-def _began_though_held(inquiry: Inquiry, pair: Pair) -> Began | None:
+def _began_though_held(inquiry: Investigation, pair: Pair) -> Began | None:
     progress = inquiry.first.trace.progress.values()
     if not any(one["updates"] or one["steps"] for one in progress) or not inquiry.lab.can_make(2):
         return None
@@ -126,7 +126,7 @@ def _began_though_held(inquiry: Inquiry, pair: Pair) -> Began | None:
     return narrowed(inquiry, pair, coarse) if coarse else None
 
 
-def _first(inquiry: Inquiry, pair: Pair, orders: dict[str, Any]) -> Operation | None:
+def _first(inquiry: Investigation, pair: Pair, orders: dict[str, Any]) -> Operation | None:
     if not inquiry.lab.can_make(2):
         return None
     one, other = _made(inquiry, pair, orders, label="operations")
@@ -136,7 +136,7 @@ def _first(inquiry: Inquiry, pair: Pair, orders: dict[str, Any]) -> Operation | 
     return diagnosis.first_operation(one.traced, other.traced)
 
 
-def _cause(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ...]:
+def _cause(inquiry: Investigation, pair: Pair, found: Operation) -> tuple[Cause, ...]:
     if found.name.startswith(_ENVIRONMENT):
         return simulator(inquiry, pair, found)
     cause = diagnosis.cause_of_operation(found, varied=bool(inquiry.variations))
@@ -146,7 +146,7 @@ def _cause(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ...]:
     return (cause,)
 
 
-def simulator(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ...]:
+def simulator(inquiry: Investigation, pair: Pair, found: Operation) -> tuple[Cause, ...]:
     """An environment that answers differently, checked by replaying its actions in two new processes."""
     number = int(found.name.removeprefix(_ENVIRONMENT))
     scripted = inquiry.lab.run("actions", replace(pair.one, progress={"mode": "record", "record": number}))
@@ -170,7 +170,7 @@ def simulator(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ..
     return (diagnosis.cause_of_simulator(found, confidence="high"),)
 
 
-def _not_alone(inquiry: Inquiry, found: Operation, why: str) -> tuple[Cause, ...]:
+def _not_alone(inquiry: Investigation, found: Operation, why: str) -> tuple[Cause, ...]:
     inquiry.known.append(f"{found.name} could not be created alone: {why}")
     return (diagnosis.cause_of_simulator(found, confidence="medium"),)
 

@@ -10,10 +10,10 @@ from reprokit.core.rows import counted
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.evidence import Evidence
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory
+from reprokit.harness.diagnosing.evidence import SuspicionEvidence
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
 from reprokit.harness.running.apply_variations import joined
-from reprokit.variations import Unmade, Variation
+from reprokit.variations import Variation, VariationNotMade
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
 #: In how many runs nothing else is held, where runs were equal by luck before.
@@ -22,7 +22,7 @@ BY_HASH = {"set_order", "hash"}
 
 
 @dataclass(slots=True)
-class Inquiry:
+class Investigation:
     """What is known so far about two runs.
 
     Attributes:
@@ -39,7 +39,7 @@ class Inquiry:
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
-    lab: Laboratory
+    lab: InstrumentedProgram
     first: InstrumentedRun
     other: InstrumentedRun
     variations: tuple[Variation, ...] = ()
@@ -57,7 +57,7 @@ class Inquiry:
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
 
-    def leave_out(self, one: Variation | Unmade, why: str) -> None:
+    def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""
         self.not_varied.append(RuledOut(what=one.says, how=why))
         self.unmade.append(one.name)
@@ -74,7 +74,7 @@ class Inquiry:
         self.held_runs.append((frozenset(held), equal))
         if not (equal or ran.trouble):
             # one that was cut and one that was not cannot be compared; of the other run both is there
-            alike = [self.other, *(one for one in self.outcomes if one.cut == ran.cut)]
+            alike = [self.other, *(outcome for outcome in self.outcomes if outcome.cut == ran.cut)]
             if len(alike) == 1 + len(self.outcomes) and not any(self.lab.equal(one, ran) for one in alike):
                 self.outcomes.append(ran)
         self.expect()
@@ -85,11 +85,11 @@ class Inquiry:
         if self.suspected:
             self.lab.expect(self.evidence(self.suspected).left)
 
-    def evidence(self, held: Sequence[str]) -> Evidence:
+    def evidence(self, held: Sequence[str]) -> SuspicionEvidence:
         """What was seen so far of these as the cause."""
         wanted = frozenset(held)
         equal = sum(wanted <= one for one, _ in self.held_runs)
-        return Evidence(
+        return SuspicionEvidence(
             equal=equal,
             confirmed=self.confirmed,
             moved=sum(count for one, count in self.moves.items() if wanted <= one),
@@ -125,12 +125,12 @@ def under(chosen: Sequence[Variation], first: InstrumentedRun) -> Conditions:
     )
 
 
-def all_held(inquiry: Inquiry) -> Conditions:
+def all_held(inquiry: Investigation) -> Conditions:
     """Everything that can be held is the first run's."""
     return Conditions(pins=("*",), like=inquiry.first, hash_seed=True, fresh=True)
 
 
-def described(inquiry: Inquiry, unit: str) -> str:
+def described(inquiry: Investigation, unit: str) -> str:
     """What could be held, by its line where it has one."""
     site = inquiry.first.trace.sites.get(unit)
     return f"{site.file}:{site.line} ({site.kind})" if site else unit

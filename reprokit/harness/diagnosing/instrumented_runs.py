@@ -27,7 +27,6 @@ from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
 from reprokit.harness.judging.clock_evidence import clock_kinds
 from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import changed, in_container
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import (
     HASH_SEED,
     ORDERS,
@@ -40,10 +39,11 @@ from reprokit.harness.running.hooked_run import (
 )
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.recipes import Program
+from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
 
-class Laboratory:
+class InstrumentedProgram:
     """Makes the runs of one program, as a context.
 
     Args:
@@ -173,7 +173,7 @@ class Laboratory:
         if self._first_s is None:
             self._first_s = ended - begun
         stage.rename(self.folder / label)
-        trace = diagnosis.read_trace(traced) if result is not None else diagnosis.Trace.empty()
+        trace = diagnosis.read_trace(traced) if result is not None else diagnosis.HookTrace.empty()
         ran = InstrumentedRun(
             label=label,
             folder=self.folder / label,
@@ -308,7 +308,7 @@ class Laboratory:
         return limit_s if asked is None else min(asked, limit_s)
 
 
-def first_of(lab: Laboratory, label: str, given: Conditions) -> InstrumentedRun:
+def first_of(lab: InstrumentedProgram, label: str, given: Conditions) -> InstrumentedRun:
     """The first run, whose metrics are told from patterns that leave none of them out.
 
     Raises:
@@ -332,7 +332,7 @@ def need(ran: InstrumentedRun) -> InstrumentedRun:
     return ran
 
 
-def left_out_of(lab: Laboratory) -> tuple[str, ...]:
+def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:
     """What was left out of every comparison, a sentence; empty where nothing was."""
     if not lab.left_out:
         return ()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.diagnosis import OutsideFile, Trace
+from reprokit.diagnosis import HookTrace, OutsideFile
 
 
 class Leftovers:
@@ -18,7 +18,7 @@ class Leftovers:
         self.before: dict[str, OutsideFile] = {}
         self.another: dict[str, OutsideFile] | None = None
 
-    def note(self, trace: Trace) -> None:
+    def note(self, trace: HookTrace) -> None:
         for path, one in trace.files.items():
             if one.written is not None:
                 self.before.setdefault(path, one)

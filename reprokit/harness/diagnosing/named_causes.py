@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Cause, Site
-from reprokit.harness.diagnosing.inquiry import HASH_SEED, LEFTOVERS, VARIATION, Inquiry
+from reprokit.harness.diagnosing.inquiry import HASH_SEED, LEFTOVERS, VARIATION, Investigation
 from reprokit.variations import Variation
 
 #: What decides with how many threads numeric libraries compute.
 _NUM_THREADS = ("threads", "cpu_affinity")
 
 
-def named_causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
+def named_causes(inquiry: Investigation, held: tuple[str, ...]) -> tuple[Cause, ...]:
     """A cause for each of what must be held fixed.
 
     Args:
@@ -29,7 +29,7 @@ def named_causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
         causes.append(_general("hash_order", what, "sort what comes out of sets", inquiry))
     if LEFTOVERS in held:
         causes.append(_leftover(inquiry))
-    guilty = [one for one in inquiry.variations if VARIATION + one.name in held]
+    guilty = [variation for variation in inquiry.variations if VARIATION + variation.name in held]
     threads = _by_threads(inquiry, guilty)
     if threads is not None:
         causes.append(threads)
@@ -38,24 +38,31 @@ def named_causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
     return tuple(causes)
 
 
-def variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
+def variation_of(inquiry: Investigation, held: tuple[str, ...]) -> str | None:
     """The variation that matches a line's kind of value, or leftovers of a run with another seed."""
     if LEFTOVERS in held and inquiry.lab.leftovers.another is not None:
         return LEFTOVERS
     kinds = {one.split("|")[0] for one in held}
-    by_kind = next((one.name for one in inquiry.variations if kinds & {one.name, *one.vary}), None)
-    if not by_kind and kinds & {"encoding"} and any(one.name == "locale" for one in inquiry.variations):
+    by_kind = next(
+        (variation.name for variation in inquiry.variations if kinds & {variation.name, *variation.vary}),
+        None,
+    )
+    if (
+        not by_kind
+        and kinds & {"encoding"}
+        and any(variation.name == "locale" for variation in inquiry.variations)
+    ):
         return "locale"
     if by_kind or "environment" not in kinds:
         return by_kind
     words = " ".join(one.what for name, one in inquiry.first.trace.sites.items() if name in held)
-    for one in inquiry.variations:
-        if any(key in re.findall(r"\w+", words) for key in one.environment):
-            return one.name
+    for variation in inquiry.variations:
+        if any(key in re.findall(r"\w+", words) for key in variation.environment):
+            return variation.name
     return None
 
 
-def _by_threads(inquiry: Inquiry, guilty: Sequence[Variation]) -> Cause | None:
+def _by_threads(inquiry: Investigation, guilty: Sequence[Variation]) -> Cause | None:
     """The number of threads that numeric libraries compute with, where what was varied decides it.
 
     A variable and the cores that are there decide it together.
@@ -80,11 +87,11 @@ def _rank(site: Site) -> tuple[int, int]:
     return (0, -site.first) if site.kind == "clock" else (1, site.first)
 
 
-def _general(category: str, what: str, fix: str, inquiry: Inquiry) -> Cause:
+def _general(category: str, what: str, fix: str, inquiry: Investigation) -> Cause:
     return Cause(category=category, what=f"the program {what}", fix=fix, confidence=inquiry.confidence)
 
 
-def _leftover(inquiry: Inquiry) -> Cause:
+def _leftover(inquiry: Investigation) -> Cause:
     for path, one in inquiry.other.trace.files.items():
         if one.read is not None and path in inquiry.lab.left and not one.read_after_write:
             file, line, function = one.read

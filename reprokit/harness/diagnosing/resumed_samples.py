@@ -9,7 +9,7 @@ from typing import Any
 from reprokit.core.difference import Divergence
 from reprokit.core.resumed_ledger import continued
 from reprokit.core.samples import WrongSample, first_wrong_sample, number_of
-from reprokit.diagnosis import Cause, Trace
+from reprokit.diagnosis import Cause, HookTrace
 from reprokit.errors import CannotJudgeError
 
 _PLACE = "save the place of its sampler, and the state of its generator, with the checkpoint"
@@ -28,7 +28,7 @@ class WrongLoader:
     divergence: Divergence
 
 
-def wrong_loader(whole: Trace, resumed: Trace, *, again: Trace) -> WrongLoader | None:
+def wrong_loader(whole: HookTrace, resumed: HookTrace, *, again: HookTrace) -> WrongLoader | None:
     """The loader whose samples are not the whole run's; None where none differ, or none were recorded.
 
     ``again`` is the whole run once more: what differs there already was not lost by resuming.
@@ -37,7 +37,7 @@ def wrong_loader(whole: Trace, resumed: Trace, *, again: Trace) -> WrongLoader |
         CannotJudgeError: A ledger is damaged.
     """
     ledgers = [one.facts.get("ledger") for one in (whole, resumed, again)]
-    ours, theirs, twice = (one if isinstance(one, Mapping) else {} for one in ledgers)
+    ours, theirs, twice = (ledger if isinstance(ledger, Mapping) else {} for ledger in ledgers)
     if not (ours and theirs and twice):
         return None
     try:

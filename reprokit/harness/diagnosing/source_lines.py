@@ -20,8 +20,10 @@ def with_source_lines(found: Diagnosis, *, below: Path | None = None) -> Diagnos
             outside it; its report must not either. None for a program that ran as the caller.
     """
     causes = (
-        replace(one, source=_line(Path(one.file), one.line, below=below)) if one.file and one.line else one
-        for one in found.causes
+        replace(cause, source=_line(Path(cause.file), cause.line, below=below))
+        if cause.file and cause.line
+        else cause
+        for cause in found.causes
     )
     return replace(found, causes=tuple(causes))
 

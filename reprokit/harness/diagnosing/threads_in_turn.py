@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Cause
-from reprokit.harness.diagnosing.inquiry import Inquiry, all_held
+from reprokit.harness.diagnosing.inquiry import Investigation, all_held
 
 
-def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:
+def in_turn(inquiry: Investigation) -> tuple[Cause, ...]:
     """Threads whose interleaving makes the runs differ: run one after another, two runs are equal."""
     sites = [one for one in inquiry.first.trace.sites if one.startswith("thread_order|")]
     if not sites or not _equal_in_turn(inquiry, ("*",)):
@@ -24,7 +24,7 @@ def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:
     return tuple(diagnosis.cause_of(site, confidence="high") for site in found)
 
 
-def _equal_in_turn(inquiry: Inquiry, serial: tuple[str, ...]) -> bool:
+def _equal_in_turn(inquiry: Investigation, serial: tuple[str, ...]) -> bool:
     given = replace(all_held(inquiry), serial=serial)
     one, other = (inquiry.lab.run("threads-in-turn", given) for _ in range(2))
     return not one.trouble and inquiry.lab.equal(one, other)

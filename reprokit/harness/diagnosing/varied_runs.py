@@ -9,11 +9,11 @@ from reprokit.errors import ReprokitError
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
-from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Inquiry, under
+from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Investigation, under
 from reprokit.harness.running.apply_variations import changed, refusal, there
 from reprokit.harness.running.in_force import conditions_of, expected_of, why_not_in_force
 from reprokit.layout import STDERR
-from reprokit.variations import Unmade, Variation, survey
+from reprokit.variations import Variation, VariationNotMade, survey
 
 _EQUAL = "varied together with all others: the numbers are equal"
 _AFTER_ANOTHER_SEED = (
@@ -25,7 +25,7 @@ _CRASHED = "with it changed the program does not finish"
 _MOST_RUNS = 12
 
 
-def differs_when_varied(inquiry: Inquiry) -> bool:
+def differs_when_varied(inquiry: Investigation) -> bool:
     """Whether the numbers differ under all variations; if so, that run becomes the inquiry's other one."""
     lab, first = inquiry.lab, inquiry.first
     lab.progress.phase("are they equal under varied conditions?")
@@ -60,7 +60,7 @@ def differs_when_varied(inquiry: Inquiry) -> bool:
     return True
 
 
-def _judge_each(inquiry: Inquiry, chosen: Sequence[Variation], other: InstrumentedRun) -> None:
+def _judge_each(inquiry: Investigation, chosen: Sequence[Variation], other: InstrumentedRun) -> None:
     """Of a varied run that is equal: what it rules out is what was in force in it."""
     seen, before = (conditions_of(ran.trace.facts) for ran in (other, inquiry.first))
     for one in chosen:
@@ -71,7 +71,7 @@ def _judge_each(inquiry: Inquiry, chosen: Sequence[Variation], other: Instrument
             inquiry.ruled_out.append(RuledOut(what=one.says, how=_EQUAL))
 
 
-def _is_held(inquiry: Inquiry, one: Unmade) -> bool:
+def _is_held(inquiry: Investigation, one: VariationNotMade) -> bool:
     """Whether runs differ in it by themselves, where that is why it need not be varied."""
     hashes = [
         conditions_of(ran.trace.facts).get("0", {}).get("hash") for ran in (inquiry.first, inquiry.other)
@@ -82,7 +82,7 @@ def _is_held(inquiry: Inquiry, one: Unmade) -> bool:
     return False
 
 
-def _can_start(inquiry: Inquiry, one: Variation) -> bool:
+def _can_start(inquiry: Investigation, one: Variation) -> bool:
     """Whether the command can be started under it; noted where it cannot."""
     try:
         changed(inquiry.lab.spec, start=one.start, cpu=one.cpu)
@@ -92,7 +92,7 @@ def _can_start(inquiry: Inquiry, one: Variation) -> bool:
     return True
 
 
-def _differs_after_another_seed(inquiry: Inquiry, leftovers: Variation) -> bool:
+def _differs_after_another_seed(inquiry: Investigation, leftovers: Variation) -> bool:
     """Whether a run differs that finds what a run with another seed has left; it is the other one then."""
     lab = inquiry.lab
     if not _another_seed_goes_first(inquiry, leftovers):
@@ -109,7 +109,7 @@ def _differs_after_another_seed(inquiry: Inquiry, leftovers: Variation) -> bool:
     return False
 
 
-def _another_seed_goes_first(inquiry: Inquiry, leftovers: Variation) -> bool:
+def _another_seed_goes_first(inquiry: Investigation, leftovers: Variation) -> bool:
     """Make a run with another seed, whose leftovers later runs find; whether there was one.
 
     The second run has seen what the first one left, but that was left under the same seed. Where no run was
@@ -138,17 +138,17 @@ def _another_seed_goes_first(inquiry: Inquiry, leftovers: Variation) -> bool:
     return True
 
 
-def _all_at_once(inquiry: Inquiry, chosen: Sequence[Variation]) -> InstrumentedRun:
+def _all_at_once(inquiry: Investigation, chosen: Sequence[Variation]) -> InstrumentedRun:
     first = inquiry.first
     return inquiry.lab.run("all-varied", replace(under(chosen, first), progress=like(first)))
 
 
-def _ruled_out(one: Unmade) -> RuledOut:
+def _ruled_out(one: VariationNotMade) -> RuledOut:
     return RuledOut(what=one.says, how=one.why)
 
 
 def _survivable(
-    inquiry: Inquiry, chosen: tuple[Variation, ...], failed: InstrumentedRun
+    inquiry: Investigation, chosen: tuple[Variation, ...], failed: InstrumentedRun
 ) -> tuple[Variation, ...]:
     """The variations under which the program still finishes; the others are noted as not varied.
 

@@ -16,23 +16,20 @@ from reprokit.harness.diagnosing.conditions import limit_of
 from reprokit.harness.judging.seed_response import LARGEST_SEED
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
 from reprokit.harness.running.apply_variations import there_of
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.program import variables_of
 from reprokit.harness.running.run_kinds import LEFTOVERS, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import backend_of, run_recipe
 from reprokit.layout import RECORD, read_json
-from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.variations import Survey, Variation, survey
+from reprokit.session import Session
+from reprokit.variations import AvailableVariations, Variation, survey
 
 #: A folder of a local run's own, removed with it. Short: a UNIX socket's path holds 107 bytes.
 _APART = "{mounts}/../e"
 
 
-def vary(
-    recipe: Recipe, folders: Sequence[Path], request: Request, *, project: Project, phases: Phases
-) -> tuple[Path, ...]:
+def vary(recipe: Recipe, folders: Sequence[Path], request: Request, *, session: Session) -> tuple[Path, ...]:
     """The folders of runs under the recipe's variations; none without any, or where the runs do not agree."""
     if not recipe.immune_to or not agree(folders):
         return ()
@@ -44,12 +41,10 @@ def vary(
         environment=variables_of(recipe),
     )
     found = survey(place, only=recipe.immune_to)
-    trials = _Trials(
-        recipe=recipe, first=folders[0], request=request, project=project, phases=phases, found=found
-    )
-    phases.progress.note(f"varied: {', '.join(one.name for one in found.made) or 'nothing'}")
+    trials = _Trials(recipe=recipe, first=folders[0], request=request, session=session, found=found)
+    session.progress.note(f"varied: {', '.join(one.name for one in found.made) or 'nothing'}")
     for one in found.unmade:
-        phases.progress.note(f"{one.name} is not varied: {one.why}")
+        session.progress.note(f"{one.name} is not varied: {one.why}")
     for group in _groups(found.made):
         trials.judge(group)
     return tuple(trials.folders)
@@ -66,9 +61,8 @@ class _Trials:
     recipe: Recipe
     first: Path
     request: Request
-    project: Project
-    phases: Phases
-    found: Survey
+    session: Session
+    found: AvailableVariations
     folders: list[Path] = field(default_factory=list)
     unusable: bool = False
 
@@ -107,7 +101,7 @@ class _Trials:
             after=self._after_another_seed() if any(one.name == LEFTOVERS for one in chosen) else "",
         )
         request = self.request if any(one.cpu for one in chosen) else self._limited()
-        (folder,) = run_recipe(self.recipe, request, kind, project=self.project, phases=self.phases)
+        (folder,) = run_recipe(self.recipe, request, kind, session=self.session)
         self.folders.append(folder)
         seen = varied_evidence(self.first, [folder]).runs[0]
         self.unusable = self.unusable or bool(seen.problem)
@@ -117,7 +111,12 @@ class _Trials:
         """Train with another seed, whose leftovers the next run finds; "" where that did not finish."""
         seed = (int(read_json(self.first / RECORD)["seed"]) + 1) % LARGEST_SEED
         request = replace(self._limited(), seed=seed)
-        (folder,) = run_recipe(self.recipe, request, WholeRun(), project=self.project, phases=self.phases)
+        (folder,) = run_recipe(
+            self.recipe,
+            request,
+            WholeRun(),
+            session=self.session,
+        )
         made = runs.read(folder, verify=False)
         return f"{folder.parent.name}/{folder.name}" if made.complete else ""
 

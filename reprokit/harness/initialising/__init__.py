@@ -1,4 +1,4 @@
-"""Initialising: from somebody's program to a recipe of it, by looking at it and by running it."""
+"""Initialising: from someone's program to a recipe of it, by looking at it and by running it."""
 
 from reprokit.harness.initialising.proposal import Proposal
 

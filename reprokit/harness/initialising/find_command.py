@@ -29,7 +29,7 @@ _LARGEST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ProgramCommand:
     """A command line with placeholders.
 
     Attributes:
@@ -45,14 +45,14 @@ class Command:
     added: tuple[str, ...] = ()
 
 
-def given_command(words: Sequence[str], root: Path) -> Command:
+def given_command(words: Sequence[str], root: Path) -> ProgramCommand:
     """A command that a person typed, with placeholders where its seed and its folder go."""
     script = script_of(words, root)
     options = find_options(_text(root / script)) if script else Options()
     return with_placeholders(words, options, script=script)
 
 
-def found_command(root: Path) -> Command:
+def found_command(root: Path) -> ProgramCommand:
     """The program that most likely trains: ``[project.scripts]``, or a file by its usual name.
 
     Raises:
@@ -75,7 +75,7 @@ def found_command(root: Path) -> Command:
     )
 
 
-def with_placeholders(words: Sequence[str], options: Options, *, script: str = "") -> Command:
+def with_placeholders(words: Sequence[str], options: Options, *, script: str = "") -> ProgramCommand:
     """The command with ``{seed}`` and ``{run_dir}`` in it, where the program takes them."""
     made, added = list(words), []
     for placeholder, option in (("{seed}", options.seed), ("{run_dir}", options.folder)):
@@ -86,7 +86,7 @@ def with_placeholders(words: Sequence[str], options: Options, *, script: str = "
         else:
             made = changed
         added.append(f"{option.rstrip('=')} {placeholder}")
-    return Command(words=tuple(made), script=script, options=options, added=tuple(added))
+    return ProgramCommand(words=tuple(made), script=script, options=options, added=tuple(added))
 
 
 def script_of(words: Sequence[str], root: Path) -> str:

@@ -103,7 +103,7 @@ def _declared(tree: ast.Module, framework: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _called(node) in _DECLARING:
             texts = [
-                one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
             ]
             if _ABSL.fullmatch(_called(node)):
                 yield from (f"--{text}" for text in texts[:1])

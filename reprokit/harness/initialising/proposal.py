@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A recipe for somebody's program.
+    """A recipe for someone's program.
 
     Attributes:
         name: The recipe's.

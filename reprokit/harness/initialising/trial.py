@@ -21,8 +21,6 @@ from reprokit.core.records import Outcome
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.harness.initialising.recipe_text import recipe_text
 from reprokit.harness.running import program_files, program_output
-from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
@@ -31,10 +29,11 @@ from reprokit.layout import METRICS, PROGRAM, RECIPE, RECORD, STDERR, STDOUT, re
 from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class DraftProject:
     """A copy of a project in which a draft of a recipe can be run.
 
     Attributes:
@@ -60,12 +59,16 @@ class Trial:
     def run(self, recipe: Recipe, *, seed: int, repeats: int) -> tuple[Path, ...]:
         """Run folders, whether the program ended well or not."""
         request = Request(seed=seed, repeats=repeats, backend="local", side_by_side=False)
-        phases = Phases(self.progress)
-        return run_recipe(recipe, request, WholeRun(repeats=repeats), project=self.project, phases=phases)
+        return run_recipe(
+            recipe,
+            request,
+            WholeRun(repeats=repeats),
+            session=Session(project=self.project, progress=self.progress),
+        )
 
 
 @contextmanager
-def trial_of(project: Project, *, progress: Progress) -> Iterator[Trial]:
+def trial_of(project: Project, *, progress: Progress) -> Iterator[DraftProject]:
     """A copy of the project's tracked files, removed afterwards.
 
     Raises:
@@ -82,16 +85,16 @@ def trial_of(project: Project, *, progress: Progress) -> Iterator[Trial]:
         project_folder(root, "recipes").mkdir(parents=True, exist_ok=True)
         for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
             git_history.git(root, *arguments)
-        yield Trial(project=Project.around(root), progress=progress)
+        yield DraftProject(project=Project.around(root), progress=progress)
 
 
-def lock_environment(name: str, source: Path, trial: Trial) -> None:
+def lock_environment(name: str, source: Path, trial: DraftProject) -> None:
     """Lock an environment of the copy from one of its files."""
     own_variants.lock_from(
         name,
         [source],
         project=trial.project.root,
-        choice=own_variants.Choice(),
+        choice=own_variants.VariantChoice(),
         on_progress=trial.progress.note,
     )
 

@@ -16,7 +16,7 @@ from reprokit.compressed import stored
 from reprokit.core import comparison as comparing
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
-from reprokit.harness.judging.wording import Case, next_command, sentence
+from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
 
@@ -46,7 +46,7 @@ def report_of(
         failed = Path(ensemble.failed_run)
         failure = failure_of([failed], [runs.read(failed)])
     divergence = _divergence(evidence, verdict)
-    case = Case(
+    case = VerdictCase(
         judged=judged,
         evidence=evidence,
         divergence=divergence,
@@ -78,7 +78,7 @@ def report_of(
         curves=_curves(evidence, folders),
         environment=first.environment if first else {},
         comparisons={
-            "repeats": [comparing.to_json(one) for one in evidence.repeats],
+            "repeats": [comparing.to_json(repeat) for repeat in evidence.repeats],
             "golden": comparing.to_json(evidence.golden.comparison) if evidence.golden else None,
         },
         created_at=now,
@@ -105,7 +105,7 @@ def _origin(bundle: Mapping[str, str] | None) -> str:
 
 def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:
     if verdict is Verdict.NONDETERMINISTIC:
-        return next((one.divergence for one in evidence.repeats if not one.identical), None)
+        return next((repeat.divergence for repeat in evidence.repeats if not repeat.identical), None)
     if evidence.golden is not None:
         return evidence.golden.comparison.divergence
     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprokit import adapters, runs
 from reprokit.adapters import Series
 from reprokit.core import clock_metrics, clock_texts, problems
-from reprokit.core.clock_metrics import Curve, Span
+from reprokit.core.clock_metrics import MetricCurve, Span
 from reprokit.core.comparison import Comparison
 from reprokit.errors import MetricsError
 
@@ -50,7 +50,7 @@ def clock_kinds(
         spans: When the runs were made.
     """
     differing = {name for name, one in comparison.per_metric.items() if one.mismatches}
-    if not differing or any(one.severity != problems.WARNING for one in comparison.problems):
+    if not differing or any(problem.severity != problems.WARNING for problem in comparison.problems):
         return {}
     try:
         curves = _curves(first, other, differing)
@@ -70,7 +70,7 @@ def clock_kinds(
     return {name.rpartition(":")[2]: kinds[name] for name in comparison.per_metric if name in kinds}
 
 
-def _curves(first: Path, other: Path, names: set[str]) -> dict[str, tuple[Curve, Curve]]:
+def _curves(first: Path, other: Path, names: set[str]) -> dict[str, tuple[MetricCurve, MetricCurve]]:
     """The numbers of some metrics, named as the comparison names them."""
     pairs = adapters.pair_runs(first, other)[0]
     found = {}
@@ -101,8 +101,8 @@ def _texts(first: Path, other: Path, names: set[str]) -> dict[str, tuple[list[st
     }
 
 
-def _curve(series: Series) -> Curve:
-    return Curve(steps=series.steps, values=series.values)
+def _curve(series: Series) -> MetricCurve:
+    return MetricCurve(steps=series.steps, values=series.values)
 
 
 def _span_of(folder: Path) -> Span | None:

@@ -1,4 +1,4 @@
-"""New seeds held against the ensemble of their recipe and platform, from run folders and the golden alone."""
+"""New seeds compared with the ensemble of their recipe and platform, from run folders and the golden alone."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def why_silent(ensemble: Ensemble) -> str:
 def planned_seeds(ensemble: Ensemble) -> tuple[int, ...]:
     """The new seeds of all looks: they count on from the ensemble's largest.
 
-    The ensemble alone decides, so that nobody chooses seeds that come out well.
+    The ensemble alone decides, so that no one chooses seeds that come out well.
     """
     largest = max(ensemble.seeds)
     return tuple(range(largest + 1, largest + 1 + PLAN.looks[-1]))
@@ -132,7 +132,7 @@ def _judged(
         "reference": reference,
         "new": new,
         "outcome": asdict(outcome),
-        "margins": {one.name: one.margin for one in metrics},
+        "margins": {metric.name: metric.margin for metric in metrics},
         "rates": rates_of(outcome, PLAN),
         **({"left_out": list(ensemble.left_out)} if ensemble.left_out else {}),
     }
@@ -205,7 +205,7 @@ def _outcome(
     new: Mapping[str, Mapping[str, float]],
 ) -> GateOutcome:
     before, after = (
-        {one.name: [values[one.name] for values in side.values()] for one in metrics}
+        {metric.name: [values[metric.name] for values in side.values()] for metric in metrics}
         for side in (reference, new)
     )
     generator = np.random.default_rng(_GENERATOR_SEED)

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reprokit import adapters
-from reprokit.adapters import Columns
+from reprokit.adapters import MetricColumns
 from reprokit.core.expected_results import ExpectedWindow
 from reprokit.core.rows import counted
 from reprokit.core.statistics.windows import LAST, Window
 from reprokit.errors import MetricsError
-from reprokit.recipes import Expected
+from reprokit.recipes import ExpectedResult
 
 
-def over_windows(metrics: Path, expected: Mapping[str, Expected]) -> dict[str, ExpectedWindow]:
+def over_windows(metrics: Path, expected: Mapping[str, ExpectedResult]) -> dict[str, ExpectedWindow]:
     """Metric → its number, or why it has none; of those that the recipe expects over another window.
 
     Args:
@@ -31,7 +31,7 @@ def over_windows(metrics: Path, expected: Mapping[str, Expected]) -> dict[str, E
     return dict(_numbers(columns, asked))
 
 
-def _numbers(columns: Columns, asked: Mapping[str, str]) -> Iterator[tuple[str, ExpectedWindow]]:
+def _numbers(columns: MetricColumns, asked: Mapping[str, str]) -> Iterator[tuple[str, ExpectedWindow]]:
     for name, window in asked.items():
         problem = _problem(columns, name)
         if not problem:
@@ -42,7 +42,7 @@ def _numbers(columns: Columns, asked: Mapping[str, str]) -> Iterator[tuple[str, 
         yield name, ExpectedWindow(window=window, value=value, problem=problem)
 
 
-def _problem(columns: Columns, name: str) -> str:
+def _problem(columns: MetricColumns, name: str) -> str:
     """Why no number can stand for the whole curve; "" where one can."""
     if columns.num_unreadable:
         return f"{counted(columns.num_unreadable, 'record')} cannot be read"

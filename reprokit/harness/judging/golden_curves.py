@@ -10,7 +10,7 @@ from reprokit import adapters, golden
 from reprokit.adapters.columns import Numbers
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, MetricsError
-from reprokit.harness.judging.runs_over_seeds import Group
+from reprokit.harness.judging.runs_over_seeds import SeedGroup
 from reprokit.layout import ENVIRONMENT, RECORD, read_json
 
 
@@ -23,7 +23,7 @@ class GoldenCurves:
     problem: str = ""
 
 
-def golden_curves(group: Group, *, golden_dir: Path) -> GoldenCurves | None:
+def golden_curves(group: SeedGroup, *, golden_dir: Path) -> GoldenCurves | None:
     """The golden of the group's recipe and platform, of the first of its seeds that has one."""
     for member in group.members:
         recipe = read_json(member.folder / RECORD).get("recipe")
@@ -39,7 +39,7 @@ def golden_curves(group: Group, *, golden_dir: Path) -> GoldenCurves | None:
     return None
 
 
-def _read(folder: Path, group: Group, *, seed: int) -> GoldenCurves:
+def _read(folder: Path, group: SeedGroup, *, seed: int) -> GoldenCurves:
     label = f"golden, seed {seed}"
     try:
         found = golden.load(folder)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reprokit import adapters, runs
 from reprokit.errors import UsageError
-from reprokit.harness.running.execute import Progress
 from reprokit.recipes import Recipe
+from reprokit.session import Progress
 
 _OPTION = "--ignore-metric"
 

@@ -31,7 +31,7 @@ class Reference:
         tolerances: How far a run may be from it.
         num_records: Records of its metrics; 0 where they cannot be read.
         thinned: Whether its trace holds only some updates.
-        is_foreign: Whether it is a log that somebody published.
+        is_foreign: Whether it is a log that someone published.
     """
 
     noun: str

@@ -1,4 +1,4 @@
-"""A finished run in place of a golden: reproducing somebody else's run.
+"""A finished run in place of a golden: reproducing someone else's run.
 
 The run is repeated from its own folder: recipe and trainer from ``source/``, its overrides, its seed, the
 environment that its record names. The new runs are judged as against a golden:

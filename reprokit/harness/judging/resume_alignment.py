@@ -55,7 +55,7 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
     pairs, log = adapters.pair_runs(whole, resumed)
     cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
     if not pairs or not _are_the_same_logs(whole, cut, resumed, pairs):
-        missing = "; ".join(one.message for one in log.problems()) or "no metrics file in either"
+        missing = "; ".join(problem.message for problem in log.problems()) or "no metrics file in either"
         raise _unaligned(f"the resumed run's logs differ from the whole run's ({missing})", resumed)
     every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
     logs = [one for one in every if one[1] or one[3]]
@@ -91,7 +91,7 @@ def _are_the_same_logs(
 
 def _records(source: MetricsSource) -> list[Record]:
     readings = list(adapters.adapter_named(source.adapter).read(source.path))
-    found = [one.record for one in readings if one.record is not None]
+    found = [reading.record for reading in readings if reading.record is not None]
     if len(found) != len(readings):
         raise _unaligned("a log has records that cannot be read", source.path)
     return found
@@ -129,7 +129,7 @@ def _first(
 
 
 def _steps(records: Sequence[Record], name: str, where: Path) -> list[float]:
-    found = [one.get(name) for one in records]
+    found = [record.get(name) for record in records]
     if not all(isinstance(one, (int, float)) for one in found):
         raise _unaligned("a record has no step number", where)
     return [float(one) for one in found if one is not None]
@@ -154,7 +154,7 @@ def _compare(
     found = comparer.finish()
     if found.within_tolerance or found.divergence is not None:
         return found.divergence
-    raise _unaligned("; ".join(one.message for one in found.problems), Path())
+    raise _unaligned("; ".join(problem.message for problem in found.problems), Path())
 
 
 def _unaligned(what: str, where: Path) -> CannotJudgeError:

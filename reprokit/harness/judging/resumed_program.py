@@ -179,7 +179,7 @@ def _hole(
     stopped: Mapping[str, list[dict[str, Any]]],
     resumed: Mapping[str, list[dict[str, Any]]],
 ) -> Objection | None:
-    """Steps of the whole run that neither of the other two has: what happened there, nobody saw."""
+    """Steps of the whole run that neither of the other two has: what happened there, no one saw."""
     for source, records in whole.items():
         parts = [*stopped.get(source, ()), *resumed.get(source, ())]
         known = {part[_STEP] for part in parts}
@@ -225,7 +225,7 @@ def _logs(run: runs.StoredRun) -> dict[str, list[dict[str, Any]]]:
 def _source_of(names: Sequence[str], sources: Sequence[str]) -> str:
     if len(sources) < 2:
         return sources[0] if sources else ""
-    return next((one for one in sources if names[0].startswith(f"{one}:")), "")
+    return next((source for source in sources if names[0].startswith(f"{source}:")), "")
 
 
 def _outputs(run: runs.StoredRun) -> dict[str, Any]:

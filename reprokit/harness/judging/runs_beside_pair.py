@@ -13,12 +13,12 @@ from reprokit.runs.listing import key_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsBesidePair:
-    """Runs of the same recipe that are held against the pair.
+    """Runs of the same recipe that are compared with the pair.
 
     Attributes:
         stopped: The run that was killed on its way, or None.
         resumed: The run that went on from it, or None.
-        varied: The runs under other surroundings.
+        varied: The runs under different conditions.
         other_seeds: The runs with other seeds that show whether a metric responds, up to two.
         seeds: Those that sweeps made of the same with other seeds, finished or failed.
         new_seeds: Those that were made for the ensemble, perhaps none; None where it was not asked.

@@ -29,7 +29,7 @@ _UNLIKE_WHOLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class SeedRun:
     """A finished run: its seed and its folder."""
 
     seed: int
@@ -45,7 +45,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SeedGroup:
     """Runs of several seeds that stand on the same inputs.
 
     Attributes:
@@ -60,7 +60,7 @@ class Group:
     """
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[SeedRun, ...]
     again: tuple[LeftOut, ...]
     left_out: tuple[LeftOut, ...]
     digests: Mapping[str, Any]
@@ -74,7 +74,9 @@ class Group:
         return self.label or self.name
 
 
-def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None, mixed: bool = False) -> Group:
+def group_of(
+    folders: Sequence[Path], *, name: str, like: Path | None = None, mixed: bool = False
+) -> SeedGroup:
     """Those of some run folders that stand on the same inputs, one a seed.
 
     Runs of sweeps over machines of several kinds are together only with runs of the same kind.
@@ -129,7 +131,7 @@ def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None, mi
             left_out.append(LeftOut(folder=one.path, reason=objection.reason))
     members, again = _one_a_seed(same)
     digests = chosen.record.get("digests")
-    return Group(
+    return SeedGroup(
         name=name,
         members=tuple(members),
         again=tuple(again),
@@ -177,7 +179,7 @@ def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> Mapping[str, An
     return comparability.identity(as_whole(one.record), config=configs[content])
 
 
-def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[Member], list[LeftOut]]:
+def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[SeedRun], list[LeftOut]]:
     first: dict[int, Path] = {}
     again = []
     for one in same:
@@ -192,7 +194,7 @@ def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[Member], list[Left
                 fix=f"`reprokit runs compare {first[seed]} {one.path}`",
             )
         again.append(LeftOut(folder=one.path, reason=f"seed {seed} again, equal to {first[seed].name}"))
-    return [Member(seed=seed, folder=first[seed]) for seed in sorted(first)], again
+    return [SeedRun(seed=seed, folder=first[seed]) for seed in sorted(first)], again
 
 
 def _equal_metrics(first: Path, other: Path) -> bool:

@@ -23,13 +23,12 @@ from reprokit.core.rows import counted
 from reprokit.core.seed_rule import Response as Responding
 from reprokit.core.seed_rule import why_no_response
 from reprokit.errors import GoldenError, MetricsError
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.run_kinds import WholeRun, is_whole
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
-from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import sha256_of
 
 LARGEST_SEED = 2**32
@@ -258,8 +257,7 @@ def find_other_seeds(
     folders: Sequence[Path],
     request: Request,
     *,
-    project: Project,
-    phases: Phases,
+    session: Session,
     run: Callable[[Request], tuple[Path, ...]] | None = None,
 ) -> tuple[Path, ...]:
     """Runs with other seeds, found or made now, where nothing else shows that a metric responds: up to two.
@@ -268,8 +266,7 @@ def find_other_seeds(
         recipe: Of the runs.
         folders: The runs that are to agree, and were asked for with ``request``.
         request: What was asked for.
-        project: Where goldens and runs live.
-        phases: The clock.
+        session: The project, and who is told what takes long.
         run: Makes the runs of another request; None for runs of the recipe.
 
     Returns:
@@ -280,18 +277,20 @@ def find_other_seeds(
         return ()
     environment = read_json(folders[0] / ENVIRONMENT)
     seed = request.seed_of(recipe.seeds)
-    place = golden.locate_for(project.golden_dir, recipe=recipe.name, environment=environment, seed=seed)
+    place = golden.locate_for(
+        session.project.golden_dir, recipe=recipe.name, environment=environment, seed=seed
+    )
     if _is_answered(data, folders[0], place):
         return ()
 
     def made(other: int) -> Path:
-        phases.progress.note(
+        session.progress.note(
             f"one more run, with seed {other}: nothing shows yet that a metric responds to it"
         )
         asked, kind = replace(request, seed=other), WholeRun(beside=request.repeats)
         if run is not None:
             return run(replace(asked, repeats=1))[0]
-        return run_recipe(recipe, asked, kind, project=project, phases=phases)[0]
+        return run_recipe(recipe, asked, kind, session=session)[0]
 
     found = runs_with_other_seeds(folders[0])
     if not found:

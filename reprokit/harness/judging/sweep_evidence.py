@@ -20,11 +20,11 @@ from reprokit.harness.judging.seed_response import digests_of_responding
 from reprokit.harness.running.member_runs import by_seed, member_today
 from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
 from reprokit.layout import METRICS
-from reprokit.recipes import Expected
+from reprokit.recipes import ExpectedResult
 from reprokit.runs import sweeps
-from reprokit.runs.sweeps import State
+from reprokit.runs.sweeps import MemberState
 
-_FAILED = {State.CRASHED, State.CHANGED}
+_FAILED = {MemberState.CRASHED, MemberState.CHANGED}
 
 
 def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
@@ -49,7 +49,7 @@ def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
 
 
 def sweep_evidence(
-    first: Path, folders: Sequence[Path], *, expected: Mapping[str, Expected]
+    first: Path, folders: Sequence[Path], *, expected: Mapping[str, ExpectedResult]
 ) -> SweepEvidence:
     """What the runs of other seeds come to.
 
@@ -89,7 +89,7 @@ def sweep_evidence(
 def _intervals(
     values: Mapping[int, Mapping[str, Any]],
     windowed: Mapping[int, Mapping[str, ExpectedWindow]],
-    expected: Mapping[str, Expected],
+    expected: Mapping[str, ExpectedResult],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The t-interval of each expected result of which every seed has a number."""
     for name, one in expected.items() if values else ():
@@ -134,8 +134,8 @@ def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:
         seed = stored.record.get("seed")
         return (seed, "it is no run of the same inputs") if isinstance(seed, int) else (None, "")
     state = sweeps.state_of(stored)
-    if state is State.COMPLETE and found.inputs == inputs:
+    if state is MemberState.COMPLETE and found.inputs == inputs:
         return found.seed, ""
-    if state in {*_FAILED, State.COMPLETE}:
+    if state in {*_FAILED, MemberState.COMPLETE}:
         return found.seed, stored.incomplete_because or "it does not say what it ran in"
     return None, ""

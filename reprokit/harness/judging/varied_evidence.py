@@ -1,4 +1,4 @@
-"""Runs under varied surroundings, compared with the first run, of which nothing was varied.
+"""Runs under varied conditions, compared with the first run, of which nothing was varied.
 
 A varied run that is not comparable with the first run, or did not finish, says so in place of a difference.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.core.agreement import difference
 from reprokit.core.comparability import VARIED, Objection, why_not_comparable
-from reprokit.core.evidence import VariedEvidence, VariedRun
+from reprokit.core.evidence import VariedEvidence, VariedResult
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.rank_traces import compare_ranks
@@ -27,7 +27,7 @@ from reprokit.layout import METRICS, OUTPUT, STDERR, TRACE, read_json
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
-    """What came of the runs under other surroundings, in the order in which they were made."""
+    """What came of the runs under different conditions, in the order in which they were made."""
     whole = runs.read(first)
     stored = [runs.read(folder) for folder in folders]
     held: dict[str, str] = {}
@@ -48,7 +48,7 @@ def agree(folders: Sequence[Path]) -> bool:
     )
 
 
-def _without_unmade(run: VariedRun, why: Mapping[str, str], unmade: dict[str, str]) -> VariedRun:
+def _without_unmade(run: VariedResult, why: Mapping[str, str], unmade: dict[str, str]) -> VariedResult:
     """A run that is equal says nothing of a variation that was not in force in it."""
     if not run.is_equal:
         return run
@@ -80,22 +80,22 @@ def _names(one: runs.StoredRun) -> tuple[str, ...]:
     return tuple(str(name) for name in _variation(one).get("names") or ())
 
 
-def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedRun:
+def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:
     told = _variation(one)
     names = _names(one)
     watched = told.get("watched") is True
     about: dict[str, Any] = {"path": str(one.path), "names": names, "watched": watched}
     objection = _objection(whole, one, watched=watched)
     if objection is not None:
-        return VariedRun(**about, problem=objection.reason)
+        return VariedResult(**about, problem=objection.reason)
     refused = "" if one.complete else refusal(one.path / STDERR)
     if refused:
-        return VariedRun(**about, problem=f"{one.path}: {refused}")
+        return VariedResult(**about, problem=f"{one.path}: {refused}")
     if not one.complete:
         message = one.record.get("message") or one.incomplete_because
-        return VariedRun(**about, failure=str(message))
+        return VariedResult(**about, failure=str(message))
     records, parted = _compared(whole.path, one.path)
-    return VariedRun(**about, records=records, difference=parted)
+    return VariedResult(**about, records=records, difference=parted)
 
 
 def _objection(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> Objection | None:

@@ -1,4 +1,4 @@
-"""Which golden runs are held against while they train, and whether they may be stopped at it."""
+"""Which golden runs are compared with while they train, and whether they may be stopped at it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _THREADS = ("inside.torch.threads", "inside.numpy.openblas.threads")
 def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> FindGolden | None:
     """What finds the golden of runs that have begun; None where they must go to their end.
 
-    That is where other runs are held against the end of these (``--resume``, ``--vary``, ``--statistical``),
+    That is where other runs are compared with the end of these (``--resume``, ``--vary``, ``--statistical``),
     and for commands, whose metrics the host writes when they have ended.
     """
     if request.resume or request.vary or request.statistical or recipe.program is not None:
@@ -34,7 +34,7 @@ def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> Fi
             return None
         reference = golden_reference(golden.load(folder), recipe)
         names = adapters.summarise(reference.metrics).metric_names
-        # A mismatch with a log that somebody published is no regression, and a mean needs all of its values.
+        # A mismatch with a log that someone published is no regression, and a mean needs all of its values.
         if reference.is_foreign or any(reference.tolerances.of(name).mean_of > 1 for name in names):
             return None
         # Threads that a training sets itself are not known yet: the environment would look like another one.

@@ -23,7 +23,7 @@ from reprokit.layout import OUTPUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class VerdictCase:
     """A verdict with what it rests on; ``lines``: dotted path in the recipe → line, counted from 1.
 
     ``failed`` names the required rows that FAILED or are ERROR; ``not_judged`` counts those SKIPPED.
@@ -63,27 +63,27 @@ class Case:
         return f"step {first.step} (record {first.record}{metric})"
 
 
-def sentence(case: Case) -> str:
+def sentence(case: VerdictCase) -> str:
     """The verdict in one sentence."""
     told = ensemble_wording.sentence(case.evidence, case.judged, differ=case.differ)
     return told or _SENTENCES[case.judged.verdict](case)
 
 
-def next_command(case: Case) -> str:
+def next_command(case: VerdictCase) -> str:
     """What to type next, or "" when there is nothing to do."""
     told = ensemble_wording.next_command(case.evidence, case.judged)
     return _NEXT[case.judged.verdict](case) if told is None else told
 
 
-def _in_what(case: Case) -> str:
-    """In what runs agree, so that nobody takes output files for compared; "" of versions without this."""
+def _in_what(case: VerdictCase) -> str:
+    """In what runs agree, so that no one takes output files for compared; "" of versions without this."""
     outputs = case.evidence.outputs
     if outputs is None:
         return ""
     return f" in every metric{f' and in {listed(outputs)}' if outputs else ''}"
 
 
-def _uncompared(case: Case) -> str:
+def _uncompared(case: VerdictCase) -> str:
     """Which output files differ although nothing compared them; "" where none is known to."""
     found = case.evidence.outputs_differing
     if not found:
@@ -92,7 +92,7 @@ def _uncompared(case: Case) -> str:
     return f" {counted(len(found), 'output file')} {differ} not compared: {listed(found)}."
 
 
-def _left(case: Case) -> str:
+def _left(case: VerdictCase) -> str:
     """What a later run could have read of an earlier one in the tree; "" where nothing is known."""
     found = case.evidence.left_in_tree
     if not found:
@@ -101,11 +101,11 @@ def _left(case: Case) -> str:
     return f" Between the runs {changed}, so that they did not begin alike: {listed(sorted(found))}."
 
 
-def _beside_metrics(case: Case) -> str:
+def _beside_metrics(case: VerdictCase) -> str:
     return f"{_uncompared(case)}{_left(case)}"
 
 
-def _nondeterministic(case: Case) -> str:
+def _nondeterministic(case: VerdictCase) -> str:
     if case.divergence is None:
         return f"{case.judged.because[:1].upper()}{case.judged.because[1:]}."
     if files := _counted_outputs(case):
@@ -114,22 +114,22 @@ def _nondeterministic(case: Case) -> str:
     return f"Two runs with the same seed differ from {case.where} on{_by_the_clock(case)}.{_left(case)}"
 
 
-def _counted_outputs(case: Case) -> list[str]:
+def _counted_outputs(case: VerdictCase) -> list[str]:
     """The output files of a plain command that count and differ, where no metric does."""
     if case.evidence.recipe is not None or not case.evidence.outputs:
         return []
-    every = (item for one in case.evidence.repeats for item in one.per_metric.items())
+    every = (item for repeat in case.evidence.repeats for item in repeat.per_metric.items())
     differing = dict.fromkeys(name for name, how in every if how.mismatches)
     of_files = [name.removeprefix(f"{OUTPUT}/") for name in differing if name.startswith(f"{OUTPUT}/")]
     return of_files if len(of_files) == len(differing) else []
 
 
-def _by_the_clock(case: Case) -> str:
+def _by_the_clock(case: VerdictCase) -> str:
     """That nothing differs but metrics of the wall clock, and how to leave them out; "" where more does."""
     kinds, repeats = case.evidence.clock_metrics, case.evidence.repeats
     if not kinds:
         return ""
-    every = max(len(one.per_metric) for one in repeats)
+    every = max(len(repeat.per_metric) for repeat in repeats)
     group = next(iter(kinds)).rpartition("/")[0]
     under = f", all under {group}/" if group and all(name.startswith(f"{group}/") for name in kinds) else ""
     one = len(kinds) == 1
@@ -139,7 +139,7 @@ def _by_the_clock(case: Case) -> str:
     return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {leaves}"
 
 
-def _regression(case: Case) -> str:
+def _regression(case: VerdictCase) -> str:
     if case.evidence.modified:
         differ = f"The metrics differ from {case.reference} from {case.where} on"
         return f"{differ}, as expected: the runs {_modified(case)}."
@@ -147,7 +147,7 @@ def _regression(case: Case) -> str:
     return f"{case.differ}, in an environment that computes the same; {since}{_tolerance(case)}."
 
 
-def _stale(case: Case) -> str:
+def _stale(case: VerdictCase) -> str:
     golden = case.evidence.golden
     told = what_changed.environment(golden) if golden else ""
     told = told or "how it differs is not recorded"
@@ -158,7 +158,7 @@ def _stale(case: Case) -> str:
     return f"{case.differ}, in another environment: {told}{also}{_tolerance(case)}{_rounding(case)}."
 
 
-def _tolerance(case: Case) -> str:
+def _tolerance(case: VerdictCase) -> str:
     """That a tolerance was not counted; "" where all were."""
     told = what_changed.uncounted_tolerance(
         case.evidence, case.divergence.metric if case.divergence else None
@@ -166,7 +166,7 @@ def _tolerance(case: Case) -> str:
     return f"; {told}" if told else ""
 
 
-def _rounding(case: Case) -> str:
+def _rounding(case: VerdictCase) -> str:
     """Which operations round differently on this CPU than on the golden's; "" where it is not recorded.
 
     Only beside an environment that computes differently: in one that computes the same it is no cause.
@@ -179,7 +179,7 @@ def _rounding(case: Case) -> str:
     return f"; {told}" if told else ""
 
 
-def _no_golden(case: Case) -> str:
+def _no_golden(case: VerdictCase) -> str:
     if case.evidence.modified:
         agree = f"{case.count} runs agree, but they {_modified(case)}"
         return f"{agree}, and {case.judged.because}."
@@ -190,19 +190,19 @@ def _no_golden(case: Case) -> str:
     return f"{case.count} runs agree, but {case.judged.because}{failed}.{_beside_metrics(case)}"
 
 
-def _is_silent(case: Case) -> bool:
+def _is_silent(case: VerdictCase) -> bool:
     """Whether it is known that no metric responds to the seed, or that there is none to respond to."""
     seen, recipe = case.evidence.seed_response, case.evidence.recipe or {}
     looked = seen is not None and (bool(seen.run) or not takes_seed(recipe))
     return looked and why_not_responding(case.evidence) is not None
 
 
-def _modified(case: Case) -> str:
+def _modified(case: VerdictCase) -> str:
     sets = " ".join(f"--set {override}" for override in case.evidence.modified)
     return f"were made with {sets}, not with the recipe's own settings"
 
 
-def _reproduced(case: Case) -> str:
+def _reproduced(case: VerdictCase) -> str:
     golden = case.evidence.golden
     if golden is None:
         return _repeatable(case)
@@ -217,12 +217,12 @@ def _reproduced(case: Case) -> str:
     return f"{agree}{_unpinned(case)}.{note}{_silent(case)}{_beside_metrics(case)}{_not_judged(case)}"
 
 
-def _silent(case: Case) -> str:
+def _silent(case: VerdictCase) -> str:
     because = unresponsive(case.evidence.recipe or {})
     return f" No metric responds to the seed, as the recipe says: {because.rstrip('.')}." if because else ""
 
 
-def _unpinned(case: Case) -> str:
+def _unpinned(case: VerdictCase) -> str:
     return (
         ", in an environment that nothing pins"
         if (case.evidence.recipe or {}).get("variant") == "none"
@@ -230,8 +230,8 @@ def _unpinned(case: Case) -> str:
     )
 
 
-def _not_judged(case: Case) -> str:
-    """How many rows say nothing of an unmodified program, so that nobody takes them for passed."""
+def _not_judged(case: VerdictCase) -> str:
+    """How many rows say nothing of an unmodified program, so that no one takes them for passed."""
     if "command" not in (case.evidence.recipe or {}) or not case.not_judged:
         return ""
     return (
@@ -248,7 +248,7 @@ def _drift(golden: GoldenEvidence) -> str:
     return "" if worst is None else f" (largest relative error: {errors[worst]:.2g}, of {worst})"
 
 
-def _repeatable(case: Case) -> str:
+def _repeatable(case: VerdictCase) -> str:
     agree = f"{case.count} runs agree with each other{_in_what(case)}, bit for bit"
     golden = case.evidence.golden
     if golden is None or not golden.is_foreign:
@@ -257,15 +257,15 @@ def _repeatable(case: Case) -> str:
     return f"{agree}, and {within}.{_beside_metrics(case)}"
 
 
-def _paths(case: Case) -> str:
+def _paths(case: VerdictCase) -> str:
     return " ".join(str(folder) for folder in case.folders)
 
 
-def _show(case: Case) -> str:
+def _show(case: VerdictCase) -> str:
     return f"reprokit report show {_paths(case)}{_asked(case)}"
 
 
-def _after_unjudged(case: Case) -> str:
+def _after_unjudged(case: VerdictCase) -> str:
     """A program that logs nothing has nothing to show."""
     plain = case.evidence.recipe is None
     if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
@@ -273,11 +273,11 @@ def _after_unjudged(case: Case) -> str:
     return _show(case)
 
 
-def _golden_path(case: Case) -> str:
+def _golden_path(case: VerdictCase) -> str:
     return case.evidence.golden.path if case.evidence.golden else "golden/"
 
 
-def _after_failure(case: Case) -> str:
+def _after_failure(case: VerdictCase) -> str:
     """Look at the program's own log, unless the host or the engine is to blame, or data is not there.
 
     A folder that was interrupted, or changed after its run had finished, says nothing of either: run again.
@@ -291,34 +291,34 @@ def _after_failure(case: Case) -> str:
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
 
 
-def _is_plain(case: Case) -> bool:
-    """Whether a plain command is held against a golden, as if a recipe said it."""
+def _is_plain(case: VerdictCase) -> bool:
+    """Whether a plain command is compared with a golden, as if a recipe said it."""
     return bool(case.evidence.runs and case.evidence.runs[0].run.get("plain_command"))
 
 
-def _as_it_stands(case: Case) -> str:
+def _as_it_stands(case: VerdictCase) -> str:
     if _is_plain(case):
         return case.evidence.rerun
     name = (case.evidence.recipe or {}).get("name")
     return f"reprokit reproduce {name} --seed {_seed(case)}{_backend(case)}{_asked(case)}"
 
 
-def _backend(case: Case) -> str:
+def _backend(case: VerdictCase) -> str:
     asked = case.evidence.runs[0].run.get("backend_asked") if case.evidence.runs else None
     return f" --backend {asked}" if asked in {"docker", "local"} else ""
 
 
-def _asked(case: Case) -> str:
+def _asked(case: VerdictCase) -> str:
     """Which folders were asked for, for the end of a command."""
     return "".join(f" {shlex.quote(word)}" for word in case.evidence.options)
 
 
-def _seed(case: Case) -> int:
+def _seed(case: VerdictCase) -> int:
     seed = case.evidence.runs[0].run.get("seed") if case.evidence.runs else None
     return seed if isinstance(seed, int) else 0
 
 
-def _after_no_golden(case: Case) -> str:
+def _after_no_golden(case: VerdictCase) -> str:
     """Promote, where that would be accepted; else what must come first."""
     evidence = case.evidence
     if evidence.reference_run is not None:
@@ -340,7 +340,7 @@ def _after_no_golden(case: Case) -> str:
     return f"reprokit golden promote {_paths(case)} --reason 'first golden'{_asked(case)}"
 
 
-def _after_regression(case: Case) -> str:
+def _after_regression(case: VerdictCase) -> str:
     """See what changed; where nothing is known to have changed, find out what differs."""
     if case.evidence.reference_run is not None:
         folders = [case.evidence.reference_run.path, *map(str, case.folders)]
@@ -354,7 +354,7 @@ def _after_regression(case: Case) -> str:
     return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
 
 
-#: What gets data that is not there; the record may be anybody's, and this is about to be pasted.
+#: What gets data that is not there; the record may be anyone's, and this is about to be pasted.
 _GETS_DATA = re.compile(r"reprokit data (fetch|prepare) [\w.-]+", re.ASCII)
 
 #: Failures that are not the program's: nothing of its own log explains them.
@@ -371,7 +371,7 @@ _OF_THE_HOST = frozenset(
     }
 )
 
-_SENTENCES: Mapping[Verdict, Callable[[Case], str]] = {
+_SENTENCES: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.NOT_RUN: lambda case: (
         f"A run did not finish: {case.failure['message'] if case.failure else case.judged.because}."
     ),
@@ -386,7 +386,7 @@ _SENTENCES: Mapping[Verdict, Callable[[Case], str]] = {
     Verdict.REPEATABLE: _repeatable,
 }
 
-_NEXT: Mapping[Verdict, Callable[[Case], str]] = {
+_NEXT: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.NOT_RUN: _after_failure,
     Verdict.NONDETERMINISTIC: lambda case: f"reprokit diff {case.folders[0]} {case.folders[1]}",
     Verdict.REGRESSION: _after_regression,

@@ -8,9 +8,8 @@ from reprokit.harness.portability.determinism_claims import (
     read_findings,
     take_findings,
 )
-from reprokit.harness.portability.rounding import Check as RoundingCheck
+from reprokit.harness.portability.rounding import RoundingCheck, read_probe
 from reprokit.harness.portability.rounding import check as check_rounding
-from reprokit.harness.portability.rounding import read_probe
 from reprokit.harness.portability.verify_cpus import verify_cpus
 
 __all__ = [

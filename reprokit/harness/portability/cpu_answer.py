@@ -1,4 +1,4 @@
-"""What came of one recipe on one CPU, and where its first updates part from what they are held against."""
+"""What came of one recipe on one CPU, and where its first updates part from what they are compared with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reprokit.compressed import open_stored
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records
 from reprokit.harness.portability.first_updates import PartialRun
-from reprokit.harness.portability.nonportable_ops import Guilty
+from reprokit.harness.portability.nonportable_ops import NonportableOperation
 from reprokit.harness.running.emulation import EmulatedCpu
 
 
@@ -59,7 +59,7 @@ class CpuAnswer:
     against: str = ""
     updates: int = 0
     first: dict[str, Any] | None = None
-    guilty: tuple[Guilty, ...] = field(default_factory=tuple)
+    guilty: tuple[NonportableOperation, ...] = field(default_factory=tuple)
     remedy: str = ""
     folder: Path | None = None
 
@@ -70,7 +70,7 @@ class CpuAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What the first updates are held against: files that hold no more than these."""
+    """What the first updates are compared with: files that hold no more than these."""
 
     trace: Path
     metrics: Path

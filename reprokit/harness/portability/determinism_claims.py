@@ -18,12 +18,11 @@ from reprokit.core.determinism_claims import (
 )
 from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.harness.portability import environment_probe
-from reprokit.harness.running.execute import Progress
 from reprokit.probes import known_claims
 from reprokit.probes.claims_schema import MAX_BYTES, mistake_in, parse
-from reprokit.project import Project
 from reprokit.reports import determinism_claims_page
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import write_atomic
 
 _TIMEOUT_S = 3600.0
@@ -52,20 +51,16 @@ class ClaimsCheck:
     base: str = Request().base
 
 
-def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress) -> dict[str, Any]:
+def measure_claims(wanted: ClaimsCheck, *, session: Session) -> dict[str, Any]:
     """Repeat every operation in every mode; what is found, as ``read_findings`` returns it, and kept.
 
     Raises:
         CannotRunError: No environment, no such device, or the probe did not come to its end.
     """
-    if wanted.device == "cuda" and not capture.capture_host(project.root).get("gpus"):
+    if wanted.device == "cuda" and not capture.capture_host(session.project.root).get("gpus"):
         raise CannotRunError("this host has no NVIDIA GPU that answers", fix="`nvidia-smi`, or --device cpu")
     backend, realisation = environment_probe.resolve(
-        wanted.variant or wanted.device,
-        backend=wanted.backend,
-        base=wanted.base,
-        project=project,
-        progress=progress,
+        wanted.variant or wanted.device, backend=wanted.backend, base=wanted.base, session=session
     )
     # No numerics profile: with one thread, and other settings than PyTorch's own, a CPU has no races to find.
     spec = environment_probe.probe_spec(
@@ -80,14 +75,14 @@ def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress)
         variables={"PYTHONHASHSEED": "0"},
         timeout_s=_TIMEOUT_S,
     )
-    progress.phase(f"{wanted.num_repeats} repeats on {wanted.device}")
-    found = environment_probe.run(spec, backend=backend, project=project, progress=progress)
+    session.progress.phase(f"{wanted.num_repeats} repeats on {wanted.device}")
+    found = environment_probe.run(spec, backend=backend, session=session)
     if not found["rows"] and not any(found["batches"].values()):
         raise UsageError(f"no operation is called like {wanted.only!r}", where="--only")
     try:
         known_claims.keep(found)
     except ReportError as error:  # what took minutes to measure is shown nevertheless
-        progress.note(str(error))
+        session.progress.note(str(error))
     return found
 
 

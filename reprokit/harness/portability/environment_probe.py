@@ -8,33 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import images
-from reprokit.core.records import Limits, Mount, Realisation, RunSpec
+from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.execution.docker import DockerBackend
 from reprokit.execution.local import LocalBackend
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import PACKAGE, mounted_digest
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import OUTPUT, read_json
-from reprokit.project import Project
+from reprokit.session import Session
 
 _ANSWER = "probe.json"
 
 
-def resolve(
-    variant: str, *, backend: str, base: str, project: Project, progress: Progress
-) -> tuple[str, Realisation]:
+def resolve(variant: str, *, backend: str, base: str, session: Session) -> tuple[str, Realisation]:
     """The backend that will run a probe, and the environment of a variant in its form."""
-    progress.phase("environment")
-    chosen = choose_backend(backend, progress=progress)
+    session.progress.phase("environment")
+    chosen = choose_backend(backend, progress=session.progress)
     realisation = images.resolve(
         variant,
-        project=project.root,
+        project=session.project.root,
         kind="image" if chosen == "docker" else "venv",
         base=base,
-        on_progress=progress.note,
+        on_progress=session.progress.note,
     )
     return chosen, realisation
 
@@ -60,23 +57,23 @@ def probe_spec(
         environment={**variables, "PYTHONPATH": "{mounts}"},
         realisation=realisation,
         mounts=(Mount(name="reprokit", path=str(PACKAGE), digest=mounted_digest()),),
-        limits=Limits(timeout_s=timeout_s),
+        limits=RunLimits(timeout_s=timeout_s),
     )
 
 
-def run(spec: RunSpec, *, backend: str, project: Project, progress: Progress) -> dict[str, Any]:
+def run(spec: RunSpec, *, backend: str, session: Session) -> dict[str, Any]:
     """The probe's answer.
 
     Raises:
         CannotRunError: It did not come to its end, or answered nothing.
     """
     runner: Backend = (
-        DockerBackend(workspace=str(project.runs_dir)) if backend == "docker" else LocalBackend()
+        DockerBackend(workspace=str(session.project.runs_dir)) if backend == "docker" else LocalBackend()
     )
     with tempfile.TemporaryDirectory(prefix="reprokit-probe-") as name:
         folder = Path(name)
         (folder / OUTPUT).mkdir()
-        result = runner.run(spec, folder, on_tick=lambda: progress.alive("probe", "at work"))
+        result = runner.run(spec, folder, on_tick=lambda: session.progress.alive("probe", "at work"))
         answer = read_json(folder / OUTPUT / _ANSWER)
         if not result.completed or not answer:
             why = result.message or "it left no answer"

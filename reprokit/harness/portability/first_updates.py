@@ -18,10 +18,10 @@ from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running import program_output
 from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import own_mounts
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TRACE
+from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
 LOGS = (STDOUT, STDERR)
@@ -63,10 +63,10 @@ class PartialRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class FirstUpdatesRunner:
     """Where the first updates of one recipe and seed are made; ``stop`` is set to end every program."""
 
-    plan: Plan
+    plan: RunPlan
     folder: Path
     updates: int
     emulator: str

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import CannotRunError
-from reprokit.harness.portability.first_updates import Bench, need
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, need
 from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.layout import OUTPUT, read_json
 
@@ -23,7 +23,7 @@ _REMEDY = "`reprokit help portable-numerics` lists what each setting makes porta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guilty:
+class NonportableOperation:
     """An operation that gives other bits for the same inputs.
 
     Attributes:
@@ -59,7 +59,7 @@ class Guilty:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class CallFiles:
     """The folder of a recipe's ``calls.pt`` and native ``answers.pt``, and how often each was called."""
 
     folder: Path
@@ -74,7 +74,7 @@ def plain_name(operation: str) -> str:
     return rest.split(".")[0].removeprefix("_foreach_").strip("_")
 
 
-def list_calls(bench: Bench, *, updates: int) -> Calls:
+def list_calls(bench: FirstUpdatesRunner, *, updates: int) -> CallFiles:
     """Listen to a native run of so many updates, and answer every call once natively."""
     recorded = need(bench.record(updates=updates), "the operations could not be listed")
     folder = recorded.folder / OUTPUT
@@ -84,10 +84,10 @@ def list_calls(bench: Bench, *, updates: int) -> Calls:
         (answered.folder / OUTPUT / "answers.pt").replace(folder / "answers.pt")
     except OSError as error:
         raise CannotRunError(f"cannot be moved: {error.strerror}", where=str(folder)) from error
-    return Calls(folder=folder, counts=read_json(folder / "calls.json"))
+    return CallFiles(folder=folder, counts=read_json(folder / "calls.json"))
 
 
-def find(bench: Bench, calls: Calls, cpu: EmulatedCpu) -> tuple[Guilty, ...]:
+def find(bench: FirstUpdatesRunner, calls: CallFiles, cpu: EmulatedCpu) -> tuple[NonportableOperation, ...]:
     """The operations that answer otherwise on a CPU, those with inputs of the training first."""
     label = f"operations-{cpu.name}"
     words = ("--against", "{calls}/answers.pt", "--output", "{run_dir}/told.json")
@@ -96,7 +96,7 @@ def find(bench: Bench, calls: Calls, cpu: EmulatedCpu) -> tuple[Guilty, ...]:
     return tuple(_guilty(entry) for entry in told.get("differing") or ())
 
 
-def sentence(found: Sequence[Guilty], *, num_operations: int) -> str:
+def sentence(found: Sequence[NonportableOperation], *, num_operations: int) -> str:
     """Who is to blame, in one clause."""
     if not found:
         return (
@@ -109,8 +109,8 @@ def sentence(found: Sequence[Guilty], *, num_operations: int) -> str:
     return f"of the {num_operations} operations that it calls, {'; '.join(names)}{more}"
 
 
-def _guilty(entry: Mapping[str, Any]) -> Guilty:
-    return Guilty(
+def _guilty(entry: Mapping[str, Any]) -> NonportableOperation:
+    return NonportableOperation(
         operation=str(entry["operation"]),
         calls=int(entry["calls"]),
         differing=int(entry["differing"]),

@@ -16,15 +16,15 @@ from reprokit.core.records import SCHEMA_VERSION, Realisation, RunSpec
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.portability import environment_probe
 from reprokit.harness.running import emulation
-from reprokit.harness.running.execute import Progress
 from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 
 _TIMEOUT_S = 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class RoundingCheck:
     """What is to be probed: a variant of ``images/lock.toml`` under a numerics profile."""
 
     variant: str = "cpu"
@@ -34,7 +34,7 @@ class Check:
     cpu: str | None = None
 
 
-def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, Any]:
+def check(wanted: RoundingCheck, *, session: Session) -> dict[str, Any]:
     """Run the probe once.
 
     Returns:
@@ -54,14 +54,13 @@ def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, A
         wanted.variant,
         backend="local" if wanted.cpu is not None else wanted.backend,
         base=wanted.base,
-        project=project,
-        progress=progress,
+        session=session,
     )
-    spec, model = _spec(wanted, realisation), _model(project)
+    spec, model = _spec(wanted, realisation), _model(session.project)
     if wanted.cpu is not None:
         spec, model = _emulated(spec, wanted.cpu)
-    progress.phase(f"probe on {model or 'this CPU'}")
-    told = environment_probe.run(spec, backend=backend, project=project, progress=progress)
+    session.progress.phase(f"probe on {model or 'this CPU'}")
+    told = environment_probe.run(spec, backend=backend, session=session)
     about = {"variant": wanted.variant, "profile": wanted.profile, "backend": backend, "device": spec.device}
     return {
         "schema": SCHEMA_VERSION,
@@ -93,7 +92,7 @@ def read_probe(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def _spec(wanted: Check, realisation: Realisation) -> RunSpec:
+def _spec(wanted: RoundingCheck, realisation: Realisation) -> RunSpec:
     return environment_probe.probe_spec(
         "numerics-check",
         module="reprokit.probes.rounding_probe",

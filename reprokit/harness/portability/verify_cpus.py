@@ -27,18 +27,18 @@ from reprokit.harness.portability.cpu_answer import (
     head,
     where,
 )
-from reprokit.harness.portability.first_updates import Bench, PartialRun, need, side_by_side
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, PartialRun, need, side_by_side
 from reprokit.harness.portability.whole_program import TIMEOUT_S, ProgramJudge
 from reprokit.harness.running import emulation
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.emulation import EmulatedCpu
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.seeds import recorded_seeds
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 NATIVE = "native"
 FEWEST_UPDATES = 3
@@ -54,8 +54,7 @@ def verify_cpus(
     request: Request,
     *,
     cpus: Sequence[str],
-    project: Project,
-    progress: Progress,
+    session: Session,
     names: Sequence[str] = (),
     updates: int = FEWEST_UPDATES,
 ) -> list[CpuAnswer]:
@@ -65,17 +64,17 @@ def verify_cpus(
     one a CPU. ``updates`` are 3 to 8: below 3 not every kind of operation of a training has run.
 
     Raises:
-        UsageError: A CPU that nobody knows, or too few updates.
+        UsageError: A CPU that no one knows, or too few updates.
         CannotRunError: There is no emulator; in a container, none without libraries of its own.
     """
     emulator = _checked(request, cpus=cpus, updates=updates)
-    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    platform = fingerprint.platform_of(capture.capture_host(session.project.root))
     answers: list[CpuAnswer] = []
-    for name in names or recipes.list_names(project.recipes_dir):
+    for name in names or recipes.list_names(session.project.recipes_dir):
         try:
-            recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+            recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
             if not names and platform not in recipe.platforms:
-                progress.note(f"{name} does not declare {platform}: not judged here")
+                session.progress.note(f"{name} does not declare {platform}: not judged here")
                 continue
             judge = _Judge(
                 recipe=recipe,
@@ -84,10 +83,10 @@ def verify_cpus(
                 updates=updates,
                 emulator=emulator,
                 request=request,
-                project=project,
-                progress=progress,
+                project=session.project,
+                progress=session.progress,
             )
-            for seed in _seeds(recipe, request, project, platform):
+            for seed in _seeds(recipe, request, session.project, platform):
                 answers += judge.answers(seed)
         except ReprokitError as error:
             verdict = _WITHOUT_ANSWER.get(error.exit_code, CpuVerdict.UNJUDGED)
@@ -164,16 +163,16 @@ class _Judge:
         )
         return judge.answers(self.cpus)
 
-    def _bench(self, seed: int, *, timeout_s: float = _TIMEOUT_S) -> Bench:
+    def _bench(self, seed: int, *, timeout_s: float = _TIMEOUT_S) -> FirstUpdatesRunner:
         asked = replace(
             self.request,
             seed=seed,
             backend="docker" if self.request.backend == "docker" else "local",
             timeout_s=self.request.timeout_s or timeout_s,
         )
-        ready = prepare(self.recipe, asked, project=self.project, progress=self.progress)
+        ready = prepare(self.recipe, asked, session=Session(project=self.project, progress=self.progress))
         folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
-        return Bench(
+        return FirstUpdatesRunner(
             plan=with_numpys_own_names(ready, self.recipe).plan,
             folder=folder,
             updates=self.updates,
@@ -279,7 +278,7 @@ class _Judge:
         )
 
     def _with_the_guilty(
-        self, answers: Sequence[CpuAnswer], cpus: Sequence[EmulatedCpu], bench: Bench
+        self, answers: Sequence[CpuAnswer], cpus: Sequence[EmulatedCpu], bench: FirstUpdatesRunner
     ) -> list[CpuAnswer]:
         self.progress.phase("which operation is it?")
         try:

@@ -25,12 +25,12 @@ from reprokit.harness.portability.cpu_answer import (
     another_platform,
     metrics_difference,
 )
-from reprokit.harness.portability.first_updates import Bench, PartialRun, need
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, PartialRun, need
 from reprokit.harness.running.emulation import EmulatedCpu, emulable, look_at
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
-#: How long a program may take under the emulator, where nobody says: it is 10 to 50 times as slow.
+#: How long a program may take under the emulator, where no one says: it is 10 to 50 times as slow.
 TIMEOUT_S = 900.0
 _STARTS = re.compile(rb"^\d+ (?:execve|execveat|vfork)\(|CLONE_VFORK", re.MULTILINE)
 
@@ -51,7 +51,7 @@ class ProgramJudge:
     seed: int
     platform: str
     project: Project
-    bench: Bench
+    bench: FirstUpdatesRunner
 
     def answers(self, cpus: Sequence[str]) -> list[CpuAnswer]:
         """The native answer, then one a CPU.
@@ -110,7 +110,7 @@ class ProgramJudge:
         """The golden's metrics; where there is none, a second native run, which shows that it repeats."""
         if self._golden.is_dir() and not self.recipe.modified:
             blessed = golden.load(self._golden)
-            if not blessed.is_foreign:  # nobody's CPU is to blame for somebody's log
+            if not blessed.is_foreign:  # no one's CPU is to blame for someone's log
                 return blessed.metrics, "the golden"
         again = need(self.bench.whole("native-again", words), "the second native run did not finish")
         if metrics_difference(native.canonical, again.canonical) is not None:

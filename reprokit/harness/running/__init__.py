@@ -1,4 +1,4 @@
-"""Running: from a request to run folders, whole, stopped, resumed or under varied surroundings."""
+"""Running: from a request to run folders, whole, stopped, resumed or under varied conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variations applied: what can be varied on this host, and a run under changed surroundings."""
+"""Variations applied: what can be varied on this host, and a run under changed conditions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution import varied_start
 from reprokit.harness.running import emulation
 from reprokit.recipes.mistakes import did_you_mean
-from reprokit.variations import There, Variation, names
+from reprokit.variations import RunPlace, Variation, names
 
 _STARTER = Path(varied_start.__file__)
 #: Where the package is mounted, for runs that have it.
@@ -27,7 +27,7 @@ _GPUS = Path("/proc/driver/nvidia/gpus")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
+class JoinedVariations:
     """Several variations as one change; see ``Variation`` for the parts."""
 
     vary: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Joint:
     cpu: str = ""
 
 
-def there(spec: RunSpec, *, folder: Path) -> There:
+def there(spec: RunSpec, *, folder: Path) -> RunPlace:
     """What is to be known of this host and of a run on it.
 
     Args:
@@ -56,7 +56,7 @@ def there(spec: RunSpec, *, folder: Path) -> There:
 
 def there_of(
     *, container: bool, device: str, folder: str, environment: Mapping[str, str], gpu: int = 0
-) -> There:
+) -> RunPlace:
     """The same where there is no specification yet.
 
     Args:
@@ -67,7 +67,7 @@ def there_of(
         gpu: The GPU that it computes on.
     """
     emulator, missing = _emulator(container=container)
-    return There(
+    return RunPlace(
         container=container,
         folder=ELSEWHERE if container else folder,
         cores=usable_cores(),
@@ -86,12 +86,12 @@ def in_container(spec: RunSpec) -> bool:
     return spec.realisation is not None and spec.realisation.kind == "image"
 
 
-def joined(chosen: Sequence[Variation]) -> Joint:
+def joined(chosen: Sequence[Variation]) -> JoinedVariations:
     """Several variations at once."""
     environment: dict[str, str] = {}
     for one in chosen:
         environment.update(one.environment)
-    return Joint(
+    return JoinedVariations(
         vary=tuple(word for one in chosen for word in one.vary),
         environment=environment,
         run_folder=next((one.run_folder for one in chosen if one.run_folder), ""),
@@ -101,7 +101,7 @@ def joined(chosen: Sequence[Variation]) -> Joint:
 
 
 def changed(spec: RunSpec, *, start: Sequence[str] = (), cpu: str = "") -> RunSpec:
-    """The same run, started under other surroundings.
+    """The same run, started under different conditions.
 
     Args:
         spec: The run.

@@ -19,7 +19,7 @@ from reprokit.harness.running.program_output import places_of
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
 from reprokit.layout import METRICS, OUTPUT, RECORD, STDERR, STDOUT, read_json
 from reprokit.recipes import Program
-from reprokit.runs.sweeps import State, state_of
+from reprokit.runs.sweeps import MemberState, state_of
 
 
 def unless_attempts_differ(
@@ -36,20 +36,20 @@ def unless_attempts_differ(
 
     def before_close(_folder: Path, result: RunResult) -> RunResult:
         ours = _first_records(folder, program)
-        for one in whole_runs(folder.parents[1], recipe=folder.parent.name):
-            if one.seed != seed or one.path.name == folder.name or not one.is_attempt_at(inputs):
+        for run in whole_runs(folder.parents[1], recipe=folder.parent.name):
+            if run.seed != seed or run.path.name == folder.name or not run.is_attempt_at(inputs):
                 continue
-            if state_of(runs.read(one.path)) is State.CHANGED:
+            if state_of(runs.read(run.path)) is MemberState.CHANGED:
                 continue  # whoever changed it afterwards, its records are no evidence
-            theirs = _first_records(one.path, program)
+            theirs = _first_records(run.path, program)
             at = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if len({*pair}) > 1), None)
             if at is not None:
                 return replace(
                     result,
                     outcome=Outcome.ATTEMPTS_DIFFER,
                     message=f"nondeterminism: record {at} is another one than in the earlier attempt "
-                    f"{one.path.name} ({_machine(folder)}; earlier: {_machine(one.path)})",
-                    remedy=f"reprokit diff {one.path} {folder}",
+                    f"{run.path.name} ({_machine(folder)}; earlier: {_machine(run.path)})",
+                    remedy=f"reprokit diff {run.path} {folder}",
                 )
         return result
 

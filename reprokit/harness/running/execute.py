@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, file_tree, images, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
@@ -18,11 +18,12 @@ from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.images.cache import cache_folder
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
+from reprokit.session import Progress
 
 if TYPE_CHECKING:
     from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
@@ -45,29 +46,8 @@ def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
     return result
 
 
-class Progress(Protocol):
-    """What the harness tells a person while it works."""
-
-    def phase(self, name: str) -> None:
-        """A new phase begins."""
-
-    def update(
-        self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
-    ) -> None:
-        """A run has come this far."""
-
-    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
-        """A run goes on; how far it is, it does not say. ``expected_s``: how long such a run took before."""
-
-    def ended(self, run_label: str) -> None:
-        """A run has ended, and others follow in the same phase."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line of its own."""
-
-
 def execute(
-    plan: Plan,
+    plan: RunPlan,
     *,
     backend: Backend,
     runs_dir: Path,
@@ -138,7 +118,7 @@ def execute(
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
 
 
-def with_shared_places(plan: Plan, *, runs_dir: Path) -> Plan:
+def with_shared_places(plan: RunPlan, *, runs_dir: Path) -> RunPlan:
     """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole."""
     if plan.shared is not None:
         return plan
@@ -152,7 +132,7 @@ def _run_and_close(
     *,
     backend: Backend,
     host: Mapping[str, Any],
-    plan: Plan,
+    plan: RunPlan,
     progress: Progress,
     stop: threading.Event,
     watch: GoldenWatch | None,
@@ -209,7 +189,7 @@ def _run_and_close(
     return result
 
 
-def _shared(result: RunResult, spec: RunSpec, plan: Plan, *, began: float) -> dict[str, Any]:
+def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) -> dict[str, Any]:
     """What ``run.json`` says of what the run left for others; containers share nothing."""
     if plan.shared is None or result.isolation.get("backend") != "local":
         return {}
@@ -217,7 +197,7 @@ def _shared(result: RunResult, spec: RunSpec, plan: Plan, *, began: float) -> di
     return plan.shared.after(spec, began=began, ended=time.time(), is_confined=is_confined)
 
 
-def _is_confined(spec: RunSpec, plan: Plan) -> bool:
+def _is_confined(spec: RunSpec, plan: RunPlan) -> bool:
     """Whether a program may write to its own folders only: in a pinned environment, under natural conditions.
 
     A variation changes folders too; the libraries of accelerators write where no variable leads them.
@@ -231,7 +211,7 @@ def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
         progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
 
 
-def _unless_data_changed(result: RunResult, plan: Plan) -> RunResult:
+def _unless_data_changed(result: RunResult, plan: RunPlan) -> RunResult:
     if not plan.fetched:
         return result
     from reprokit.harness.running.recipe_data import unless_changed
@@ -295,14 +275,14 @@ def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
     from reprokit.harness.running import instrumented
 
     try:
-        instrumented.bring_home(spec, folder)
+        instrumented.collect_records(spec, folder)
     except WorkspaceError as error:
         outcome = Outcome(error.outcome) if result.completed else result.outcome
         return replace(result, outcome=outcome, message=error.told(), remedy=error.fix or "")
     return result
 
 
-def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult, dict[str, Any]]:
+def _with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResult, dict[str, Any]]:
     """What an unmodified program left, read and brought home; never of one that changed its own files."""
     if plan.program is None:
         if not plan.outputs or not result.completed:
@@ -329,7 +309,7 @@ def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult
 
 
 def _environment(
-    spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: Plan
+    spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: RunPlan
 ) -> dict[str, Any]:
     return capture.merge(
         _inside(spec, folder, host, plan=plan),
@@ -340,7 +320,7 @@ def _environment(
     )
 
 
-def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: Plan) -> dict[str, Any]:
+def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: RunPlan) -> dict[str, Any]:
     """What is known from inside: what the run says, of a command what the host says."""
     told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
     return (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
@@ -364,7 +344,7 @@ def tell_of(progress: Progress, label: str, folder: Path) -> None:
 def _left_so_far(folder: Path) -> str:
     """How much a program has written and printed: a sign of life where it tells no steps."""
     logs = [folder / STDOUT, folder / STDERR]
-    found = file_tree.walk(folder / OUTPUT, limits=file_tree.Limits(entries=_MAX_WATCHED))
+    found = file_tree.walk(folder / OUTPUT, limits=file_tree.WalkLimits(entries=_MAX_WATCHED))
     files = [folder / OUTPUT / entry.name for entry in found if entry.kind is file_tree.Kind.FILE]
     return f"{_size(files)} written, {_size(logs)} printed"
 

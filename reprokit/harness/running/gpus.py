@@ -45,7 +45,7 @@ def choose_gpus(
     caller: Mapping[str, str],
     survey: Callable[[], GpuSurvey] = survey_gpus,
 ) -> tuple[int, ...]:
-    """The GPUs that the runs of a recipe may use: of one model, those that nobody computes on first.
+    """The GPUs that the runs of a recipe may use: of one model, those that no one computes on first.
 
     Args:
         recipe: With the settings of the platform that was asked for.
@@ -71,7 +71,7 @@ def choose_gpus(
     if found.problem:
         if exclusive:
             raise DeviceError(
-                "nobody knows whether another program computes on the GPU",
+                "no one knows whether another program computes on the GPU",
                 where="--exclusive",
                 actual=found.problem,
                 fix="make nvidia-smi answer here, or leave out --exclusive",
@@ -128,7 +128,7 @@ def must_have_driver(recipe: Recipe, host: Mapping[str, Any], *, least: str) -> 
         DeviceError: It is.
     """
     drivers = {str(gpu.get("driver")) for gpu in host.get("gpus") or ()}
-    old = [one for one in sorted(drivers) if least and _numbers(one) < _numbers(least)]
+    old = [driver for driver in sorted(drivers) if least and _numbers(driver) < _numbers(least)]
     if recipe.device == CUDA and old:
         raise DeviceError(
             f"the variant {recipe.variant} needs a newer NVIDIA driver",

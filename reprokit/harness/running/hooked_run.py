@@ -96,7 +96,7 @@ def hooked(spec: RunSpec, places: Places, *, environment: Mapping[str, str]) -> 
     inherited = os.environ.get("PYTHONPATH", "") if spec.inherit_environment else ""
     compile_hook()
     hook, own = places.hook, places.mounts
-    if hook == MOUNTED_HOOK and not any(one.name == "reprokit" for one in spec.mounts):
+    if hook == MOUNTED_HOOK and not any(mount.name == "reprokit" for mount in spec.mounts):
         hook, own = f"{{mounts}}/{HOOK.name}", (*own, Mount(name=HOOK.name, path=str(HOOK.resolve())))
     paths = [hook, *filter(None, [spec.environment.get("PYTHONPATH", inherited)])]
     added = {**environment, "PYTHONPATH": os.pathsep.join(paths), "REPROKIT_HOOK": places.orders}

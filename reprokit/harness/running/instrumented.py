@@ -21,7 +21,7 @@ from reprokit.capture import probe
 from reprokit.core.records import SCHEMA_VERSION, Mount, RunSpec
 from reprokit.errors import WorkspaceError
 from reprokit.harness.running.hooked_run import MOUNTED_HOOK, Places, hooked
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.program_output import places_of
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import INSTRUMENT, OUTPUT, TRACE, read_json
@@ -35,7 +35,7 @@ _MOST_TRACE_BYTES = 1 << 30
 _PYTHON = re.compile(r"python[0-9.]*")
 
 
-def instrumented(plan: Plan) -> Plan:
+def instrumented(plan: RunPlan) -> RunPlan:
     """The plan with every run watched, but for one that is watched otherwise already."""
     return replace(plan, specs=tuple(map(_hooked, plan.specs)))
 
@@ -69,7 +69,7 @@ def make_room(spec: RunSpec, folder: Path) -> None:
         room.chmod(0o777)
 
 
-def bring_home(spec: RunSpec, folder: Path) -> None:
+def collect_records(spec: RunSpec, folder: Path) -> None:
     """Write ``instrument.json`` and ``trace.jsonl`` of what the hook left, and remove that.
 
     Raises:
@@ -111,7 +111,7 @@ def _relative(value: Any, prefixes: Sequence[str]) -> Any:
     if isinstance(value, list):
         return [_relative(one, prefixes) for one in value]
     if isinstance(value, str):
-        fitting = (one for one in prefixes if value.startswith(one))
+        fitting = (prefix for prefix in prefixes if value.startswith(prefix))
         return value.removeprefix(next(fitting, ""))
     return value
 
@@ -142,7 +142,7 @@ def _same_words(planned: Sequence[str], actual: Sequence[str]) -> bool:
 
 
 def _join_traces(room: Path, processes: Sequence[str], target: Path) -> None:
-    """One trace of all processes, in the order of their names; none where nobody took a step."""
+    """One trace of all processes, in the order of their names; none where no one took a step."""
     parts = [room / f"light-{name}.trace" for name in processes]
     parts = [part for part in parts if part.is_file() and not part.is_symlink()]
     if not parts:
@@ -168,6 +168,6 @@ def _join_traces(room: Path, processes: Sequence[str], target: Path) -> None:
 
 
 def record_for_another(folder: Path, *, run: Mapping[str, Any]) -> bytes:
-    """What a run with another seed showed, as a file of the runs that are held against it."""
+    """What a run with another seed showed, as a file of the runs that are compared with it."""
     content = {"run": dict(run), "instrument": read_json(folder / INSTRUMENT)}
     return json.dumps(content, indent=1).encode()

@@ -8,27 +8,23 @@ from pathlib import Path
 from reprokit import checkpoints, runs
 from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, UsageError
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.resume_point import choose
 from reprokit.harness.running.resume_program import left_by
 from reprokit.harness.running.run_kinds import ResumedRun, StoppedCommand, StoppedRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.project import Project
 from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 
 
-def interrupt(
-    recipe: Recipe, request: Request, *, whole: Path, project: Project, phases: Phases
-) -> tuple[Path, Path | None]:
+def interrupt(recipe: Recipe, request: Request, *, whole: Path, session: Session) -> tuple[Path, Path | None]:
     """Train once more, kill it on its way, and resume it from its last whole checkpoint.
 
     Args:
         recipe: As it was trained.
         request: ``stop_at`` says where; drawn from recipe and seed when None.
         whole: The folder of a finished run of the same.
-        project: Where runs live.
-        phases: The clock.
+        session: The project, and who is told what takes long.
 
     Returns:
         The folder of the stopped run, and that of the resumed one; None where there was nothing
@@ -38,37 +34,35 @@ def interrupt(
         UsageError: The recipe saves no checkpoint before the place.
     """
     if recipe.program is not None:
-        return _interrupt_program(
-            recipe, recipe.program, request, whole=whole, project=project, phases=phases
-        )
+        return _interrupt_program(recipe, recipe.program, request, whole=whole, session=session)
     drawn_from = digest([recipe.name, request.seed_of(recipe.seeds)])
     place = place_of(whole, stop_at=request.stop_at, drawn_from=drawn_from)
-    phases.progress.note(f"one more training: it is killed at step {place}, and resumed")
-    (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=place), project=project, phases=phases)
+    session.progress.note(f"one more training: it is killed at step {place}, and resumed")
+    (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=place), session=session)
     try:
-        point = choose(str(stopped), project=project).point
+        point = choose(str(stopped), project=session.project).point
     except CheckpointError as error:
-        phases.progress.note(f"not resumed: {error.told()}")
+        session.progress.note(f"not resumed: {error.told()}")
         return stopped, None
-    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), project=project, phases=phases)
+    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), session=session)
     return stopped, resumed
 
 
 def _interrupt_program(
-    recipe: Recipe, program: Program, request: Request, *, whole: Path, project: Project, phases: Phases
+    recipe: Recipe, program: Program, request: Request, *, whole: Path, session: Session
 ) -> tuple[Path, Path | None]:
     """Run the program with its arguments to stop, where it has any, and resume it from what that run left."""
     stopped = whole
     if program.stop_args:
-        phases.progress.note(f"one more run, stopped by {' '.join(program.stop_args)}, and resumed")
+        session.progress.note(f"one more run, stopped by {' '.join(program.stop_args)}, and resumed")
         kind = StoppedCommand(words=program.stop_args)
-        (stopped,) = run_recipe(recipe, request, kind, project=project, phases=phases)
+        (stopped,) = run_recipe(recipe, request, kind, session=session)
     else:
-        phases.progress.note("one more run, resumed from what the first run left on its way")
+        session.progress.note("one more run, resumed from what the first run left on its way")
     point = left_by(stopped, program)
     if point is None or not runs.read(stopped, verify=False).complete:
         return stopped, None
-    (resumed,) = run_recipe(recipe, request, point, project=project, phases=phases)
+    (resumed,) = run_recipe(recipe, request, point, session=session)
     return stopped, resumed
 
 

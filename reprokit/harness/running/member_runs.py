@@ -10,21 +10,21 @@ from reprokit import runs
 from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder
 from reprokit.layout import RECORD
 from reprokit.runs.listing import key_of
-from reprokit.runs.sweeps import Member, State, state_of
+from reprokit.runs.sweeps import MemberState, SweepMember, state_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class MemberStatus:
     """How far a member of a sweep is.
 
     Attributes:
-        state: As its run folders say, each file held against COMPLETE.
+        state: As its run folders say, each file compared with COMPLETE.
         folder: The run that counts: the first finished one, else the last attempt; None where there is none.
         message: Why it is not complete, one sentence, or "".
         attempts: How many run folders there are of it.
     """
 
-    state: State = State.WAITING
+    state: MemberState = MemberState.WAITING
     folder: Path | None = None
     message: str = ""
     attempts: int = 0
@@ -38,17 +38,17 @@ def by_seed(found: Iterable[WholeRunFolder]) -> dict[int, list[WholeRunFolder]]:
     return there
 
 
-def standing_of(inputs: RunInputs, seed: int, *, among: Sequence[WholeRunFolder]) -> Standing:
+def standing_of(inputs: RunInputs, seed: int, *, among: Sequence[WholeRunFolder]) -> MemberStatus:
     """How far the run of some inputs with a seed is, among the runs of its recipe, oldest first."""
     found = [one for one in among if one.seed == seed and one.counts_for(inputs)]
-    last = Standing()
+    last = MemberStatus()
     for one in found:
         stored = runs.read(one.path)
         state = state_of(stored)
-        if state is State.COMPLETE and inputs.covers(one.inputs):
-            return Standing(state=state, folder=one.path, attempts=len(found))
-        last = Standing(
-            state=State.CHANGED if state is State.COMPLETE else state,
+        if state is MemberState.COMPLETE and inputs.covers(one.inputs):
+            return MemberStatus(state=state, folder=one.path, attempts=len(found))
+        last = MemberStatus(
+            state=MemberState.CHANGED if state is MemberState.COMPLETE else state,
             folder=one.path,
             message=stored.incomplete_because,
             attempts=len(found),
@@ -56,7 +56,7 @@ def standing_of(inputs: RunInputs, seed: int, *, among: Sequence[WholeRunFolder]
     return last
 
 
-def member_today(member: Member, *, among: Sequence[WholeRunFolder], runs_dir: Path) -> Member:
+def member_today(member: SweepMember, *, among: Sequence[WholeRunFolder], runs_dir: Path) -> SweepMember:
     """A recorded member of a sweep as its run folders say that it is, which a record cannot know.
 
     Args:
@@ -70,14 +70,16 @@ def member_today(member: Member, *, among: Sequence[WholeRunFolder], runs_dir: P
         if one.seed == member.seed and one.identity(mixed=member.mixed) == member.identity:
             if runs.read(one.path).complete:
                 kind = one.inputs.surroundings if member.mixed else member.kind
-                return replace(member, state=State.COMPLETE, run=key_of(one.path), message="", kind=kind)
+                return replace(
+                    member, state=MemberState.COMPLETE, run=key_of(one.path), message="", kind=kind
+                )
             attempts.append(one.path)
     if member.run and (recorded / RECORD).is_file() and not runs.read(recorded, verify=False).complete:
         attempts.append(recorded)  # an interrupted run does not say all that it stands on
     if not attempts:
         what = "of another run" if (recorded / RECORD).is_file() else "gone"
         gone = f"its run folder is {what}: {member.run}" if member.run else member.message
-        state = State.NOT_STARTED if member.state is State.NOT_STARTED else State.WAITING
+        state = MemberState.NOT_STARTED if member.state is MemberState.NOT_STARTED else MemberState.WAITING
         return replace(member, state=state, run="", message=gone or "it was not run yet")
     stored = runs.read(max(attempts, key=lambda folder: folder.name))
     message = stored.incomplete_because

@@ -17,7 +17,7 @@ from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_compa
 from reprokit.core.records import to_json
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.instrumented import instrumented, record_for_another
-from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import INSTRUMENT, OTHER_SEED
 from reprokit.project import Project
@@ -50,9 +50,9 @@ def other_than(seed: int) -> int:
     return seed + _APART if seed + _APART < _MOST else seed - _APART
 
 
-def held_against_other_seed(
-    plan: Plan, recipe: Recipe, *, run: Callable[[Plan], Sequence[Path]], project: Project
-) -> Plan:
+def compared_with_other_seed(
+    plan: RunPlan, recipe: Recipe, *, run: Callable[[RunPlan], Sequence[Path]], project: Project
+) -> RunPlan:
     """The plan with ``other-seed.json`` in the folder of each of its runs.
 
     Args:
@@ -78,7 +78,7 @@ def held_against_other_seed(
     return replace(plan, files={**plan.files, OTHER_SEED: record_for_another(folder, run=said)})
 
 
-def _with_other_seed(plan: Plan, recipe: Recipe, project: Project) -> Plan:
+def _with_other_seed(plan: RunPlan, recipe: Recipe, project: Project) -> RunPlan:
     spec = plan.specs[0]
     other = plan_recipe(
         recipe,

@@ -1,4 +1,4 @@
-"""A plain command that is held against a golden: judged as a recipe of that command, run as it is typed.
+"""A plain command that is compared with a golden: judged as a recipe of that command, run as it is typed.
 
 Nothing says which files such a program consists of, so what identifies it is its command line, with the
 placeholders. The recipe stands in the run folder, so that whoever judges it again needs nothing else.
@@ -18,7 +18,7 @@ from reprokit import recipes
 from reprokit.core import fingerprint
 from reprokit.core.records import digest
 from reprokit.harness.running.numbers import recipe_digests
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.layout import CONFIG, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
@@ -27,8 +27,8 @@ _LONGEST_NAME = 64
 
 
 def as_recipe(
-    plan: Plan, command: Sequence[str], request: Request, *, golden: str, host: Mapping[str, Any]
-) -> Plan:
+    plan: RunPlan, command: Sequence[str], request: Request, *, golden: str, host: Mapping[str, Any]
+) -> RunPlan:
     """The plan of a plain command as that of its recipe.
 
     Args:
@@ -82,7 +82,7 @@ def _text(
         "variant": NO_VARIANT,
         "command": list(command),
         "seeds": [seed],
-        "platforms": [one for one in platforms if one != "unknown"],
+        "platforms": [platform for platform in platforms if platform != "unknown"],
         "volatile": [{"metric": pattern, "because": because} for pattern in request.ignore],
         **({"outputs": list(request.outputs)} if request.outputs else {}),
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reprokit import capture
-from reprokit.core.records import Limits, Mount, Realisation, RunSpec
+from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.numbers import PACKAGE
@@ -41,7 +41,7 @@ _TYPED_AS_IT_IS = re.compile(r"(?:[\w@%+=:,./-]|\{[a-z_]+\})+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """Runs to make, and what stands in each run's folder before it starts.
 
     Attributes:
@@ -80,7 +80,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     profile_step: int | None = None,
     environments: Path | None = None,
     package: Path = PACKAGE,
-) -> Plan:
+) -> RunPlan:
     """Plan runs of a recipe with one seed.
 
     Args:
@@ -139,7 +139,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
                     *own.mounts,
                 ),
                 working_dir=launch.working_dir,
-                limits=Limits(
+                limits=RunLimits(
                     memory_bytes=int(recipe.limits.memory_gib * 2**30),
                     pids=recipe.limits.pids,
                     timeout_s=timeout_s or recipe.limits.timeout_s,
@@ -158,7 +158,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     program = recipe.program
     if program is not None and isinstance(kind, StoppedCommand):
         program = replace(program, outputs=())  # what it leaves at its end is not there yet
-    return Plan(
+    return RunPlan(
         specs=tuple(specs),
         facts=facts,
         files=files,
@@ -176,7 +176,7 @@ def plan_command(
     stamp: str,
     working_dir: Path | None = None,
     timeout_s: float | None = None,
-) -> Plan:
+) -> RunPlan:
     """Plan ``repeats`` runs of a command that has no recipe: one after the other, nothing pinned."""
     refuse_near_misses(command)
     name = command_name(capture.redact_command(command))
@@ -189,11 +189,11 @@ def plan_command(
             command=tuple(command),
             inherit_environment=True,
             working_dir=str(working_dir) if working_dir else None,
-            limits=Limits(timeout_s=timeout_s),
+            limits=RunLimits(timeout_s=timeout_s),
         )
         for index in range(repeats)
     )
-    return Plan(
+    return RunPlan(
         specs=specs,
         facts={"backend": "local", "plain_command": list(capture.redact_command(command)), "modified": []},
         files={},
@@ -224,7 +224,7 @@ class _Particulars:
         names: The end of each run's id, one a run.
         words: Further words of the command line.
         mounts: Further files that the training sees.
-        facts: Further keys of ``run.json``, so that nobody takes the run for a whole training.
+        facts: Further keys of ``run.json``, so that no one takes the run for a whole training.
         attempt: Which attempt at the training it is.
     """
 

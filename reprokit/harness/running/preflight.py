@@ -9,69 +9,69 @@ from typing import Any
 from reprokit import capture, data, golden
 from reprokit.core import fingerprint
 from reprokit.errors import ReprokitError
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.program_files import program_files
 from reprokit.harness.running.recipe_data import sources_of
 from reprokit.probes.known_claims import calls_of_false_claims, is_any_known
-from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.session import Session
 
 _MOST_CALLS = 20
 
 
-def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) -> None:
+def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None:
     """Refuse what can only fail; tell what can only be NO_GOLDEN, or was found not to repeat here.
 
     Args:
         recipe: What is about to run.
         seed: With this seed.
-        project: Where goldens and environments are.
-        progress: Told where the recipe does not declare this platform, where a file that it names was changed
-            since, and which of its lines call an operation that does not repeat here as PyTorch claims.
+        session: The project, and who is told what takes long.
 
     Raises:
-        GoldenError: The golden that the runs would be held against is damaged.
+        GoldenError: The golden that the runs would be compared with is damaged.
     """
-    host = capture.capture_host(project.root)
+    host = capture.capture_host(session.project.root)
     platforms = platforms_here(recipe, host)
     for platform in platforms:
         environment = {"host": host, "inside": {"numerics": {"profile": recipe.numerics}}}
-        where, name = project.golden_dir, recipe.name
+        where, name = session.project.golden_dir, recipe.name
         if platform.startswith("cpu-"):  # the host's own, of which the golden may be that of another CPU
             folder = golden.locate_for(where, recipe=name, environment=environment, seed=seed)
         else:
             folder = golden.locate(where, recipe=name, platform=platform, seed=seed)
         if platform in recipe.platforms and folder.is_dir():
             golden.load(folder)
-    tell_false_claims(recipe, project=project, progress=progress)
+    tell_false_claims(recipe, session=session)
     for source in sources_of(recipe) if isinstance(recipe.data, Mapping) else ():
         if other := data.other_at_its_place(source):
-            progress.note(f"{source.where}: the runs use the copy of {source.name} in the cache: {other}")
+            session.progress.note(
+                f"{source.where}: the runs use the copy of {source.name} in the cache: {other}"
+            )
     if platforms and not set(platforms) & set(recipe.platforms):
         declared = ", ".join(recipe.platforms)
-        progress.note(
+        session.progress.note(
             f"{recipe.where('platforms')}: the recipe does not declare {' or '.join(platforms)}, only "
             f"{declared}: these runs can be compared with each other, not with a golden"
         )
 
 
-def tell_false_claims(recipe: Recipe, *, project: Project, progress: Progress) -> None:
+def tell_false_claims(recipe: Recipe, *, session: Session) -> None:
     """Tell which lines of a recipe's trainer or program call what does not repeat here as PyTorch claims.
 
     Args:
         recipe: What is about to run.
-        project: The folders.
-        progress: Told each line, the first 20 of them.
+        session: The project, and who is told what takes long.
     """
     if not is_any_known():
         return
     files = _python_of(recipe)
-    platforms = platforms_here(recipe, capture.capture_host(project.root))
+    platforms = platforms_here(recipe, capture.capture_host(session.project.root))
     told = [call for name in platforms for call in calls_of_false_claims(files, name)]
     for call in told[:_MOST_CALLS]:
-        progress.note(call)
+        session.progress.note(call)
     if len(told) > _MOST_CALLS:
-        progress.note(f"and {len(told) - _MOST_CALLS:,} more calls of operations whose claim is false here")
+        session.progress.note(
+            f"and {len(told) - _MOST_CALLS:,} more calls of operations whose claim is false here"
+        )
 
 
 def _python_of(recipe: Recipe) -> list[tuple[str, bytes]]:
@@ -81,7 +81,7 @@ def _python_of(recipe: Recipe) -> list[tuple[str, bytes]]:
             seen = program_files(recipe, recipe.project_dir)
             return [(one.name, one.content) for one in seen if one.name.endswith(".py")]
         return []
-    parts = [(str(one.path), one.content) for one in recipe.parts]
+    parts = [(str(part.path), part.content) for part in recipe.parts]
     return [(str(recipe.trainer), recipe.trainer.read_bytes()), *parts]
 
 

@@ -1,6 +1,6 @@
 """How a recipe's program is started: command line, variables, files, and what ``run.json`` says of it.
 
-Here a recipe's trainer or command becomes a program; runs, seeds and surroundings are added in ``plan``. The
+Here a recipe's trainer or command becomes a program; runs, seeds and conditions are added in ``plan``. The
 files that a recipe declares under ``data`` lie beside recipe.yaml and go into every run folder. One that
 differs from its declared digest is refused before anything starts; a trainer checks it once more
 (``runtime.data_files``).
@@ -280,7 +280,7 @@ def _options(
 
 
 def declared(recipe: Recipe) -> tuple[DataFile, ...]:
-    """Every file that the recipe declares beside it, read and held against its digest.
+    """Every file that the recipe declares beside it, read and compared with its digest.
 
     Raises:
         RecipeError: An entry names no file, or the file is missing or another one.

@@ -1,6 +1,6 @@
 """The data that a recipe declares by name: found in the cache, checked, and shown to its runs read-only.
 
-Nothing is fetched here: a run uses what `reprokit data fetch` brought. All of it is read and held against its
+Nothing is fetched here: a run uses what `reprokit data fetch` brought. All of it is read and compared with its
 digest before the runs start, and what changed while they ran is found afterwards.
 """
 
@@ -57,7 +57,7 @@ def fetched(recipe: Recipe) -> tuple[FetchedData, ...]:
     """
     sources = sources_of(recipe)
     cache = cache_folder(None) if sources else Path()
-    return tuple(_fetched(recipe, one, cache=cache) for one in sources)
+    return tuple(_fetched(recipe, source, cache=cache) for source in sources)
 
 
 def mounts_of(found: Iterable[FetchedData]) -> tuple[Mount, ...]:
@@ -114,8 +114,8 @@ def _fetched(recipe: Recipe, source: data.DataSource, *, cache: Path) -> Fetched
     place = data.place_of(source, cache=cache)
     before = data.signature(place) if place.exists() else ()
     state = data.check(source, cache=cache)
-    if state.status is not data.Status.READY:
-        is_missing = state.status is data.Status.MISSING
+    if state.status is not data.SourceStatus.READY:
+        is_missing = state.status is data.SourceStatus.MISSING
         raise DataError(
             f"the data {source.name} is {state.problem}"
             if is_missing

@@ -17,7 +17,7 @@ from reprokit.request import Request
 
 
 def must_say_how(recipe: Recipe, *, stop_at: int | None = None) -> None:
-    """Refuse to resume an unmodified program where nobody says how that is done.
+    """Refuse to resume an unmodified program where no one says how that is done.
 
     Raises:
         RecipeError: The recipe does not say it.

@@ -38,7 +38,7 @@ _KEYS = (
 )
 #: The surroundings of members that machines of any kind may run, where the recipe says ``machines: mark``.
 MIXED = "mixed"
-#: Keys of a run that is no whole one under its natural surroundings.
+#: Keys of a run that is no whole one under its natural conditions.
 _PARTIAL = ("plain_command", "resumed_from", "stop_at", "stopped_by", "varied")
 
 
@@ -173,7 +173,7 @@ def set_of_machines(record: Mapping[str, Any]) -> str:
 
 
 def _surroundings(record: Mapping[str, Any], environment: Mapping[str, Any]) -> str:
-    """What of the surroundings can change numbers, as far as it is known before a run begins, as a digest.
+    """What of the conditions can change numbers, as far as it is known before a run begins, as a digest.
 
     An unmodified program's environment was asked before it began, and it may start a thread a core; that of a
     trainer is named by its lock, and has one thread.

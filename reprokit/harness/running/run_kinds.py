@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WATCH = ".reprokit"
 #: The variation that is made by a run with another seed before the varied one.
 LEFTOVERS = "leftovers"
-#: Keys of ``run.json`` of a run that is no whole one under natural surroundings.
+#: Keys of ``run.json`` of a run that is no whole one under natural conditions.
 _PARTIAL = ("resumed_from", "stopped_by", "varied")
 
 
@@ -46,7 +46,7 @@ class WholeRun:
 
     Attributes:
         repeats: How many runs with the one seed.
-        beside: Among how many runs it shares the cores, where it is held against runs made side by side.
+        beside: Among how many runs it shares the cores, where it is compared with runs made side by side.
         beside_other_seed: Whether a watched program is run with another seed too, which shows whose seeds
             follow from the run's.
         find_golden: Finds the golden at whose first difference the runs are stopped; None to let them end.
@@ -102,7 +102,7 @@ class ResumedCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariedRun:
-    """A whole training under other surroundings.
+    """A whole training under different conditions.
 
     Attributes:
         number: Which of the varied runs of one reproduction it is, from 1.
@@ -140,5 +140,5 @@ RunKind = WholeRun | StoppedRun | ResumedRun | StoppedCommand | ResumedCommand |
 
 
 def is_whole(record: Mapping[str, Any]) -> bool:
-    """Whether ``run.json`` is that of a whole run under natural surroundings."""
+    """Whether ``run.json`` is that of a whole run under natural conditions."""
     return not any(record.get(name) is not None for name in _PARTIAL)

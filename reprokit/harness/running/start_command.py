@@ -20,18 +20,17 @@ from reprokit.errors import CannotRunError, EngineError
 from reprokit.execution.engine_socket import remove_orphans
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
-from reprokit.harness.running.clock import Phases, now, stamp
-from reprokit.harness.running.execute import Progress, execute, with_shared_places
-from reprokit.harness.running.plan import Plan, plan_command
+from reprokit.harness.running.clock import now, stamp
+from reprokit.harness.running.execute import execute, with_shared_places
+from reprokit.harness.running.plan import RunPlan, plan_command
 from reprokit.harness.running.tree_changes import Tree, work_tree_of
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 
-def run_command(
-    command: Sequence[str], request: Request, *, project: Project, phases: Phases
-) -> tuple[Path, ...]:
+def run_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Path, ...]:
     """Run a plain command as often as asked; the program's environment is the caller's.
 
     Raises:
@@ -46,45 +45,45 @@ def run_command(
         working_dir=Path.cwd(),
         timeout_s=request.timeout_s,
     )
-    facts = {**plan.facts, **asked_in(project), "outputs": list(request.outputs)}
+    facts = {**plan.facts, **asked_in(session.project), "outputs": list(request.outputs)}
     plan = replace(plan, facts=facts, outputs=tuple(request.outputs))
     if request.backend == "docker":
         raise EngineError(
             "a plain command runs in your own Python", fix="write a recipe to run in a container"
         )
     for sentence in unused(command):
-        phases.progress.note(sentence)
+        session.progress.note(sentence)
     try:
-        with among_others_in(project, note=phases.progress.note):
-            with phases.of("capture"):
-                host = _captured(command, project)
+        with among_others_in(session.project, note=session.progress.note):
+            with session.phase("capture"):
+                host = _captured(command, session.project)
                 here = Path.cwd()
                 outside = capture.outside_code(command, root=work_tree_of(here), working_dir=here)
                 plan = replace(plan, facts={**plan.facts, "outside_code": outside})
             if request.against_golden:
                 from reprokit.harness.running.plain_recipe import as_recipe
 
-                place = os.path.relpath(project.golden_dir, project.root)
+                place = os.path.relpath(session.project.golden_dir, session.project.root)
                 plan = as_recipe(plan, command, request, golden=place, host=host)
             run = partial(
                 execute,
                 backend=LocalBackend(),
-                runs_dir=project.runs_dir,
+                runs_dir=session.project.runs_dir,
                 host=host,
-                progress=phases.progress,
+                progress=session.progress,
             )
-            with phases.of("train"):
-                kept = (project.runs_dir, project.reports_dir)
-                plan = with_shared_places(plan, runs_dir=project.runs_dir)
+            with session.phase("train"):
+                kept = (session.project.runs_dir, session.project.reports_dir)
+                plan = with_shared_places(plan, runs_dir=session.project.runs_dir)
                 tree = Tree.of(command, working_dir=Path.cwd(), skipped=kept)
                 return _one_by_one(plan, request, tree, run=run)
     except CannotRunError as error:
         name = plan.specs[0].recipe
-        return (not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
+        return (not_started(error, name=name, seed=seed, project=session.project, facts=plan.facts),)
 
 
 def _one_by_one(
-    plan: Plan, request: Request, tree: Tree, *, run: Callable[[Plan], tuple[Path, ...]]
+    plan: RunPlan, request: Request, tree: Tree, *, run: Callable[[RunPlan], tuple[Path, ...]]
 ) -> tuple[Path, ...]:
     """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first.
 
@@ -155,7 +154,7 @@ def not_started(
     return folder
 
 
-def settle(project: Project, *, progress: Progress) -> None:
+def close_killed_runs(project: Project, *, progress: Progress) -> None:
     """End what a killed tool left running, and close its runs: their files lie where they stay.
 
     Raises:

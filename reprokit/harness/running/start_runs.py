@@ -18,20 +18,21 @@ from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.clock import Phases, stamp
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.execute import Progress, execute
+from reprokit.harness.running.execute import execute
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
-from reprokit.harness.running.other_seed import held_against_other_seed
-from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.harness.running.other_seed import compared_with_other_seed
+from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 
 def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
@@ -52,9 +53,7 @@ def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
     return "local"
 
 
-def run_recipe(
-    recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
-) -> tuple[Path, ...]:
+def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> tuple[Path, ...]:
     """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
 
     Returns:
@@ -65,9 +64,9 @@ def run_recipe(
         CannotRunError: Nothing could start, and not even that can be written.
         RecipeError: The recipe's environment is not declared.
     """
-    must_have_variant(recipe, project=project)
+    must_have_variant(recipe, project=session.project)
     try:
-        return _train(recipe, request, kind, project=project, phases=phases)
+        return _train(recipe, request, kind, session=session)
     except CannotRunError as error:
         seed = request.seed_of(recipe.seeds)
         facts = {
@@ -75,13 +74,13 @@ def run_recipe(
             "recipe_data": recipe.as_data(),
             "backend_asked": request.backend,
             **({"platform_asked": recipe.platform} if recipe.platform else {}),
-            **asked_in(project),
+            **asked_in(session.project),
         }
-        return (not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
+        return (not_started(error, name=recipe.name, seed=seed, project=session.project, facts=facts),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedRuns:
     """Runs that could start now.
 
     Attributes:
@@ -92,7 +91,7 @@ class Prepared:
         gpus: Numbers of the GPUs that a trainer's runs may be made on, one each; empty for a CPU.
     """
 
-    plan: Plan
+    plan: RunPlan
     realisation: Realisation | None
     backend: Backend
     side_by_side: int
@@ -104,9 +103,8 @@ def prepare(
     request: Request,
     kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
-    project: Project,
-    progress: Progress,
-) -> Prepared:
+    session: Session,
+) -> PreparedRuns:
     """The environment of a recipe, found or made, and the plan of its runs.
 
     Raises:
@@ -120,17 +118,21 @@ def prepare(
             where=recipe.where("command"),
             fix="leave out --profile",
         )
-    gpus = gpus_for(recipe, request, project=project, note=progress.note) if recipe.device == CUDA else ()
-    name = backend_of(recipe, request, progress=progress)
+    gpus = (
+        gpus_for(recipe, request, project=session.project, note=session.progress.note)
+        if recipe.device == CUDA
+        else ()
+    )
+    name = backend_of(recipe, request, progress=session.progress)
     realisation = (
         None
         if recipe.variant == NO_VARIANT
         else images.resolve(
             recipe.variant,
-            project=project.root,
+            project=session.project.root,
             kind="image" if name == "docker" else "venv",
             base=request.base,
-            on_progress=progress.note,
+            on_progress=session.progress.note,
         )
     )
     cores = _cores_beside(kind, request) if recipe.ranks is None else ()  # the ranks share them
@@ -141,18 +143,18 @@ def prepare(
         realisation=realisation,
         backend=name,
         stamp=stamp(),
-        runs_dir=project.runs_dir,
+        runs_dir=session.project.runs_dir,
         cores=cores,
         gpus=gpus,
         timeout_s=request.timeout_s,
         profile_step=request.profile_step,
-        environments=project.root,
-        package=project.package or PACKAGE,
+        environments=session.project.root,
+        package=session.project.package or PACKAGE,
     )
-    return Prepared(
+    return PreparedRuns(
         plan=plan,
         realisation=realisation,
-        backend=docker_backend.DockerBackend(workspace=str(project.runs_dir))
+        backend=docker_backend.DockerBackend(workspace=str(session.project.runs_dir))
         if name == "docker"
         else local_backend.LocalBackend(),
         side_by_side=max(1, min(len(cores), len(gpus) or len(cores))),
@@ -160,7 +162,7 @@ def prepare(
     )
 
 
-def with_numpys_own_names(ready: Prepared, recipe: Recipe) -> Prepared:
+def with_numpys_own_names(ready: PreparedRuns, recipe: Recipe) -> PreparedRuns:
     """The same, with what ``portable`` switches off under the names of the numpy that a program finds.
 
     Raises:
@@ -171,8 +173,8 @@ def with_numpys_own_names(ready: Prepared, recipe: Recipe) -> Prepared:
     return _named(ready, inside_of(ready.plan.specs[0], backend=ready.backend))
 
 
-def _named(ready: Prepared, inside: Mapping[str, Any]) -> Prepared:
-    specs = tuple(named_by_numpy(one, inside) for one in ready.plan.specs)
+def _named(ready: PreparedRuns, inside: Mapping[str, Any]) -> PreparedRuns:
+    specs = tuple(named_by_numpy(spec, inside) for spec in ready.plan.specs)
     return ready if specs == ready.plan.specs else replace(ready, plan=replace(ready.plan, specs=specs))
 
 
@@ -181,31 +183,29 @@ def ready_to_run(
     request: Request,
     kind: RunKind,
     *,
-    project: Project,
-    progress: Progress,
+    session: Session,
     host: Mapping[str, Any] | None = None,
-) -> tuple[Prepared, dict[str, Any]]:
+) -> tuple[PreparedRuns, dict[str, Any]]:
     """The runs with everything that ``run.json`` will say of them, and what this host is.
 
     Args:
         recipe: The validated recipe, overrides applied.
         request: What was asked for.
         kind: Whole runs and how many, or one that is stopped, resumed or varied.
-        project: The folders.
-        progress: Told what takes long.
+        session: The project, and who is told what takes long.
         host: What ``capture.capture_host`` found before; None to look now.
 
     Raises:
         CannotRunError: The environment cannot be made here.
         RecipeError: The recipe's environment is not declared.
     """
-    ready = prepare(recipe, request, kind, project=project, progress=progress)
+    ready = prepare(recipe, request, kind, session=session)
     whole = request.strict or bool(os.environ.get("CI"))
     facts: dict[str, Any] = {}
     files: dict[str, bytes] = {}
     if ready.realisation is not None:
-        facts, files = images.kept_with_runs(ready.realisation, project=project.root, whole=whole)
-    found = dict(host) if host is not None else capture.capture_host(project.root)
+        facts, files = images.kept_with_runs(ready.realisation, project=session.project.root, whole=whole)
+    found = dict(host) if host is not None else capture.capture_host(session.project.root)
     if recipe.program is not None:
         found["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
         named = _named(ready, found["plain_inside"])
@@ -219,7 +219,7 @@ def ready_to_run(
             )
             packages = found["plain_inside"].get("packages") or {}
             facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
-    further = {"backend_asked": request.backend, **asked_in(project), **facts}
+    further = {"backend_asked": request.backend, **asked_in(session.project), **facts}
     plan = replace(
         ready.plan,
         facts={**ready.plan.facts, **further},
@@ -229,25 +229,23 @@ def ready_to_run(
     return replace(ready, plan=instrumented(plan) if watched else plan), found
 
 
-def _train(
-    recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
-) -> tuple[Path, ...]:
-    with among_others_in(project, note=phases.progress.note):
-        with phases.of("environment"):
-            ready, host = ready_to_run(recipe, request, kind, project=project, progress=phases.progress)
+def _train(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> tuple[Path, ...]:
+    with among_others_in(session.project, note=session.progress.note):
+        with session.phase("environment"):
+            ready, host = ready_to_run(recipe, request, kind, session=session)
         plan = ready.plan
         run = partial(
             execute,
             backend=ready.backend,
-            runs_dir=project.runs_dir,
+            runs_dir=session.project.runs_dir,
             host=host,
-            progress=phases.progress,
+            progress=session.progress,
         )
         watched = recipe.program is not None and recipe.program.instrument
         if watched and isinstance(kind, WholeRun) and kind.beside_other_seed:
-            with phases.of("other seed"):
-                plan = held_against_other_seed(plan, recipe, run=run, project=project)
-        with phases.of("train"):
+            with session.phase("other seed"):
+                plan = compared_with_other_seed(plan, recipe, run=run, project=session.project)
+        with session.phase("train"):
             find_golden = kind.find_golden if isinstance(kind, WholeRun) else None
             return run(plan, side_by_side=ready.side_by_side, find_golden=find_golden)
 

@@ -88,7 +88,7 @@ class Tree:
             try:
                 with os.scandir(folder) as found:
                     inside = list(found)
-            except OSError:  # it went away, or nobody may read it
+            except OSError:  # it went away, or no one may read it
                 continue
             for one in inside:
                 if one.path in self.skipped or (in_git and one.name in _WRITTEN_BY_GIT):

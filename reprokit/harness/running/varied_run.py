@@ -1,4 +1,4 @@
-"""A run put under other surroundings: environment, starter, emulator, and the hook.
+"""A run put under different conditions: environment, starter, emulator, and the hook.
 
 The hook leaves its trace in the run folder. It shows what was in force, and where it varies nothing itself it
 changes nothing.
@@ -14,7 +14,13 @@ from typing import Any
 
 from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import RUN_DIR
-from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
+from reprokit.harness.running.apply_variations import (
+    ELSEWHERE,
+    JoinedVariations,
+    changed,
+    in_container,
+    joined,
+)
 from reprokit.harness.running.hooked_run import MOUNTED_HOOK, ORDERS, Places, hooked
 from reprokit.harness.running.in_force import expected_of
 from reprokit.harness.running.run_kinds import WATCH, VariedRun
@@ -60,8 +66,10 @@ def _in_folder(spec: RunSpec, run_id: str, runs_dir: Path) -> RunSpec:
     """The same run in a folder of another name."""
     before, after = (str(runs_dir / spec.recipe / name) for name in (spec.run_id, run_id))
     mounts = tuple(
-        replace(one, path=after + one.path.removeprefix(before)) if one.path.startswith(before) else one
-        for one in spec.mounts
+        replace(mount, path=after + mount.path.removeprefix(before))
+        if mount.path.startswith(before)
+        else mount
+        for mount in spec.mounts
     )
     return replace(spec, run_id=run_id, mounts=mounts)
 
@@ -80,7 +88,7 @@ def _places(spec: RunSpec, run_dir: Path) -> Places:
     )
 
 
-def _orders(joint: Joint, places: Places, *, level: str) -> dict[str, Any]:
+def _orders(joint: JoinedVariations, places: Places, *, level: str) -> dict[str, Any]:
     return {
         "out": places.out,
         "output": places.output,

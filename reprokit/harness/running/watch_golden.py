@@ -31,7 +31,7 @@ _WHOLE = "make whole runs: `reprokit reproduce RECIPE`, or `reprokit verify --no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedGolden:
-    """The metrics that the runs are held against, and how far each may be off."""
+    """The metrics that the runs are compared with, and how far each may be off."""
 
     metrics: Path
     tolerances: Tolerances
@@ -155,7 +155,7 @@ class GoldenWatch:
             self._golden.metrics, ours, records=first + 1, tolerances=self._golden.tolerances
         )
         pairs = (adapters.compare_first(ours, other, records=first + 1) for other in others)
-        if not _differs(against) and not any(one.comparable and not one.identical for one in pairs):
+        if not _differs(against) and not any(pair.comparable and not pair.identical for pair in pairs):
             self._end_watch()
             return
         step = against.divergence.step if against.divergence else None

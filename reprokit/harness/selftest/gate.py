@@ -8,10 +8,10 @@ from pathlib import Path
 
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReprokitError
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.selftest.samples import of_runs
 from reprokit.harness.selftest.score import Score, run
 from reprokit.project import Project
+from reprokit.session import Progress, Session
 
 #: Every kind of fault at least twice, in a few seconds.
 NUM_FAULTS, NUM_CLEAN = 150, 5
@@ -28,9 +28,9 @@ class Proof:
     trusted: bool
 
 
-def prove(reports: Sequence[Report], *, project: Project, progress: Progress) -> list[Proof]:
+def prove(reports: Sequence[Report], *, session: Session) -> list[Proof]:
     """Plant faults in copies of the runs of each report."""
-    return [_proof(report, project, progress) for report in reports]
+    return [_proof(report, session.project, session.progress) for report in reports]
 
 
 def gate_code(code: int, proofs: Sequence[Proof]) -> int:

@@ -1,4 +1,4 @@
-"""One fault planted, judged as ``reprokit report show`` and ``verify`` do, and held against the table."""
+"""One fault planted, judged as ``reprokit report show`` and ``verify`` do, and compared with the table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reprokit.harness.selftest.table import (
     RUN_1,
     RUN_2,
     STANDS,
-    Kind,
+    FaultKind,
 )
 from reprokit.request import Request
 
@@ -36,10 +36,10 @@ BROKE = "BROKE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class PlantedFault:
     """One fault: of which kind, where, whether everything is sealed again, and which of many."""
 
-    kind: Kind
+    kind: FaultKind
     place: str
     sealed: bool
     number: int
@@ -55,7 +55,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GateAnswer:
     """What the gate said: the outcome, its exit code, and the fields of the environment that it named."""
 
     outcome: str
@@ -71,7 +71,7 @@ class Judged:
     id: str
     planted: str
     expected: str
-    answer: Answer
+    answer: GateAnswer
     because: str
 
     @property
@@ -79,7 +79,7 @@ class Judged:
         return not self.because
 
 
-def faults(num: int) -> Iterator[Fault]:
+def faults(num: int) -> Iterator[PlantedFault]:
     """So many faults: every kind in one of its places, then in the next, again and again.
 
     The kinds begin in different places, so that even a few faults are in all of them.
@@ -95,10 +95,10 @@ def faults(num: int) -> Iterator[Fault]:
     for index in range(num):
         number, at = divmod(index, len(rounds))
         kind, place, sealed = rounds[at]
-        yield Fault(kind=kind, place=place, sealed=sealed, number=number)
+        yield PlantedFault(kind=kind, place=place, sealed=sealed, number=number)
 
 
-def fault_of(text: str) -> Fault | None:
+def fault_of(text: str) -> PlantedFault | None:
     """The fault of an ID, or None when no fault has it."""
     parts = text.split("/")
     if len(parts) != 4 or not parts[3].isdecimal():
@@ -106,11 +106,11 @@ def fault_of(text: str) -> Fault | None:
     for kind in KINDS:
         case = (parts[1], parts[2] == "sealed")
         if kind.id == parts[0] and case in _cases(kind) and parts[2] in {"sealed", "unsealed"}:
-            return Fault(kind=kind, place=parts[1], sealed=case[1], number=int(parts[3]))
+            return PlantedFault(kind=kind, place=parts[1], sealed=case[1], number=int(parts[3]))
     return None
 
 
-def judged(stage: Stage, fault: Fault, *, seed: int) -> Judged:
+def judged(stage: Stage, fault: PlantedFault, *, seed: int) -> Judged:
     """Plant a fault, judge, and take it out again; a ``CannotJudgeError`` where it has no place."""
     try:
         places = _places(stage, fault.place)
@@ -144,7 +144,7 @@ def clean(stage: Stage, number: int) -> Judged:
     )
 
 
-def answered(stage: Stage, place: str = "") -> Answer:
+def answered(stage: Stage, place: str = "") -> GateAnswer:
     """What ``reprokit report show RUN RUN`` says; with the runs beside the pair where the fault is in one."""
     beside = None
     if place in {STOPPED, RESUMED}:
@@ -154,37 +154,39 @@ def answered(stage: Stage, place: str = "") -> Answer:
     return _ask(lambda: _of_report(judge_again(stage.runs, Request(), project=stage.project, beside=beside)))
 
 
-def audited(stage: Stage) -> Answer:
+def audited(stage: Stage) -> GateAnswer:
     """What ``reprokit report verify REPORT`` says."""
 
-    def ask() -> Answer:
+    def ask() -> GateAnswer:
         found = audit(report_file(stage), project=stage.project)
         said = "; ".join(found.findings)
-        return Answer(outcome=STANDS if found.follows else FALLS, exit_code=found.exit_code, said=said)
+        return GateAnswer(outcome=STANDS if found.follows else FALLS, exit_code=found.exit_code, said=said)
 
     return _ask(ask)
 
 
-def _ask(question: Any) -> Answer:
+def _ask(question: Any) -> GateAnswer:
     try:
-        answer: Answer = question()
+        answer: GateAnswer = question()
     except ReprokitError as error:
-        return Answer(
+        return GateAnswer(
             outcome=REFUSED if error.exit_code == EXIT_CODES[REFUSED] else BROKE,
             exit_code=error.exit_code,
             said=str(error),
         )
     except Exception as error:  # the judge is what is on trial: whatever it raises is its answer
-        return Answer(outcome=BROKE, exit_code=3, said=f"{type(error).__name__}: {error}")
+        return GateAnswer(outcome=BROKE, exit_code=3, said=f"{type(error).__name__}: {error}")
     return answer
 
 
-def _of_report(report: Any) -> Answer:
+def _of_report(report: Any) -> GateAnswer:
     noted = frozenset(str(entry["field"]) for entry in report.environment_diff)
-    return Answer(outcome=str(report.verdict), exit_code=report.exit_code, said=report.sentence, noted=noted)
+    return GateAnswer(
+        outcome=str(report.verdict), exit_code=report.exit_code, said=report.sentence, noted=noted
+    )
 
 
-def _wrong(expected: str, answer: Answer, *, needs_note: bool = False) -> str:
+def _wrong(expected: str, answer: GateAnswer, *, needs_note: bool = False) -> str:
     """Why an answer is not the right one; "" when it is."""
     if answer.outcome != expected:
         return f"{answer.outcome} instead of {expected}"
@@ -195,7 +197,7 @@ def _wrong(expected: str, answer: Answer, *, needs_note: bool = False) -> str:
     return ""
 
 
-def _cases(kind: Kind) -> list[tuple[str, bool]]:
+def _cases(kind: FaultKind) -> list[tuple[str, bool]]:
     return [*((place, True) for place in kind.sealed), *((place, False) for place in kind.unsealed)]
 
 

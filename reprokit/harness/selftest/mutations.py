@@ -203,7 +203,7 @@ def rename_metric(found: list[Record], rng: Random) -> list[Record]:
 
 
 def extra_metric(found: list[Record], rng: Random) -> list[Record]:
-    """A metric that nobody else logs."""
+    """A metric that no one else logs."""
     rng.choice(found)["selftest/extra"] = rng.random()
     return found
 

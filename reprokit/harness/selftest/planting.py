@@ -43,7 +43,7 @@ class Stage:
     Attributes:
         blessed: The copy of the golden, or None as long as there is none.
         other_seed: The metrics of a run with another seed, or None.
-        report: A report of the untouched copies, once somebody has drawn it.
+        report: A report of the untouched copies, once someone has drawn it.
         beside: Runs made of the first one: ``varied``, ``stopped``, ``resumed``, as far as it has a place.
     """
 

@@ -11,23 +11,23 @@ from reprokit.core import fingerprint
 from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.harness.curation.promote import newest_pair
 from reprokit.harness.reproduce import reproduce
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.selftest.planting import Samples
 from reprokit.harness.single_run import run_once
 from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AvailableSamples:
     """Samples, and what a person should know about where they come from."""
 
     samples: Samples
     notes: tuple[str, ...]
 
 
-def find(name: str | None, *, project: Project, progress: Progress, named: Sequence[Path] = ()) -> Found:
+def find(name: str | None, *, session: Session, named: Sequence[Path] = ()) -> AvailableSamples:
     """The newest pair of finished runs of a recipe, or the runs named; made when there are none.
 
     Raises:
@@ -38,17 +38,19 @@ def find(name: str | None, *, project: Project, progress: Progress, named: Seque
     if named:
         pair = tuple(named)
     else:
-        name = name or _newest_recipe(project)
+        name = name or _newest_recipe(session.project)
         try:
-            pair = newest_pair(project.runs_dir, name, seed=None, as_it_stands=True)
+            pair = newest_pair(session.project.runs_dir, name, seed=None, as_it_stands=True)
         except GoldenError:
-            notes.append(f"there was no finished pair of {name} in {project.runs_dir}: it was trained now")
-            progress.note(notes[0])
-            pair = _make(name, project=project, progress=progress)
-    return of_runs(pair[:2], project=project, notes=notes)
+            notes.append(
+                f"there was no finished pair of {name} in {session.project.runs_dir}: it was trained now"
+            )
+            session.progress.note(notes[0])
+            pair = _make(name, session=session)
+    return of_runs(pair[:2], project=session.project, notes=notes)
 
 
-def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] = ()) -> Found:
+def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] = ()) -> AvailableSamples:
     """Samples of two run folders: their golden, and a run with another seed, as far as there are."""
     if len(folders) != 2:
         raise UsageError("a selftest takes two run folders", actual=f"{len(folders)}")
@@ -71,17 +73,15 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
         golden=blessed if blessed.is_dir() else None,
         other_seed=other / METRICS if other else None,
     )
-    return Found(samples=samples, notes=tuple(told))
+    return AvailableSamples(samples=samples, notes=tuple(told))
 
 
-def _make(name: str, *, project: Project, progress: Progress) -> tuple[Path, ...]:
-    report, _ = reproduce(
-        name, Request(command=f"reprokit selftest {name}"), project=project, progress=progress
-    )
+def _make(name: str, *, session: Session) -> tuple[Path, ...]:
+    report, _ = reproduce(name, Request(command=f"reprokit selftest {name}"), session=session)
     folders = tuple(Path(run) for run in report.runs)
     if not all(runs.read(folder, verify=False).complete for folder in folders):
         raise CannotJudgeError("the runs for the selftest did not finish", actual=report.sentence)
-    run_once(name, Request(seed=report.seed + 1), project=project, progress=progress)
+    run_once(name, Request(seed=report.seed + 1), session=session)
     return folders
 
 

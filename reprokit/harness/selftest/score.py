@@ -11,7 +11,6 @@ from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.clock import now
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.selftest import judging
 from reprokit.harness.selftest.beside import made_of
 from reprokit.harness.selftest.faults.tolerances import declare_exact
@@ -20,13 +19,14 @@ from reprokit.harness.selftest.planting import Samples, Stage
 from reprokit.harness.selftest.table import KINDS
 from reprokit.layout import REPORT
 from reprokit.request import Request
+from reprokit.session import Progress
 
 CLEAN = "clean"
 _TOLD_EVERY = 50
 
 
 @dataclass(slots=True, kw_only=True)
-class Row:
+class ScoreRow:
     """How many of one kind were planted, and how many led to their verdict."""
 
     id: str
@@ -49,7 +49,7 @@ class Score:
 
     seed: int
     is_one: bool = False
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, ScoreRow] = field(default_factory=dict)
     misses: list[Judged] = field(default_factory=list)
     last: Judged | None = None
     not_planted: list[str] = field(default_factory=list)
@@ -64,8 +64,8 @@ class Score:
         return sum(row.right for row in self.rows.values() if row.id != CLEAN)
 
     @property
-    def clean(self) -> Row:
-        return self.rows.get(CLEAN) or Row(id=CLEAN, title="")
+    def clean(self) -> ScoreRow:
+        return self.rows.get(CLEAN) or ScoreRow(id=CLEAN, title="")
 
     @property
     def exit_code(self) -> int:
@@ -137,7 +137,7 @@ def _count(score: Score, judged: Judged) -> None:
     name = judged.id.partition("/")[0]
     if name not in score.rows:
         title = next((kind.title for kind in KINDS if kind.id == name), "copies with nothing planted")
-        score.rows[name] = Row(id=name, title=title)
+        score.rows[name] = ScoreRow(id=name, title=title)
     row = score.rows[name]
     score.last = judged
     row.planted += 1

@@ -44,7 +44,7 @@ EXIT_CODES: Mapping[str, int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FaultKind:
     """A kind of fault.
 
     Attributes:
@@ -79,17 +79,17 @@ _NAMELESS = {RUN_1: REFUSED, RUN_2: "NOT_RUN", BOTH: REFUSED}  # the first run s
 _NOTED = frozenset({RUN_1, BOTH, GOLDEN})
 
 
-def _folder(name: str, title: str, plant: Plant, outcome: str = "") -> Kind:
+def _folder(name: str, title: str, plant: Plant, outcome: str = "") -> FaultKind:
     """A fault in a run's folder, where COMPLETE shows it; ``outcome``: once everything is sealed again."""
-    return Kind(name, title, plant, sealed=_runs(outcome) if outcome else {}, unsealed=_runs("NOT_RUN"))
+    return FaultKind(name, title, plant, sealed=_runs(outcome) if outcome else {}, unsealed=_runs("NOT_RUN"))
 
 
-def _number(name: str, title: str, plant: Plant) -> Kind:
-    return Kind(name, title, plant, sealed=_DIFFERS, unsealed=_TOUCHED)
+def _number(name: str, title: str, plant: Plant) -> FaultKind:
+    return FaultKind(name, title, plant, sealed=_DIFFERS, unsealed=_TOUCHED)
 
 
-def _torn(name: str, title: str, mutate: m.OnBytes) -> Kind:
-    return Kind(name, title, numbers.of_bytes(mutate), sealed=_UNREADABLE, unsealed=_TOUCHED)
+def _torn(name: str, title: str, mutate: m.OnBytes) -> FaultKind:
+    return FaultKind(name, title, numbers.of_bytes(mutate), sealed=_UNREADABLE, unsealed=_TOUCHED)
 
 
 _of, _value = numbers.of_records, m.number
@@ -118,7 +118,7 @@ _METRICS = (
     _torn("cut-in-line", "a file cut within a line", m.cut_in_a_line),
     _torn("cut-in-number", "a file cut within a number", m.cut_in_a_number),
     _torn("emptied", "an empty file", m.emptied),
-    Kind(
+    FaultKind(
         "cut-newline",
         "a file without its last newline",
         numbers.of_bytes(m.cut_before_the_newline),
@@ -128,14 +128,14 @@ _METRICS = (
 )
 
 _TRACES = (
-    Kind(
+    FaultKind(
         "flipped-digest",
         "a digit of a digest of parameters or random states",
         numbers.flipped_digest,
         sealed=_everywhere("NONDETERMINISTIC", both="CHECK_FAILED", golden="CHECK_FAILED"),
         unsealed=_TOUCHED,
     ),
-    Kind(
+    FaultKind(
         "no-trace",
         "no trace",
         folders.without(TRACE),
@@ -145,58 +145,60 @@ _TRACES = (
 )
 
 _GOLDENS = (
-    Kind(
+    FaultKind(
         "older-golden",
         "an older golden, same numerics",
         numbers.older_golden,
         sealed={GOLDEN: "REGRESSION"},
         unsealed={GOLDEN: REFUSED},
     ),
-    Kind(
+    FaultKind(
         "older-golden-elsewhere",
         "an older golden, other numerics",
         together(numbers.older_golden, environments.other_numerics),
         sealed={GOLDEN: "STALE_GOLDEN"},
     ),
-    Kind("no-golden", "no golden", folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
-    Kind("no-golden-metrics", "a golden without metrics", folders.without(METRICS), sealed={GOLDEN: REFUSED}),
-    Kind(
+    FaultKind("no-golden", "no golden", folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
+    FaultKind(
+        "no-golden-metrics", "a golden without metrics", folders.without(METRICS), sealed={GOLDEN: REFUSED}
+    ),
+    FaultKind(
         "other-provenance",
         "the golden of another recipe, platform or seed",
         folders.other_provenance,
         unsealed={GOLDEN: REFUSED},
     ),
-    Kind(
+    FaultKind(
         "other-digest",
         "another digest of the golden's own files",
         folders.other_digest,
         unsealed={GOLDEN: REFUSED},
     ),
-    Kind(
+    FaultKind(
         "no-fingerprint",
         "a golden without a numerics fingerprint",
         folders.no_fingerprint,
         sealed={GOLDEN: "UNJUDGED"},
     ),
-    Kind(
+    FaultKind(
         "cut-provenance", "a provenance cut short", folders.cut_short(PROVENANCE), unsealed={GOLDEN: REFUSED}
     ),
 )
 
 _TOLERANCES = (
-    Kind(
+    FaultKind(
         "beyond-tolerance",
         "a difference beyond the declared tolerance",
         tolerances.beyond_tolerance,
         sealed=_DIFFERS,
     ),
-    Kind(
+    FaultKind(
         "lopsided-tolerance",
         "a difference that is relative to the wrong side",
         tolerances.lopsided_tolerance,
         sealed=_DIFFERS,
     ),
-    Kind(
+    FaultKind(
         "too-wide-tolerance",
         "a tolerance typed ten times too wide in the recipe",
         tolerances.too_wide_tolerance,
@@ -205,21 +207,21 @@ _TOLERANCES = (
 )
 
 _ENVIRONMENTS = (
-    Kind(
+    FaultKind(
         "other-numerics",
         "another environment and other numbers",
         together(environments.other_numerics, _of(_value(m.flipped_bit))),
         sealed={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"},
         noted=_NOTED,
     ),
-    Kind(
+    FaultKind(
         "another-machine",
         "another machine that computes alike, and other numbers",
         together(environments.another_machine, _of(_value(m.flipped_bit))),
         sealed={BOTH: "REGRESSION", GOLDEN: "REGRESSION"},
         noted=_NOTED,
     ),
-    Kind(
+    FaultKind(
         "another-platform",
         "an environment record of another platform",
         environments.another_architecture,
@@ -248,12 +250,12 @@ _FOLDERS = (
         "no-checkpoint", "a promised checkpoint that is not there", folders.without_checkpoint, "CHECK_FAILED"
     ),
     _folder(
-        "unseeded-generator", "a generator that nobody seeded", folders.unseeded_generator, "CHECK_FAILED"
+        "unseeded-generator", "a generator that no one seeded", folders.unseeded_generator, "CHECK_FAILED"
     ),
     _folder("no-marker", "a run without COMPLETE", folders.without(MARKER)),
     _folder("cut-marker", "a COMPLETE cut short", folders.cut_short(MARKER)),
     _folder("missing-file", "a run folder with a file less", folders.without_any),
-    Kind(
+    FaultKind(
         "missing-source",
         "a run folder without its recipe or trainer",
         folders.without_source,
@@ -267,89 +269,89 @@ _FOLDERS = (
         folders.other_record({"outcome": "crashed", "exit_code": 1}),
         "NOT_RUN",
     ),
-    Kind(
+    FaultKind(
         "stopped-run",
         "a run that was stopped at the golden, but does not differ from it",
         folders.said_to_be_stopped,
         unsealed=_runs("UNJUDGED"),
     ),
-    Kind(
+    FaultKind(
         "cut-record", "a run.json cut short", folders.cut_short(RECORD), sealed=_NAMELESS, unsealed=_NAMELESS
     ),
     _folder(
         "silent-record", "a run.json that does not say what was overridden", folders.silent_record, "UNJUDGED"
     ),
-    Kind(
+    FaultKind(
         "modified-run",
         "a run with other settings",
         folders.other_config,
         sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "CHECK_FAILED"},
         unsealed=_runs("NOT_RUN"),
     ),
-    Kind(
+    FaultKind(
         "another-seeds-run",
         "the run of another seed",
         folders.another_seed,
         sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"},
         unsealed=_runs("NOT_RUN"),
     ),
-    Kind(
+    FaultKind(
         "another-program",
         "the run of another program",
         folders.another_program,
         sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "REPRODUCED"},
         unsealed=_runs("NOT_RUN"),
     ),
-    Kind("one-run-twice", "one run, given twice", folders.one_run_twice, sealed={RUN_2: "UNJUDGED"}),
+    FaultKind("one-run-twice", "one run, given twice", folders.one_run_twice, sealed={RUN_2: "UNJUDGED"}),
 )
 
 _BESIDE = (
-    Kind(
+    FaultKind(
         "varied-run",
-        "another number in a run under other surroundings",
+        "another number in a run under different conditions",
         _of(_value(m.one_ulp)),
         sealed={VARIED: "CHECK_FAILED"},
         unsealed={VARIED: "CHECK_FAILED"},
     ),
-    Kind(
+    FaultKind(
         "nothing-varied",
         "a varied run in which nothing was varied",
         folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
         sealed={VARIED: "UNJUDGED"},
     ),
-    Kind(
+    FaultKind(
         "crashed-when-varied",
-        "a run that does not come to its end under other surroundings",
+        "a run that does not come to its end under different conditions",
         folders.without(MARKER),
         unsealed={VARIED: "CHECK_FAILED"},
     ),
-    Kind(
+    FaultKind(
         "resumed-run",
         "another number in a resumed run",
         _of(_value(m.one_ulp)),
         sealed={RESUMED: "CHECK_FAILED"},
         unsealed={RESUMED: "CHECK_FAILED"},
     ),
-    Kind(
+    FaultKind(
         "resumed-checkpoint",
         "a flipped bit in a checkpoint of a resumed run",
         folders.flipped_bit(listed=True),
         sealed={RESUMED: "CHECK_FAILED"},
         unsealed={RESUMED: "CHECK_FAILED"},
     ),
-    Kind(
+    FaultKind(
         "resumed-from-the-start",
         "a resumed run that did all steps again",
         folders.from_the_start,
         sealed={RESUMED: "CHECK_FAILED"},
     ),
-    Kind(
+    FaultKind(
         "another-start",
         "a run that went on from another checkpoint than the stopped one's",
         folders.another_start,
         sealed={RESUMED: "UNJUDGED"},
     ),
-    Kind(
+    FaultKind(
         "never-killed",
         "a run that was to be killed and was not",
         folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
@@ -358,11 +360,11 @@ _BESIDE = (
 )
 
 _REPORTS = (
-    Kind("cut-report", "a report cut short", reports.cut_report, unsealed={REPORT: REFUSED}),
-    Kind(
+    FaultKind("cut-report", "a report cut short", reports.cut_report, unsealed={REPORT: REFUSED}),
+    FaultKind(
         "forged-report", "a report that says something else", reports.says_otherwise, unsealed={REPORT: FALLS}
     ),
-    Kind(
+    FaultKind(
         "evidence-touched",
         "a report whose evidence was touched",
         numbers.of_first_run(m.number(m.one_ulp)),
@@ -372,36 +374,38 @@ _REPORTS = (
 
 #: What must change nothing: a judge that calls everything broken is found here.
 _HARMLESS = (
-    Kind(
+    FaultKind(
         "another-machine-equal",
         "another machine, equal numbers",
         environments.another_machine,
         sealed=_SAME,
         noted=_NOTED,
     ),
-    Kind(
+    FaultKind(
         "other-numerics-equal",
         "another environment, equal numbers",
         environments.other_numerics,
         sealed=_SAME,
         noted=_NOTED,
     ),
-    Kind(
+    FaultKind(
         "within-tolerance",
         "a difference within the declared tolerance",
         tolerances.within_tolerance,
         sealed={**_DIFFERS, BOTH: "REPRODUCED", GOLDEN: "REPRODUCED"},
     ),
-    Kind("another-order", "the names of every record in another order", _of(m.another_order), sealed=_SAME),
-    Kind("white-space", "other white space", numbers.of_bytes(m.more_white_space), sealed=_SAME),
-    Kind(
+    FaultKind(
+        "another-order", "the names of every record in another order", _of(m.another_order), sealed=_SAME
+    ),
+    FaultKind("white-space", "other white space", numbers.of_bytes(m.more_white_space), sealed=_SAME),
+    FaultKind(
         "same-nonfinite",
         "the same NaN or infinity everywhere",
         numbers.same_nonfinite,
         sealed={BOTH: "REPRODUCED"},
     ),
-    Kind("untouched-report", "a report as it was drawn", reports.untouched, unsealed={REPORT: STANDS}),
-    Kind(
+    FaultKind("untouched-report", "a report as it was drawn", reports.untouched, unsealed={REPORT: STANDS}),
+    FaultKind(
         "equal-beside",
         "a varied or resumed run with equal numbers",
         folders.untouched,
@@ -409,7 +413,7 @@ _HARMLESS = (
     ),
 )
 
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[FaultKind, ...] = (
     *_METRICS,
     *_TRACES,
     *_GOLDENS,

@@ -77,7 +77,7 @@ def settings_grid(texts: Sequence[str]) -> list[tuple[str, ...]]:
     [('gamma=0.9', 'sizes=[64,64]'), ('gamma=0.99', 'sizes=[64,64]')]
 
     Raises:
-        UsageError: There is a comma too many, or more combinations than anybody runs.
+        UsageError: There is a comma too many, or more combinations than anyone runs.
     """
     choices = [_choices(text) for text in texts]
     combinations = list(itertools.islice(itertools.product(*choices), _MOST + 1))

@@ -14,25 +14,19 @@ from reprokit import runs
 from reprokit.core.records import RunResult
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
-from reprokit.harness.running.execute import (
-    BeforeClose,
-    Progress,
-    WhyStop,
-    as_it_ended,
-    execute,
-    last_object,
-)
+from reprokit.harness.running.execute import BeforeClose, WhyStop, as_it_ended, execute, last_object
 from reprokit.harness.running.joined_run import join_with_earlier
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.harness.sweeping.results import chosen_return, last_return
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.runs.listing import key_of
-from reprokit.runs.sweeps import Member, State, state_of
+from reprokit.runs.sweeps import MemberState, SweepMember, state_of
+from reprokit.session import Progress
 
 
 class SweepProgress(Progress, Protocol):
@@ -58,22 +52,22 @@ _QUICK_S, _SHARE = 0.05, 0.05
 
 
 @dataclass(slots=True, kw_only=True)
-class Board:
-    """The members of a sweep as they are now; every change is recorded before anybody is told.
+class SweepMembers:
+    """The members of a sweep as they are now; every change is recorded before anyone is told.
 
     Where there are so many that writing the record takes long, it lags behind: nothing rests on it, because
     how far a member is follows from its run folder. ``settle`` writes what is due, at the end all of it.
     """
 
-    members: list[Member]
-    record: Callable[[Sequence[Member]], object]
+    members: list[SweepMember]
+    record: Callable[[Sequence[SweepMember]], object]
     lock: threading.Lock = field(default_factory=threading.Lock)
     clock: Callable[[], float] = time.monotonic
     _took_s: float = 0.0
     _written_at: float = 0.0
     _lags: bool = False
 
-    def change(self, at: int, member: Member) -> None:
+    def change(self, at: int, member: SweepMember) -> None:
         """A member has come further."""
         with self.lock:
             self.members[at] = member
@@ -100,8 +94,8 @@ class Board:
 
 
 def carry_out(
-    board: Board,
-    groups: Mapping[int, Group],
+    board: SweepMembers,
+    groups: Mapping[int, SweepGroup],
     *,
     jobs: int,
     cores: Sequence[int],
@@ -140,9 +134,9 @@ def carry_out(
 
 
 def run_member(
-    board: Board,
+    board: SweepMembers,
     at: int,
-    group: Group,
+    group: SweepGroup,
     *,
     core: int | None,
     project: Project,
@@ -186,7 +180,9 @@ def run_member(
     )
     folder = project.runs_dir / member.recipe / plan.specs[0].run_id
     place = group.ready.backend.name + ("" if core is None else f" core {core}")
-    member = replace(member, state=State.RUNNING, run=key_of(folder), message="", attempts=attempt.number)
+    member = replace(
+        member, state=MemberState.RUNNING, run=key_of(folder), message="", attempts=attempt.number
+    )
     board.change(at, member)
     shown = MemberProgress(member=member, folder=folder, place=place, progress=progress, recipe=group.recipe)
     try:
@@ -204,18 +200,18 @@ def run_member(
         stored = runs.read(folder)
         member = replace(member, state=state_of(stored), message=stored.incomplete_because)
     except CannotRunError as error:  # the disk is full, say: a row of its own, as a crash is
-        member = replace(member, state=State.CRASHED, message=error.told())
+        member = replace(member, state=MemberState.CRASHED, message=error.told())
         shown.note(error.told())
     except KeyboardInterrupt:
-        board.change(at, replace(member, state=State.INTERRUPTED, message="interrupted by the user"))
+        board.change(at, replace(member, state=MemberState.INTERRUPTED, message="interrupted by the user"))
         raise
     member = replace(member, last_return=last_return(folder, group.recipe))
     board.change(at, member)
     shown.finished(member)
 
 
-def _before_close(folder: Path, seed: int, group: Group, attempt: Attempt) -> BeforeClose:
-    """How an attempt is closed that completed: joined with the one before it, held against all of them."""
+def _before_close(folder: Path, seed: int, group: SweepGroup, attempt: Attempt) -> BeforeClose:
+    """How an attempt is closed that completed: joined with the one before it, compared with all of them."""
     if attempt.number == 1 or group.inputs is None:
         return as_it_ended
     held = (
@@ -249,7 +245,7 @@ class Attempt:
     facts: Mapping[str, Any] = field(default_factory=dict)
     point: ResumePoint | None = None
 
-    def of(self, plan: Plan) -> Plan:
+    def of(self, plan: RunPlan) -> RunPlan:
         """A plan of one run, as the plan of this attempt."""
         specs = tuple(replace(spec, attempt=self.number) for spec in plan.specs)
         return replace(plan, specs=specs, facts={**plan.facts, **self.facts})
@@ -259,7 +255,7 @@ class Attempt:
 class MemberProgress:
     """What ``execute`` tells of one run, told as of a member of a sweep."""
 
-    member: Member
+    member: SweepMember
     folder: Path
     place: str
     progress: SweepProgress
@@ -295,9 +291,9 @@ class MemberProgress:
 
     def waits(self, why: str) -> None:
         """It was handed to an engine, and no machine has begun it."""
-        self._tell(phase=str(State.WAITING), told=why)
+        self._tell(phase=str(MemberState.WAITING), told=why)
 
-    def finished(self, member: Member) -> None:
+    def finished(self, member: SweepMember) -> None:
         self.last = member.last_return[1] if member.last_return else None
         self._tell(phase=str(member.state))
 

@@ -19,16 +19,16 @@ from reprokit.errors import ReprokitError
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import tell_of
 from reprokit.harness.running.run_inputs import MIXED
-from reprokit.harness.sweeping.carry_out import Board, MemberProgress, SweepProgress
-from reprokit.harness.sweeping.groups import Group, kind_of
+from reprokit.harness.sweeping.carry_out import MemberProgress, SweepMembers, SweepProgress
+from reprokit.harness.sweeping.groups import SweepGroup, kind_of
 from reprokit.harness.sweeping.member_job import MemberJob, write_job
 from reprokit.harness.sweeping.requeued import runs_of
 from reprokit.harness.sweeping.results import last_return
 from reprokit.layout import JOBS, MARKER, RECORD, read_json
 from reprokit.project import Project
 from reprokit.runs.listing import key_of
-from reprokit.runs.sweeps import Member, State, state_of
-from reprokit.where import Going, Place, Standing, Task
+from reprokit.runs.sweeps import MemberState, SweepMember, state_of
+from reprokit.where import Place, Task, TaskState, TaskStatus
 
 _LOOK_S = 0.5
 #: Thousands of members take a second to be looked at; then it is done less often, up to this.
@@ -50,12 +50,12 @@ class _Underway:
     folder: Path
     shown: MemberProgress
     gone_since: float | None = None
-    standing: Standing = field(default_factory=lambda: Standing(going=Going.QUEUED))
+    standing: TaskStatus = field(default_factory=lambda: TaskStatus(going=TaskState.QUEUED))
 
 
 def carry_out_elsewhere(
-    board: Board,
-    groups: Mapping[int, Group],
+    board: SweepMembers,
+    groups: Mapping[int, SweepGroup],
     *,
     place: Place,
     folder: Path,
@@ -80,7 +80,9 @@ def carry_out_elsewhere(
         KeyboardInterrupt: All tasks of this call were ended, and the folders of their runs closed.
         SchedulerError: The engine does not answer; what it has begun goes on.
     """
-    crew = _Crew(board=board, groups=groups, place=place, folder=folder, project=project, progress=progress)
+    crew = _RemoteMembers(
+        board=board, groups=groups, place=place, folder=folder, project=project, progress=progress
+    )
     underway = crew.adopted()
     taken = {one.at for one in underway}
     waiting = [at for at in groups if at not in taken]
@@ -104,9 +106,9 @@ def carry_out_elsewhere(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Crew:
-    board: Board
-    groups: Mapping[int, Group]
+class _RemoteMembers:
+    board: SweepMembers
+    groups: Mapping[int, SweepGroup]
     place: Place
     folder: Path
     project: Project
@@ -142,7 +144,7 @@ class _Crew:
     def _underway(self, at: int, job: MemberJob, handle: str) -> _Underway:
         member = replace(
             self.board.members[at],
-            state=State.RUNNING,
+            state=MemberState.RUNNING,
             run=f"{job.recipe}/{job.run_id}",
             message="",
             attempts=job.attempt,
@@ -192,7 +194,7 @@ class _Crew:
         state = read_json(one.folder / RECORD).get("state")
         going = one.standing.going
         if state == "finished" and not (going.goes_on and not (one.folder / MARKER).exists()):
-            return self._close(one, again, lost=going in {Going.LOST, Going.UNKNOWN})
+            return self._close(one, again, lost=going in {TaskState.LOST, TaskState.UNKNOWN})
         if going.goes_on:
             one.gone_since = None
             self._tell(one)
@@ -200,7 +202,7 @@ class _Crew:
         one.gone_since = one.gone_since or time.monotonic()
         if time.monotonic() - one.gone_since < _SETTLE_S:
             return False
-        return self._close(one, again, lost=going in {Going.LOST, Going.UNKNOWN})
+        return self._close(one, again, lost=going in {TaskState.LOST, TaskState.UNKNOWN})
 
     def _follow(self, one: _Underway) -> None:
         """Look at the newest run of a job that its engine began again."""
@@ -226,7 +228,9 @@ class _Crew:
         why = one.standing.message or f"its task is {one.standing.going}"
         if not (one.folder / RECORD).is_file():
             told = why if lost else f"its task ended before the run began: {self._last_line(one.first)}"
-            member = replace(member, state=State.INTERRUPTED if lost else State.CRASHED, message=told, run="")
+            member = replace(
+                member, state=MemberState.INTERRUPTED if lost else MemberState.CRASHED, message=told, run=""
+            )
         else:
             record = read_json(one.folder / RECORD)
             # A machine that goes down may still have had the time to close the run.
@@ -241,7 +245,7 @@ class _Crew:
                 run=key_of(one.folder),
                 last_return=last_return(one.folder, one.shown.recipe),
             )
-        lost = lost and member.state is not State.COMPLETE
+        lost = lost and member.state is not MemberState.COMPLETE
         if lost and member.attempts < _MOST_ATTEMPTS:
             self.board.change(one.at, member)
             self.progress.note(f"{member.label}: {why}; it is tried again (attempt {member.attempts + 1})")
@@ -249,7 +253,7 @@ class _Crew:
             return True
         self.board.change(one.at, member)
         one.shown.finished(member)
-        if member.state is not State.COMPLETE:
+        if member.state is not MemberState.COMPLETE:
             self.progress.note(f"{member.label}: {member.message}")
         return True
 
@@ -257,7 +261,7 @@ class _Crew:
         """Close the folder of a run whose task is gone."""
         self.place.cancel([one.handle])  # a machine that was only out of reach must not go on
         outcome = Outcome.MACHINE_LOST if lost else Outcome.INTERRUPTED
-        outcome = Outcome.TIMED_OUT if one.standing.going is Going.TIMED_OUT else outcome
+        outcome = Outcome.TIMED_OUT if one.standing.going is TaskState.TIMED_OUT else outcome
         try:
             runs.close_interrupted(one.folder, message=why, outcome=outcome)
         except (ReprokitError, OSError) as error:
@@ -277,7 +281,7 @@ class _Crew:
             if read_json(one.folder / RECORD).get("state") == "running":
                 self._close_folder(one, "interrupted by the user", lost=False)
             complete = (one.folder / RECORD).is_file() and runs.read(one.folder).complete
-            state = State.COMPLETE if complete else State.INTERRUPTED
+            state = MemberState.COMPLETE if complete else MemberState.INTERRUPTED
             message = "" if complete else "interrupted by the user"
             self.board.change(one.at, replace(member, state=state, message=message))
 
@@ -287,7 +291,7 @@ class _Crew:
     def _log(self, job: MemberJob) -> Path:
         return self.folder / JOBS / f"{job.run_id}.log"
 
-    def _remember(self, job: MemberJob, handle: str, member: Member) -> None:
+    def _remember(self, job: MemberJob, handle: str, member: SweepMember) -> None:
         row = {name: getattr(job, name) for name in MemberJob.__slots__}
         told = {"place": self.place.name, "handle": handle, "identity": member.identity, "job": row}
         file = self._file(job).with_suffix(".handle.json")
@@ -349,6 +353,6 @@ def task_of(
     )
 
 
-def gets_a_core(group: Group) -> bool:
+def gets_a_core(group: SweepGroup) -> bool:
     """Whether each of its runs gets one core, as planned on this machine."""
     return group.is_pinned and group.ready is not None and group.ready.plan.specs[0].limits.cpus is not None

@@ -13,13 +13,13 @@ from reprokit.core.setting_names import differences
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.layout import METRICS
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
 
 _MOST_NAMED = 6
-_MOST_GROUPS = 2_000  # each is held against all others
+_MOST_GROUPS = 2_000  # each is compared with all others
 
 
-def equal_results(members: Sequence[Member], *, runs_dir: Path) -> tuple[str, ...]:
+def equal_results(members: Sequence[SweepMember], *, runs_dir: Path) -> tuple[str, ...]:
     """A sentence for each setting that changes nothing, and for other settings whose results are equal.
 
     Results are equal where all metrics are, with every seed that both settings have finished; but for metrics
@@ -29,10 +29,10 @@ def equal_results(members: Sequence[Member], *, runs_dir: Path) -> tuple[str, ..
         members: Those of a sweep or search; those that are not finished say nothing.
         runs_dir: Where their runs are.
     """
-    found: dict[tuple[str, str], dict[str, list[Member]]] = {}
-    for one in members:
-        if one.state is State.COMPLETE and not one.mixed:
-            found.setdefault((one.recipe, one.kind), {}).setdefault(one.group, []).append(one)
+    found: dict[tuple[str, str], dict[str, list[SweepMember]]] = {}
+    for member in members:
+        if member.state is MemberState.COMPLETE and not member.mixed:
+            found.setdefault((member.recipe, member.kind), {}).setdefault(member.group, []).append(member)
     several = [list(groups.values()) for groups in found.values() if 1 < len(groups) <= _MOST_GROUPS]
     return tuple(told for groups in several for told in _of_one_recipe(groups, runs_dir=runs_dir))
 
@@ -53,7 +53,7 @@ class _Outline:
         )
 
 
-def _of_one_recipe(groups: Sequence[Sequence[Member]], *, runs_dir: Path) -> Iterator[str]:
+def _of_one_recipe(groups: Sequence[Sequence[SweepMember]], *, runs_dir: Path) -> Iterator[str]:
     apart = differences([group[0].settings for group in groups])
     classes, repeated = _classes(groups, apart, runs_dir=runs_dir)
     class_of = {at: number for number, one in enumerate(classes) for at in one}
@@ -78,7 +78,7 @@ def _of_one_recipe(groups: Sequence[Sequence[Member]], *, runs_dir: Path) -> Ite
 
 
 def _classes(
-    groups: Sequence[Sequence[Member]], apart: Sequence[Mapping[str, str]], *, runs_dir: Path
+    groups: Sequence[Sequence[SweepMember]], apart: Sequence[Mapping[str, str]], *, runs_dir: Path
 ) -> tuple[list[list[int]], set[str]]:
     """The places of groups with equal results together, and the metrics that only repeat a setting."""
     outlines = [_outline(runs_dir / group[0].run) for group in groups]
@@ -112,7 +112,9 @@ def _changes_nothing(name: str, apart: Sequence[Mapping[str, str]], class_of: Ma
     return max(sizes) > 1 and all(len(set(one)) == 1 for one in found.values())
 
 
-def _differing(first: Sequence[Member], other: Sequence[Member], *, runs_dir: Path) -> set[str] | None:
+def _differing(
+    first: Sequence[SweepMember], other: Sequence[SweepMember], *, runs_dir: Path
+) -> set[str] | None:
     """The metrics, not of the clock, that differ with some seed; None where runs cannot be compared so."""
     theirs = {one.seed: one for one in other}
     pairs = [(runs_dir / one.run, runs_dir / theirs[one.seed].run) for one in first if one.seed in theirs]
@@ -125,7 +127,7 @@ def _differing(first: Sequence[Member], other: Sequence[Member], *, runs_dir: Pa
         if comparison.identical:
             continue
         differing = {name for name, one in comparison.per_metric.items() if one.mismatches}
-        odd = any(one.severity != problems.WARNING for one in comparison.problems)
+        odd = any(problem.severity != problems.WARNING for problem in comparison.problems)
         if odd or not differing or differing == set(comparison.per_metric):
             return None
         found |= set() if only_the_clock([pair], [comparison]) else differing

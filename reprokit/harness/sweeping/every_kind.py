@@ -14,18 +14,18 @@ from pathlib import Path
 from reprokit import file_tree
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.run_inputs import RunInputs
-from reprokit.harness.sweeping.carry_out import Board, SweepProgress
+from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
 from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
-from reprokit.harness.sweeping.groups import Group, members_of
-from reprokit.harness.sweeping.machines import Kind, ask, kinds_of
+from reprokit.harness.sweeping.groups import SweepGroup, members_of
+from reprokit.harness.sweeping.machines import MachineKind, ask, kinds_of
 from reprokit.layout import MACHINES
 from reprokit.project import Project
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
 from reprokit.where import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class MachineCell:
     """The runs of one recipe and seed on one kind of machine.
 
     Attributes:
@@ -36,15 +36,15 @@ class Cell:
         problem: Why some did not, or "".
     """
 
-    group: Group
+    group: SweepGroup
     seed: int
-    kind: Kind
+    kind: MachineKind
     folders: tuple[Path, ...]
     problem: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Repeat(Member):
+class _Repeat(SweepMember):
     """One of several runs of the same thing, which share an identity."""
 
     cpu: str
@@ -56,7 +56,7 @@ class _Repeat(Member):
 
 
 def run_on_every_kind(
-    groups: Sequence[Group],
+    groups: Sequence[SweepGroup],
     *,
     place: Place,
     project: Project,
@@ -64,7 +64,7 @@ def run_on_every_kind(
     repeats: int = 2,
     jobs: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> tuple[list[Cell], list[str]]:
+) -> tuple[list[MachineCell], list[str]]:
     """Make new runs of each group's seeds on each kind of machine.
 
     Args:
@@ -87,14 +87,14 @@ def run_on_every_kind(
     progress.phase("machines")
     answers, busy = ask(groups, place=place, project=project, sleep=sleep)
     cells = [
-        Cell(group=_of_kind(group, kind), seed=seed, kind=kind, folders=(), problem="")
+        MachineCell(group=_of_kind(group, kind), seed=seed, kind=kind, folders=(), problem="")
         for at, group in enumerate(groups)
         for kind in _told(kinds_of(at, group, answers, by_cpu=True), group, progress)
         for seed in group.seeds
     ]
-    members: list[Member] = [_repeat(cell, number + 1) for cell in cells for number in range(repeats)]
+    members: list[SweepMember] = [_repeat(cell, number + 1) for cell in cells for number in range(repeats)]
     groups_of = {at: cells[at // repeats].group for at in range(len(members))}
-    board = Board(members=members, record=lambda _members: None)
+    board = SweepMembers(members=members, record=lambda _members: None)
     folder = project.runs_dir / MACHINES / f"{stamp()}-kinds"
     progress.phase("train")
     carry_out_elsewhere(
@@ -108,32 +108,32 @@ def run_on_every_kind(
         sleep=sleep,
     )
     done = [board.members[at : at + repeats] for at in range(0, len(members), repeats)]
-    if all(one.state is State.COMPLETE for one in board.members) and folder.is_dir():
+    if all(member.state is MemberState.COMPLETE for member in board.members) and folder.is_dir():
         file_tree.remove(folder)
     return [_filled(cell, found, project) for cell, found in zip(cells, done, strict=True)], busy
 
 
-def _told(kinds: Sequence[Kind], group: Group, progress: SweepProgress) -> Sequence[Kind]:
+def _told(kinds: Sequence[MachineKind], group: SweepGroup, progress: SweepProgress) -> Sequence[MachineKind]:
     for kind in kinds:
         machines = ", ".join(name[:12] for name in kind.machines)
         progress.note(f"{group.recipe.name}: {kind.name}: {machines} ({kind.words})")
     return kinds
 
 
-def _of_kind(group: Group, kind: Kind) -> Group:
+def _of_kind(group: SweepGroup, kind: MachineKind) -> SweepGroup:
     """A group whose runs go to machines of one kind only."""
     assert group.inputs is not None  # noqa: S101  the machines were asked for it
     inputs = RunInputs(recorded=group.inputs.recorded, surroundings=kind.surroundings)
     return replace(group, inputs=inputs, machines=kind.machines, kind=kind.surroundings)
 
 
-def _repeat(cell: Cell, number: int) -> _Repeat:
+def _repeat(cell: MachineCell, number: int) -> _Repeat:
     (member,) = members_of(replace(cell.group, seeds=(cell.seed,)))
-    told = {name: getattr(member, name) for name in Member.__slots__}
+    told = {name: getattr(member, name) for name in SweepMember.__slots__}
     return _Repeat(**told, cpu=cell.kind.name, number=number)
 
 
-def _filled(cell: Cell, found: Sequence[Member], project: Project) -> Cell:
-    problems = [one.message or str(one.state) for one in found if one.state is not State.COMPLETE]
-    folders = [project.runs_dir / one.run for one in found if one.state is State.COMPLETE]
+def _filled(cell: MachineCell, found: Sequence[SweepMember], project: Project) -> MachineCell:
+    problems = [one.message or str(one.state) for one in found if one.state is not MemberState.COMPLETE]
+    folders = [project.runs_dir / one.run for one in found if one.state is MemberState.COMPLETE]
     return replace(cell, folders=tuple(folders), problem="; ".join(dict.fromkeys(problems)))

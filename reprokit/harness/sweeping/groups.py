@@ -13,10 +13,9 @@ from reprokit.core.fingerprint import platforms_of_host
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.member_runs import by_seed, standing_of
-from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.run_inputs import (
     RunInputs,
     WholeRunFolder,
@@ -25,18 +24,19 @@ from reprokit.harness.running.run_inputs import (
     whole_runs,
 )
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, WholeRun
-from reprokit.harness.running.start_runs import Prepared, must_have_variant, ready_to_run
+from reprokit.harness.running.start_runs import PreparedRuns, must_have_variant, ready_to_run
 from reprokit.harness.sweeping.asked import Seeds
 from reprokit.harness.sweeping.results import last_return
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs.listing import key_of
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
+from reprokit.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SweepGroup:
     """The members of a sweep that share recipe and settings.
 
     Attributes:
@@ -54,7 +54,7 @@ class Group:
     recipe: Recipe
     request: Request
     seeds: tuple[int, ...]
-    ready: Prepared | None = None
+    ready: PreparedRuns | None = None
     host: Mapping[str, Any]
     inputs: RunInputs | None = None
     problem: str = ""
@@ -89,7 +89,7 @@ class Group:
         stamped: str = "",
         point: ResumePoint | None = None,
         place: int = 0,
-    ) -> Plan:
+    ) -> RunPlan:
         """The run of one seed, as it was made ready with all others, on one core or on all of them.
 
         Args:
@@ -116,7 +116,7 @@ class Group:
         stamped: str = "",
         point: ResumePoint | None = None,
         place: int = 0,
-    ) -> Plan:
+    ) -> RunPlan:
         """The same with what the recipe says of it, and without what its environment says."""
         if self.ready is None:
             raise UsageError(self.problem)
@@ -155,29 +155,21 @@ def load_recipes(
 
 
 def make_ready(
-    recipe: Recipe,
-    request: Request,
-    *,
-    seeds: Seeds,
-    host: Mapping[str, Any],
-    project: Project,
-    progress: Progress,
-) -> Group:
+    recipe: Recipe, request: Request, *, seeds: Seeds, host: Mapping[str, Any], session: Session
+) -> SweepGroup:
     """A recipe made ready to run, or why it cannot be."""
     chosen = seeds(recipe.seeds)
     request = replace(request, seed=chosen[0], overrides=recipe.asked)
-    group = Group(recipe=recipe, request=request, seeds=chosen, host=host)
+    group = SweepGroup(recipe=recipe, request=request, seeds=chosen, host=host)
     try:
-        ready, found = ready_to_run(
-            recipe, request, WholeRun(beside=2), project=project, progress=progress, host=host
-        )
+        ready, found = ready_to_run(recipe, request, WholeRun(beside=2), session=session, host=host)
     except CannotRunError as error:
         return replace(group, problem=error.told())
     inputs = planned_inputs(ready.plan.specs[0], facts=ready.plan.facts, host=found)
     return replace(group, ready=ready, host=found, inputs=inputs)
 
 
-def with_other_settings(group: Group, recipe: Recipe, *, project: Project) -> Group:
+def with_other_settings(group: SweepGroup, recipe: Recipe, *, project: Project) -> SweepGroup:
     """The same recipe with other settings, in the environment that was made ready for a group.
 
     Raises:
@@ -203,21 +195,21 @@ def with_other_settings(group: Group, recipe: Recipe, *, project: Project) -> Gr
     return replace(group, ready=replace(ready, plan=plan), inputs=inputs)
 
 
-def members_of(group: Group) -> Iterator[Member]:
-    """The members of a group; nobody has looked for their runs yet."""
+def members_of(group: SweepGroup) -> Iterator[SweepMember]:
+    """The members of a group; no one has looked for their runs yet."""
     recipe = group.recipe
     for seed in group.seeds:
         if group.inputs is None:
-            yield Member(
+            yield SweepMember(
                 recipe=recipe.name,
                 settings=recipe.asked,
                 seed=seed,
-                identity=digest([State.NOT_STARTED, recipe.digest, list(recipe.asked), seed]),
-                state=State.NOT_STARTED,
+                identity=digest([MemberState.NOT_STARTED, recipe.digest, list(recipe.asked), seed]),
+                state=MemberState.NOT_STARTED,
                 message=group.problem,
             )
         else:
-            yield Member(
+            yield SweepMember(
                 recipe=recipe.name,
                 settings=recipe.asked,
                 seed=seed,
@@ -229,8 +221,8 @@ def members_of(group: Group) -> Iterator[Member]:
 
 
 def as_they_stand(
-    members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
-) -> list[Member]:
+    members: Sequence[SweepMember], group_of: Mapping[int, SweepGroup], *, project: Project
+) -> list[SweepMember]:
     """The members, each as far as its run folders say that it is."""
     there: dict[str, dict[int, list[WholeRunFolder]]] = {}
     found = []
@@ -243,7 +235,7 @@ def as_they_stand(
             there[member.recipe] = by_seed(whole_runs(project.runs_dir, recipe=member.recipe))
         standing = standing_of(group.inputs, member.seed, among=there[member.recipe].get(member.seed, ()))
         folder = standing.folder
-        complete = folder is not None and standing.state is State.COMPLETE
+        complete = folder is not None and standing.state is MemberState.COMPLETE
         found.append(
             replace(
                 member,
@@ -264,9 +256,9 @@ def kind_of(folder: Path) -> str:
     return found.inputs.surroundings if found else ""
 
 
-def refuse_twins(members: Sequence[Member]) -> None:
+def refuse_twins(members: Sequence[SweepMember]) -> None:
     """Raise `UsageError` where two members are one and the same run: its folder would count twice."""
-    seen: dict[str, Member] = {}
+    seen: dict[str, SweepMember] = {}
     for member in members:
         other = seen.setdefault(member.identity, member)
         if other is not member:
@@ -276,8 +268,8 @@ def refuse_twins(members: Sequence[Member]) -> None:
             )
 
 
-def side_by_side(groups: Sequence[Group], *, num_cores: int) -> int:
-    """How many members run at one time where nobody said: a core each, or a GPU each, or one on a TPU.
+def side_by_side(groups: Sequence[SweepGroup], *, num_cores: int) -> int:
+    """How many members run at one time where no one said: a core each, or a GPU each, or one on a TPU.
 
     Those that no full round has room for share the cores with the first round, where all have one thread and
     the memory suffices: five trainings on two cores take the time of two and a half, not of three.

@@ -10,17 +10,17 @@ from reprokit.core.seed_rule import Response
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.seed_response import responses, silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.layout import METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
 
 _LOOKED_AT = 5  # so many runs show whether a metric is constant within each
 
 
 def seeds_that_do_nothing(
-    members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
+    members: Sequence[SweepMember], group_of: Mapping[int, SweepGroup], *, project: Project
 ) -> Iterator[str]:
     """A warning for each recipe with settings whose seeds are one result, or whose declared metric is.
 
@@ -32,7 +32,7 @@ def seeds_that_do_nothing(
     together: dict[str, dict[int, Path]] = {}
     recipes: dict[str, Recipe] = {}
     for at, member in enumerate(members):
-        if member.state is State.COMPLETE and member.run:
+        if member.state is MemberState.COMPLETE and member.run:
             together.setdefault(member.group, {})[member.seed] = project.runs_dir / member.run
             recipes[member.group] = group_of[at].recipe
     for name, folders in together.items():

@@ -12,13 +12,15 @@ from pathlib import Path
 from reprokit import workspace
 from reprokit.core.records import SCHEMA_VERSION, digest
 from reprokit.harness.sweeping.elsewhere import gets_a_core
-from reprokit.harness.sweeping.groups import Group
-from reprokit.harness.sweeping.member_job import Found, found_in
+from reprokit.harness.sweeping.groups import SweepGroup
+from reprokit.harness.sweeping.member_job import MachineReport, found_in
 from reprokit.layout import MACHINES, read_json
 from reprokit.project import Project
 
 
-def remember(answers: Mapping[str, Found], groups: Sequence[Group], *, on: str, project: Project) -> None:
+def remember(
+    answers: Mapping[str, MachineReport], groups: Sequence[SweepGroup], *, on: str, project: Project
+) -> None:
     """Keep what every machine of an engine said about these groups.
 
     Raises:
@@ -39,7 +41,7 @@ def remember(answers: Mapping[str, Found], groups: Sequence[Group], *, on: str, 
     workspace.write_json(_file(groups, on=on, project=project), told)
 
 
-def remembered(groups: Sequence[Group], *, on: str, project: Project) -> dict[str, Found]:
+def remembered(groups: Sequence[SweepGroup], *, on: str, project: Project) -> dict[str, MachineReport]:
     """What they said last time, where all that the groups stand on here is as it was then; else nothing."""
     told = read_json(_file(groups, on=on, project=project)).get("machines")
     if not isinstance(told, dict):
@@ -48,6 +50,6 @@ def remembered(groups: Sequence[Group], *, on: str, project: Project) -> dict[st
     return answers if len(answers) == len(told) else {}
 
 
-def _file(groups: Sequence[Group], *, on: str, project: Project) -> Path:
+def _file(groups: Sequence[SweepGroup], *, on: str, project: Project) -> Path:
     about = [[group.inputs.recorded, gets_a_core(group)] for group in groups if group.inputs is not None]
     return project.runs_dir / MACHINES / f"answers-{digest([on, about])[7:23]}.json"

@@ -14,13 +14,13 @@ from reprokit.errors import CannotRunError, SchedulerError
 from reprokit.harness.running.run_inputs import MIXED, RunInputs
 from reprokit.harness.sweeping.carry_out import SweepProgress
 from reprokit.harness.sweeping.elsewhere import gets_a_core, task_of
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.harness.sweeping.machine_answers import remember, remembered
-from reprokit.harness.sweeping.member_job import Found, MemberJob, read_answer, write_job
+from reprokit.harness.sweeping.member_job import MachineReport, MemberJob, read_answer, write_job
 from reprokit.layout import MACHINES
 from reprokit.project import Project
 from reprokit.runs.sweeps import short_kind
-from reprokit.where import Going, Place
+from reprokit.where import Place, TaskState
 
 _LOOK_S = 0.2
 _LIMIT_S = 600.0  # a machine may have to make an environment first
@@ -36,7 +36,7 @@ class MixedMachinesError(CannotRunError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class MachineKind:
     """Machines on which a member would stand on the same.
 
     Attributes:
@@ -55,13 +55,13 @@ class Kind:
 
 
 def on_machines(
-    groups: Sequence[Group],
+    groups: Sequence[SweepGroup],
     *,
     place: Place,
     project: Project,
     progress: SweepProgress,
     sleep: Callable[[float], None] = time.sleep,
-) -> list[Group]:
+) -> list[SweepGroup]:
     """Groups as they stand on the machines of an engine, every one of which was asked.
 
     Where the machines would not compute a group alike, its recipe says what becomes of it: it is refused,
@@ -86,7 +86,7 @@ def on_machines(
     return settled
 
 
-def settled_before(groups: Sequence[Group], *, on: str, project: Project) -> list[Group] | None:
+def settled_before(groups: Sequence[SweepGroup], *, on: str, project: Project) -> list[SweepGroup] | None:
     """The same by what the machines answered last time; None where that is not known of these groups.
 
     It says what finished members stand on. Before anything is run, the machines are to be asked anew.
@@ -101,8 +101,8 @@ def settled_before(groups: Sequence[Group], *, on: str, project: Project) -> lis
 
 
 def _by_answers(
-    groups: Sequence[Group], answers: Mapping[str, Found], *, note: Callable[[str], None]
-) -> list[Group]:
+    groups: Sequence[SweepGroup], answers: Mapping[str, MachineReport], *, note: Callable[[str], None]
+) -> list[SweepGroup]:
     """Groups as they stand on machines that said what they would run."""
     able = [group for group in groups if group.inputs is not None]
     kinds = [kinds_of(at, group, answers) for at, group in enumerate(able)]
@@ -112,8 +112,8 @@ def _by_answers(
 
 
 def ask(
-    groups: Sequence[Group], *, place: Place, project: Project, sleep: Callable[[float], None]
-) -> tuple[dict[str, Found], list[str]]:
+    groups: Sequence[SweepGroup], *, place: Place, project: Project, sleep: Callable[[float], None]
+) -> tuple[dict[str, MachineReport], list[str]]:
     """What every machine says that it would run; and the names of those that have no room now.
 
     Raises:
@@ -161,7 +161,7 @@ def _answers(
     *,
     place: Place,
     sleep: Callable[[float], None],
-) -> dict[str, Found]:
+) -> dict[str, MachineReport]:
     began = time.monotonic()
     patience_s = _LIMIT_S
     while True:
@@ -188,14 +188,16 @@ def _answers(
         begun = [
             found[name] is not None
             for name, standing in zip(files, standings, strict=True)
-            if standing.going is not Going.QUEUED or waited_s < patience_s
+            if standing.going is not TaskState.QUEUED or waited_s < patience_s
         ]
         if begun and all(begun):
             return {name: one for name, one in found.items() if one is not None}
         sleep(_LOOK_S)
 
 
-def kinds_of(at: int, group: Group, answers: Mapping[str, Found], *, by_cpu: bool = False) -> list[Kind]:
+def kinds_of(
+    at: int, group: SweepGroup, answers: Mapping[str, MachineReport], *, by_cpu: bool = False
+) -> list[MachineKind]:
     """The kinds of machines that there are for a group, the most numerous first.
 
     Args:
@@ -229,7 +231,7 @@ def kinds_of(at: int, group: Group, answers: Mapping[str, Found], *, by_cpu: boo
         found.setdefault((there.surroundings, cpu), []).append(name)
     cpus = [cpu for _, cpu in found]
     kinds = [
-        Kind(
+        MachineKind(
             surroundings=surroundings,
             cpu=cpu,
             name=cpu if cpus.count(cpu) == 1 else f"{cpu} {short_kind(surroundings)}",
@@ -241,7 +243,9 @@ def kinds_of(at: int, group: Group, answers: Mapping[str, Found], *, by_cpu: boo
     return sorted(kinds, key=lambda kind: (-len(kind.machines), kind.surroundings, kind.cpu))
 
 
-def _settled(group: Group, kinds: Sequence[Kind], *, note: Callable[[str], None]) -> list[Group]:
+def _settled(
+    group: SweepGroup, kinds: Sequence[MachineKind], *, note: Callable[[str], None]
+) -> list[SweepGroup]:
     """A group as its recipe says what becomes of machines that would not compute alike.
 
     Raises:
@@ -262,7 +266,7 @@ def _settled(group: Group, kinds: Sequence[Kind], *, note: Callable[[str], None]
             "or say `machines: split` or `machines: mark` in recipe.yaml",
         )
     for kind in kinds:
-        machines = ", ".join(one[:12] for one in kind.machines)
+        machines = ", ".join(machine[:12] for machine in kind.machines)
         note(f"{name}: {short_kind(kind.surroundings)}: {machines} ({kind.words})")
     if group.recipe.machines == "mark":
         note(f"{name}: MIXED: each run on any of {len(kinds)} kinds of machines; none is promoted")
@@ -279,7 +283,7 @@ def _settled(group: Group, kinds: Sequence[Kind], *, note: Callable[[str], None]
     ]
 
 
-def _words(found: Found) -> str:
+def _words(found: MachineReport) -> str:
     told = (found.facts.get(name) for name in ("cpu", "libc", "num_cpus"))
     return ", ".join(str(value) for value in told if value)
 

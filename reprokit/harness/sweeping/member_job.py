@@ -56,7 +56,7 @@ class MemberJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class MachineReport:
     """What a machine says of the members that it could carry out.
 
     Attributes:
@@ -96,7 +96,7 @@ def write_job(
             "request": asked,
             "project": folders,
             "answer": str(answer) if answer else None,
-            "members": [asdict(one) for one in jobs],
+            "members": [asdict(job) for job in jobs],
         },
     )
 
@@ -124,16 +124,16 @@ def read_job(file: Path) -> tuple[list[MemberJob], Request, Project, Path | None
         raise UsageError("this is no file that says what to run", where=str(file)) from error
 
 
-def read_answer(file: Path) -> Found | None:
+def read_answer(file: Path) -> MachineReport | None:
     """What a machine said; None where it has said nothing (yet)."""
     return found_in(read_json(file))
 
 
-def found_in(told: Any) -> Found | None:
+def found_in(told: Any) -> MachineReport | None:
     """The same of what was in such a file; None where it is none."""
     try:
         rows = told["members"]
-        return Found(
+        return MachineReport(
             machine=told["machine"],
             inputs=tuple(RunInputs(**row["inputs"]) if row["inputs"] else None for row in rows),
             problems=tuple(str(row["problem"]) for row in rows),

@@ -17,19 +17,18 @@ from reprokit.errors import CannotRunError
 from reprokit.harness.judging.ensemble_evidence import PLAN, ensemble_evidence, planned_seeds
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.start_command import among_others_in
-from reprokit.harness.sweeping.carry_out import Board, carry_out
-from reprokit.harness.sweeping.groups import Group, as_they_stand, make_ready, members_of, side_by_side
+from reprokit.harness.sweeping.carry_out import SweepMembers, carry_out
+from reprokit.harness.sweeping.groups import SweepGroup, as_they_stand, make_ready, members_of, side_by_side
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.runs.sweeps import State
+from reprokit.runs.sweeps import MemberState
+from reprokit.session import Progress, Session
 
 
 def run_new_seeds(
-    recipe: Recipe, folders: Sequence[Path], request: Request, *, project: Project, phases: Phases
+    recipe: Recipe, folders: Sequence[Path], request: Request, *, session: Session
 ) -> tuple[Path, ...] | None:
     """Run new seeds where the ensemble is to decide.
 
@@ -37,8 +36,7 @@ def run_new_seeds(
         recipe: What was run, overrides applied.
         folders: The runs with one seed, which equality and tolerance could not pass.
         request: What was asked for; ``statistical`` says whether the ensemble was.
-        project: The folders.
-        phases: Where time goes.
+        session: The project, and who is told what takes long.
 
     Returns:
         The run folders of the new seeds, none where the ensemble needs or allows none; None where it was not
@@ -50,32 +48,30 @@ def run_new_seeds(
     """
     if not request.statistical:
         return None
-    evidence = gather(recipe, folders, golden_dir=project.golden_dir, seed=request.seed)
+    evidence = gather(recipe, folders, golden_dir=session.project.golden_dir, seed=request.seed)
     if not ensemble_tier.may_decide(evidence):
         return None
-    found = _judged(recipe, folders, (), evidence=evidence, project=project)
+    found = _judged(recipe, folders, (), evidence=evidence, project=session.project)
     excused = ensemble_tier.excuses_difference(evidence)
     if found.missing and not excused:
         make = (
             f"`reprokit sweep {recipe.name} --seeds {golden.USUAL_SEEDS}`, `reprokit golden promote --sweep`"
         )
-        phases.progress.note(f"{found.missing}, so the golden alone decides; {make} make one")
+        session.progress.note(f"{found.missing}, so the golden alone decides; {make} make one")
         return None
     again = found.is_member and evidence.golden is None and not excused
     if found.missing or found.problem or again:
         return ()
     seeds = planned_seeds(golden.load_ensemble(Path(found.path)))
-    with phases.of("new seeds"), among_others_in(project, note=phases.progress.note):
-        host = capture.capture_host(project.root)
-        group = make_ready(
-            recipe, request, seeds=lambda _: seeds, host=host, project=project, progress=phases.progress
-        )
+    with session.phase("new seeds"), among_others_in(session.project, note=session.progress.note):
+        host = capture.capture_host(session.project.root)
+        group = make_ready(recipe, request, seeds=lambda _: seeds, host=host, session=session)
         if group.problem:
             raise CannotRunError(f"the new seeds cannot be run: {group.problem}")
         made: tuple[Path, ...] = ()
         for num_new in PLAN.looks:
-            made = _run(group, num_new, project=project, progress=phases.progress)
-            found = _judged(recipe, folders, made, evidence=evidence, project=project)
+            made = _run(group, num_new, session=session)
+            found = _judged(recipe, folders, made, evidence=evidence, project=session.project)
             if found.not_run or found.problem or found.conclusion != ensemble_tier.UNJUDGED:
                 break
     return made
@@ -89,12 +85,14 @@ def _judged(
     )
 
 
-def _run(group: Group, num_new: int, *, project: Project, progress: Progress) -> tuple[Path, ...]:
+def _run(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ...]:
     """The runs of the first new seeds, those made that are not finished yet."""
     members = list(members_of(group))[:num_new]
     groups = dict.fromkeys(range(num_new), group)
-    board = Board(members=as_they_stand(members, groups, project=project), record=lambda _: None)
-    going = {at: group for at, one in enumerate(board.members) if one.state is not State.COMPLETE}
+    board = SweepMembers(
+        members=as_they_stand(members, groups, project=session.project), record=lambda _: None
+    )
+    going = {at: group for at, one in enumerate(board.members) if one.state is not MemberState.COMPLETE}
     if going:
         cores = usable_cores()
         carry_out(
@@ -102,10 +100,10 @@ def _run(group: Group, num_new: int, *, project: Project, progress: Progress) ->
             going,
             jobs=min(side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
             cores=cores if len(cores) > 1 else (),
-            project=project,
-            progress=_AsRuns(progress=progress),
+            project=session.project,
+            progress=_AsRuns(progress=session.progress),
         )
-    return tuple(project.runs_dir / one.run for one in board.members)
+    return tuple(session.project.runs_dir / member.run for member in board.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

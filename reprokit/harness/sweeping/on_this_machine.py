@@ -1,4 +1,4 @@
-"""Carrying out a job of a sweep on this machine: made ready here, held against the sweep, and run.
+"""Carrying out a job of a sweep on this machine: made ready here, compared with the sweep, and run.
 
 Nothing is run where it would stand on something else than the sweep does. The run's folder, which all
 machines share, is closed here.
@@ -22,18 +22,19 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.free_core import free_core
 from reprokit.harness.running.run_inputs import MIXED, RunInputs, planned_inputs
 from reprokit.harness.running.start_command import among_others_in, not_started
-from reprokit.harness.sweeping.carry_out import Attempt, Board, SweepProgress, run_member
-from reprokit.harness.sweeping.groups import Group, make_ready
+from reprokit.harness.sweeping.carry_out import Attempt, SweepMembers, SweepProgress, run_member
+from reprokit.harness.sweeping.groups import SweepGroup, make_ready
 from reprokit.harness.sweeping.member_job import MemberJob, read_job
 from reprokit.harness.sweeping.requeued import Next, has_come_further, next_of
 from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.request import Request
-from reprokit.runs.sweeps import Member
+from reprokit.runs.sweeps import SweepMember
+from reprokit.session import Session
 
 
 class SilentProgress:
-    """Nobody watches the machine itself: the tool reads the run's folder."""
+    """No one watches the machine itself: the tool reads the run's folder."""
 
     def phase(self, name: str) -> None: ...
     def update(self, *_told: Any, **_more: Any) -> None: ...
@@ -84,7 +85,7 @@ def carry_out_job(file: Path, *, node: str = "", why: WhyStopped | None = None) 
 
 @dataclass(slots=True)
 class WhyStopped:
-    """Why this process was asked to end, where nobody interrupted it."""
+    """Why this process was asked to end, where no one interrupted it."""
 
     outcome: Outcome = Outcome.INTERRUPTED
     message: str = ""
@@ -147,9 +148,9 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
         raise _CannotStartError(f"this machine cannot make it ready: {group.problem}")
     if found.recorded != job.recorded or job.surroundings not in {found.surroundings, MIXED}:
         raise _CannotStartError(_why_other(found, job), fix=_SAME)
-    member = Member(recipe=job.recipe, settings=job.settings, seed=job.seed, attempts=job.attempt - 1)
+    member = SweepMember(recipe=job.recipe, settings=job.settings, seed=job.seed, attempts=job.attempt - 1)
     run_member(
-        Board(members=[member], record=lambda _members: None),
+        SweepMembers(members=[member], record=lambda _members: None),
         0,
         group,
         core=pinned,
@@ -169,7 +170,7 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
     return project.runs_dir / job.recipe / job.run_id
 
 
-def _resumed_from(this: Next, group: Group, *, core: int | None, project: Project) -> dict[str, Any]:
+def _resumed_from(this: Next, group: SweepGroup, *, core: int | None, project: Project) -> dict[str, Any]:
     """What ``run.json`` says of a resumed run, with the command of the whole run that it is a part of."""
     if this.point is None:
         return {}
@@ -220,7 +221,7 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
     facts = {
         **_facts(job, None, node=node),
         "attempt": job.attempt,
-        "modified": [one for one in job.settings if not recipes.platform_asked([one])],
+        "modified": [setting for setting in job.settings if not recipes.platform_asked([setting])],
         **({"platform_asked": platform} if platform else {}),
     }
     return not_started(error, name=job.recipe, seed=job.seed, project=project, facts=facts, run_id=job.run_id)
@@ -228,15 +229,14 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
 
 def _group(
     job: MemberJob, request: Request, *, project: Project, host: Mapping[str, Any] | None = None
-) -> Group:
+) -> SweepGroup:
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)
     return make_ready(
         recipe,
         request,
         seeds=lambda _declared: (job.seed,),
         host=capture.capture_host(project.root) if host is None else host,
-        project=project,
-        progress=_progress(),
+        session=Session(project=project, progress=_progress()),
     )
 
 
@@ -244,7 +244,7 @@ def _progress() -> SweepProgress:
     return SilentProgress()
 
 
-def _inputs(group: Group, job: MemberJob, *, core: int, project: Project) -> RunInputs | None:
+def _inputs(group: SweepGroup, job: MemberJob, *, core: int, project: Project) -> RunInputs | None:
     """What the run would stand on here; it has as many cores as it has where the sweep was planned."""
     if group.inputs is None:
         return None

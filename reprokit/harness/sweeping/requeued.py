@@ -1,6 +1,6 @@
 """A job that its engine began again: the next run of it, and the checkpoint that it goes on from.
 
-Slurm begins a job anew whose node went down, that was preempted, or that somebody requeued. Its run folder is
+Slurm begins a job anew whose node went down, that was preempted, or that someone requeued. Its run folder is
 there then; the next run has a folder of its own, which a file beside the job names to whoever follows it.
 """
 
@@ -98,8 +98,8 @@ def has_come_further(file: Path, job: MemberJob, *, project: Project) -> bool:
 
 def _points(jobs: Sequence[MemberJob], *, project: Project) -> list[ResumePoint]:
     found = []
-    for one in jobs:
-        folder = project.runs_dir / one.recipe / one.run_id
+    for job in jobs:
+        folder = project.runs_dir / job.recipe / job.run_id
         try:
             found.append(choose(str(folder), project=project).point)
         except (CheckpointError, ReportError, UsageError):

@@ -15,10 +15,10 @@ from typing import Any
 from reprokit.errors import UsageError
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.carry_out import SweepProgress, run_member
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.harness.tuning.definition import NO_PRUNER
 from reprokit.harness.tuning.live_rule import LiveRule
-from reprokit.harness.tuning.results import Ended
+from reprokit.harness.tuning.results import ReusableRun
 from reprokit.harness.tuning.search import Search
 from reprokit.harness.tuning.trial_runs import Run, result_of, run_with_seed
 
@@ -62,7 +62,7 @@ def carry_out(search: Search, *, trials: int, pool: Pool) -> None:
         if params is not None and not refused and not stop.is_set():
             made: list[int] = []
 
-            def make(at: int, group: Group, rule: LiveRule | None) -> None:
+            def make(at: int, group: SweepGroup, rule: LiveRule | None) -> None:
                 made.append(at)
                 run(at, group, rule)
 
@@ -79,7 +79,9 @@ def carry_out(search: Search, *, trials: int, pool: Pool) -> None:
         raise refused[0]
 
 
-def run_seeds(search: Search, params: Mapping[str, Any], seeds: Sequence[int], *, pool: Pool) -> list[Ended]:
+def run_seeds(
+    search: Search, params: Mapping[str, Any], seeds: Sequence[int], *, pool: Pool
+) -> list[ReusableRun]:
     """The runs of some settings with several seeds, those that are missing made now.
 
     Raises:
@@ -88,7 +90,7 @@ def run_seeds(search: Search, params: Mapping[str, Any], seeds: Sequence[int], *
     """
     stop = threading.Event()
     run = _runner(search, pool, stop=stop)
-    ended: dict[int, Ended] = {}
+    ended: dict[int, ReusableRun] = {}
 
     def one(seed: int) -> None:
         found = run_with_seed(search, params, seed, run=run)
@@ -105,7 +107,7 @@ def _runner(search: Search, pool: Pool, *, stop: threading.Event) -> Run:
     for number in range(pool.workers):
         free.put(number)
 
-    def run(at: int, group: Group, rule: LiveRule | None) -> None:
+    def run(at: int, group: SweepGroup, rule: LiveRule | None) -> None:
         place = free.get()
         try:
             run_member(

@@ -1,6 +1,6 @@
 """The pruning rule of one trial, applied to its run while that is under way and after it has ended.
 
-A trial is pruned at the first report where the rule says so, whenever somebody looks and however its run
+A trial is pruned at the first report where the rule says so, whenever someone looks and however its run
 ended after that; so a run that is stopped late, or not at all, gives the same trial.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from reprokit.core.records import Outcome
 from reprokit.execution.outcome import Explanation
 from reprokit.harness.tuning.definition import Definition
-from reprokit.harness.tuning.results import Ended, curve_of
+from reprokit.harness.tuning.results import ReusableRun, curve_of
 from reprokit.recipes import Recipe
 from reprokit.runs.studies import Trial, TrialState
 
@@ -54,11 +54,11 @@ class LiveRule:
             remedy="none is needed: `reprokit tune` counts it as it is",
         )
 
-    def is_pruned(self, ended: Ended) -> bool:
+    def is_pruned(self, ended: ReusableRun) -> bool:
         """Whether a run is pruned by what it reported."""
         return _report(self._rule(), ended.curve)
 
-    def judged(self, ended: Ended, trial: Trial) -> Trial:
+    def judged(self, ended: ReusableRun, trial: Trial) -> Trial:
         """The trial with its curve; pruned at the first report where the rule says so, however it ended."""
         rule = self._rule()
         pruned = _report(rule, ended.curve)

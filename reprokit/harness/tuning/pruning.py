@@ -1,4 +1,4 @@
-"""Whether a trial is to be stopped: at each of its reports, held against the trials that it may see."""
+"""Whether a trial is to be stopped: at each of its reports, compared with the trials that it may see."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PruningRule:
 
     @property
     def rungs(self) -> tuple[tuple[str, float], ...]:
-        """What Hyperband noted, which later trials are held against."""
+        """What Hyperband noted, which later trials are compared with."""
         noted = self._trial.storage.get_trial_system_attrs(self._trial._trial_id)
         return tuple(sorted((name, value) for name, value in noted.items() if name.startswith(_RUNG)))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from reprokit import adapters, runs
-from reprokit.adapters import Columns, from_jsonl
+from reprokit.adapters import MetricColumns, from_jsonl
 from reprokit.core.records import Outcome
 from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder
@@ -21,7 +21,7 @@ from reprokit.harness.sweeping.results import chosen_return
 from reprokit.harness.tuning.definition import NO_PRUNER, Definition, Objective
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.recipes import Recipe
-from reprokit.runs.sweeps import State, state_of
+from reprokit.runs.sweeps import MemberState, state_of
 
 #: How a run may end that says something of its settings; any other end says something of the machine.
 _FAILURES = frozenset({Outcome.CRASHED, Outcome.SIGNALLED, Outcome.OUT_OF_MEMORY, Outcome.TIMED_OUT})
@@ -29,7 +29,7 @@ _MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ReusableRun:
     """A run that need not be made again.
 
     Attributes:
@@ -42,7 +42,7 @@ class Ended:
     """
 
     folder: Path
-    state: State
+    state: MemberState
     curve: tuple[float, ...] = ()
     value: float | None = None
     message: str = ""
@@ -55,7 +55,7 @@ def ended_runs(
     *,
     among: Sequence[WholeRunFolder],
     does_not_count: Callable[[Path], object] = lambda _folder: None,
-) -> list[tuple[Path, State]]:
+) -> list[tuple[Path, MemberState]]:
     """The runs of some inputs and a seed that have ended by themselves or were pruned, oldest first.
 
     Args:
@@ -64,37 +64,39 @@ def ended_runs(
         among: The runs that there are.
         does_not_count: Told of a run of these that was changed after it had ended.
     """
-    found: list[tuple[Path, State]] = []
+    found: list[tuple[Path, MemberState]] = []
     for one in among:
         if one.seed == seed and one.is_attempt_at(inputs):
             stored = runs.read(one.path)
             state = state_of(stored)
-            if state is State.CHANGED:
+            if state is MemberState.CHANGED:
                 does_not_count(one.path)
-            if state is State.CRASHED and stored.record.get("outcome") not in _FAILURES:
+            if state is MemberState.CRASHED and stored.record.get("outcome") not in _FAILURES:
                 continue  # it is made again
-            if state in {State.CRASHED, State.PRUNED} or (state is State.COMPLETE and one.inputs == inputs):
+            if state in {MemberState.CRASHED, MemberState.PRUNED} or (
+                state is MemberState.COMPLETE and one.inputs == inputs
+            ):
                 found.append((one.path, state))
     return found
 
 
-def read_ended(folder: Path, state: State, *, definition: Definition, recipe: Recipe) -> Ended:
+def read_ended(folder: Path, state: MemberState, *, definition: Definition, recipe: Recipe) -> ReusableRun:
     """A run that has ended, with its number and its curve."""
     pruned = definition.pruner != NO_PRUNER
     curve = tuple(curve_of(folder, definition=definition, recipe=recipe)) if pruned else ()
-    if state is not State.COMPLETE:
+    if state is not MemberState.COMPLETE:
         message = _ending(runs.read(folder, verify=False).record)
-        return Ended(folder=folder, state=state, curve=curve, message=message)
+        return ReusableRun(folder=folder, state=state, curve=curve, message=message)
     try:
         columns = adapters.read_columns(folder / METRICS)
     except MetricsError as error:
-        return Ended(folder=folder, state=state, curve=curve, message=error.what)
+        return ReusableRun(folder=folder, state=state, curve=curve, message=error.what)
     value, message = _value_of(columns, objective=definition.objective, recipe=recipe)
     lacks = _lacking(columns, definition, recipe=recipe)
-    return Ended(folder=folder, state=state, curve=curve, value=value, message=message, lacks=lacks)
+    return ReusableRun(folder=folder, state=state, curve=curve, value=value, message=message, lacks=lacks)
 
 
-def _lacking(columns: Columns, definition: Definition, *, recipe: Recipe) -> UsageError | None:
+def _lacking(columns: MetricColumns, definition: Definition, *, recipe: Recipe) -> UsageError | None:
     """That a metric which was asked for is not among those of a finished run, with those that are."""
     asked = {"--metric": definition.objective.metric}
     if definition.pruner != NO_PRUNER and definition.watched is not None:
@@ -109,7 +111,7 @@ def _lacking(columns: Columns, definition: Definition, *, recipe: Recipe) -> Usa
     return None
 
 
-def _not_logged(what: str, option: str, columns: Columns, *, name: str = "") -> UsageError:
+def _not_logged(what: str, option: str, columns: MetricColumns, *, name: str = "") -> UsageError:
     near = difflib.get_close_matches(name, columns.series, n=_MOST_NAMES, cutoff=0.4)
     names = list(dict.fromkeys([*near, *columns.series]))
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
@@ -122,7 +124,7 @@ def _not_logged(what: str, option: str, columns: Columns, *, name: str = "") -> 
     )
 
 
-def _value_of(columns: Columns, *, objective: Objective, recipe: Recipe) -> tuple[float | None, str]:
+def _value_of(columns: MetricColumns, *, objective: Objective, recipe: Recipe) -> tuple[float | None, str]:
     """The number of a finished run; None and why where it has none."""
     name = objective.metric
     if name is None:

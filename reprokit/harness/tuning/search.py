@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reprokit.harness.running.run_inputs import WholeRunFolder
-from reprokit.harness.sweeping.carry_out import Board
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.carry_out import SweepMembers
+from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.harness.tuning.definition import Definition
 from reprokit.harness.tuning.suggestions import Suggestions
 from reprokit.project import Project
@@ -36,10 +36,10 @@ class Search:
     """
 
     definition: Definition
-    group: Group
+    group: SweepGroup
     project: Project
     suggestions: Suggestions
-    board: Board
+    board: SweepMembers
     there: list[WholeRunFolder]
     retry_failed: bool = False
     changed: Callable[[Sequence[Trial]], object] = lambda _trials: None

@@ -11,16 +11,16 @@ from reprokit import recipes, runs
 from reprokit.core.setting_names import told_apart
 from reprokit.errors import CannotRunError, RecipeError
 from reprokit.harness.running.run_inputs import whole_run
-from reprokit.harness.sweeping.groups import Group, with_other_settings
+from reprokit.harness.sweeping.groups import SweepGroup, with_other_settings
 from reprokit.harness.tuning.definition import NO_PRUNER, Definition, changed_settings
 from reprokit.harness.tuning.live_rule import LiveRule
-from reprokit.harness.tuning.results import Ended, ended_runs, must_be_of_its_settings, read_ended
+from reprokit.harness.tuning.results import ReusableRun, ended_runs, must_be_of_its_settings, read_ended
 from reprokit.harness.tuning.search import Search
 from reprokit.runs.listing import key_of
 from reprokit.runs.studies import Trial, TrialState
-from reprokit.runs.sweeps import Member, State, state_of
+from reprokit.runs.sweeps import MemberState, SweepMember, state_of
 
-Run = Callable[[int, Group, LiveRule | None], None]
+Run = Callable[[int, SweepGroup, LiveRule | None], None]
 
 
 def result_of(search: Search, number: int, params: Mapping[str, Any], *, run: Run | None) -> Trial | None:
@@ -43,7 +43,7 @@ def result_of(search: Search, number: int, params: Mapping[str, Any], *, run: Ru
         group = _group_of(search, params)
     except RecipeError as error:
         return replace(trial, state=TrialState.FAIL, message=f"the recipe refuses it: {error.what}")
-    ended: list[Ended] = []
+    ended: list[ReusableRun] = []
     identities = []
     for seed in search.definition.seeds:
         rule = _rule_of(search, number, group) if not ended else None  # the first seed's run decides
@@ -66,15 +66,17 @@ def result_of(search: Search, number: int, params: Mapping[str, Any], *, run: Ru
     return replace(trial, state=TrialState.COMPLETE, values=values, value=sum(values) / len(values))
 
 
-def _never_logged(search: Search, group: Group) -> bool:
+def _never_logged(search: Search, group: SweepGroup) -> bool:
     """Whether no finished run of the same code, of this search or not, logged what was asked for."""
     with search.condition:
         there = [] if search.is_logged else list(search.there)
     code = _code_of(group.ready.plan.facts) if group.ready else ()
     for one in there:
         stored = runs.read(one.path)
-        if state_of(stored) is State.COMPLETE and _code_of(stored.record) == code:
-            ended = read_ended(one.path, State.COMPLETE, definition=search.definition, recipe=group.recipe)
+        if state_of(stored) is MemberState.COMPLETE and _code_of(stored.record) == code:
+            ended = read_ended(
+                one.path, MemberState.COMPLETE, definition=search.definition, recipe=group.recipe
+            )
             if ended.lacks is None:
                 search.is_logged = True
                 break
@@ -86,7 +88,9 @@ def _code_of(facts: Mapping[str, Any]) -> tuple[object, ...]:
     return tuple(digests.get(name) for name in ("program", "trainer", "parts"))
 
 
-def run_with_seed(search: Search, params: Mapping[str, Any], seed: int, *, run: Run | None) -> Ended | None:
+def run_with_seed(
+    search: Search, params: Mapping[str, Any], seed: int, *, run: Run | None
+) -> ReusableRun | None:
     """The run of some settings with one seed, which no pruner looks at; None where it is missing.
 
     Raises:
@@ -95,7 +99,7 @@ def run_with_seed(search: Search, params: Mapping[str, Any], seed: int, *, run: 
     return _run_of(search, _group_of(search, params), seed, rule=None, run=run)
 
 
-def _group_of(search: Search, params: Mapping[str, Any]) -> Group:
+def _group_of(search: Search, params: Mapping[str, Any]) -> SweepGroup:
     texts = (*search.definition.fixed, *changed_settings(params))
     recipe = recipes.load(
         str(search.group.recipe.file), recipes_dir=search.project.recipes_dir, overrides=texts
@@ -103,7 +107,7 @@ def _group_of(search: Search, params: Mapping[str, Any]) -> Group:
     return with_other_settings(search.group, recipe, project=search.project)
 
 
-def _rule_of(search: Search, number: int, group: Group) -> LiveRule | None:
+def _rule_of(search: Search, number: int, group: SweepGroup) -> LiveRule | None:
     if search.definition.pruner == NO_PRUNER:
         return None
     with search.condition:
@@ -111,17 +115,17 @@ def _rule_of(search: Search, number: int, group: Group) -> LiveRule | None:
     return LiveRule(search.definition, number, visible, recipe=group.recipe)
 
 
-def _message(seed: int, ended: Ended, definition: Definition) -> str:
+def _message(seed: int, ended: ReusableRun, definition: Definition) -> str:
     return ended.message if len(definition.seeds) == 1 else f"seed {seed}: {ended.message}"
 
 
-def _identity(group: Group, seed: int) -> str:
+def _identity(group: SweepGroup, seed: int) -> str:
     return group.inputs.of_seed(seed) if group.inputs else ""
 
 
 def _run_of(
-    search: Search, group: Group, seed: int, *, rule: LiveRule | None, run: Run | None
-) -> Ended | None:
+    search: Search, group: SweepGroup, seed: int, *, rule: LiveRule | None, run: Run | None
+) -> ReusableRun | None:
     """The run of one seed: one that has ended, else one that is made now; None where none may be made."""
     if group.inputs is None:
         return None
@@ -135,14 +139,14 @@ def _run_of(
         return _made(search, at, group, rule=rule)
 
 
-def _made(search: Search, at: int, group: Group, *, rule: LiveRule | None) -> Ended | None:
+def _made(search: Search, at: int, group: SweepGroup, *, rule: LiveRule | None) -> ReusableRun | None:
     """The run that was made now; None where it was stopped before it began.
 
     Raises:
         CannotRunError: It could not be made, or is not of the inputs that were planned.
     """
     member = search.board.members[at]
-    if member.state is State.WAITING:
+    if member.state is MemberState.WAITING:
         return None
     folder = search.project.runs_dir / member.run
     made = whole_run(folder)
@@ -161,10 +165,10 @@ def _made(search: Search, at: int, group: Group, *, rule: LiveRule | None) -> En
     return found
 
 
-def _member(search: Search, group: Group, seed: int) -> Member:
+def _member(search: Search, group: SweepGroup, seed: int) -> SweepMember:
     settings = tuple(group.recipe.modified)
     drawn = told_apart([search.definition.fixed, settings])[1]
-    return Member(
+    return SweepMember(
         recipe=group.recipe.name,
         settings=settings,
         called=f"{drawn} · s{seed}" if drawn else "",
@@ -182,7 +186,7 @@ def _alone(search: Search, identity: str) -> Iterator[None]:
         yield
 
 
-def _place(search: Search, member: Member) -> int:
+def _place(search: Search, member: SweepMember) -> int:
     """Where a run stands among those of the search; of an attempt that is repeated, where it stood."""
     with search.board.lock:
         for at, other in enumerate(search.board.members):
@@ -193,21 +197,21 @@ def _place(search: Search, member: Member) -> int:
 
 
 def _finished(
-    search: Search, group: Group, seed: int, *, rule: LiveRule | None, failed_too: bool = False
-) -> Ended | None:
+    search: Search, group: SweepGroup, seed: int, *, rule: LiveRule | None, failed_too: bool = False
+) -> ReusableRun | None:
     """The run that counts: a whole one, one that was pruned where it is pruned, or the last that failed."""
     if group.inputs is None:
         return None
     with search.condition:
         there = list(search.there)
-    best: tuple[int, Ended] | None = None
+    best: tuple[int, ReusableRun] | None = None
     for folder, state in ended_runs(group.inputs, seed, among=there, does_not_count=search.does_not_count):
-        if state is State.CRASHED and search.retry_failed and not failed_too:
+        if state is MemberState.CRASHED and search.retry_failed and not failed_too:
             continue
         ended = read_ended(folder, state, definition=search.definition, recipe=group.recipe)
-        if state is State.PRUNED and not (rule and rule.is_pruned(ended)):
+        if state is MemberState.PRUNED and not (rule and rule.is_pruned(ended)):
             continue  # it was stopped by another rule: what it would come to is not known
-        rank = {State.COMPLETE: 2, State.PRUNED: 1}.get(state, 0)
+        rank = {MemberState.COMPLETE: 2, MemberState.PRUNED: 1}.get(state, 0)
         if best is None or rank > best[0] or (rank == 0 == best[0]):
             best = (rank, ended)
     if best is not None:
@@ -215,17 +219,17 @@ def _finished(
     return best[1] if best else None
 
 
-def _record(search: Search, group: Group, seed: int, ended: Ended) -> None:
+def _record(search: Search, group: SweepGroup, seed: int, ended: ReusableRun) -> None:
     """Name a run among those of the search, where it was found rather than made."""
     stored = runs.read(ended.folder, verify=False)
     member = replace(
         _member(search, group, seed),
         state=ended.state,
         run=key_of(ended.folder),
-        message="" if ended.state is State.COMPLETE else stored.incomplete_because,
+        message="" if ended.state is MemberState.COMPLETE else stored.incomplete_because,
         attempts=1,
     )
     at = _place(search, member)
     with search.board.lock:
-        if search.board.members[at].state is State.WAITING:
+        if search.board.members[at].state is MemberState.WAITING:
             search.board.members[at] = member

@@ -38,7 +38,7 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
     fields = [line.split() for line in listed]
     found = tuple(
         f"deb {uri} {release} {component}"
-        for uri, release, component in (one for one in fields if len(one) == 3)
+        for uri, release, component in (field for field in fields if len(field) == 3)
         if release.split("-")[0] == base.suite and component == "main"
     )
     if not found:

@@ -13,7 +13,7 @@ from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
 from reprokit.images import wheels
 from reprokit.images.building import bases, build_record, builders, image_store
-from reprokit.images.building.build_steps import Ingredients, Surroundings, made
+from reprokit.images.building.build_steps import BuildConditions, Ingredients, made
 from reprokit.images.cache import Progress, held
 from reprokit.images.checking import image_documents
 from reprokit.images.locks import Lock, Variant
@@ -167,7 +167,7 @@ def _build(
     on_progress: Progress,
 ) -> None:
     ingredients = ingredients_of(client, lock, variant, kind=kind, cache=cache, on_progress=on_progress)
-    surroundings = Surroundings(builder=builder)
+    surroundings = BuildConditions(builder=builder)
     with made(client, ingredients, surroundings=surroundings, cache=cache, on_progress=on_progress) as image:
         with heartbeat(on_progress, f"image of {variant.name}: loading it into the engine"):
             loaded = client.images.load(image.archive())  # type: ignore[arg-type]  # any iterable of bytes

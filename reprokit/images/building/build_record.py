@@ -1,4 +1,4 @@
-"""Which images this host has built, by ID: a label is what anybody may write on an image.
+"""Which images this host has built, by ID: a label is what anyone may write on an image.
 
 >>> note("sha256:8f0d…", content="sha256:c0ff…", cache=cache)
 >>> was_built("sha256:8f0d…", content="sha256:c0ff…", cache=cache)

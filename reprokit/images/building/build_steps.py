@@ -16,7 +16,7 @@ from docker import DockerClient
 from reprokit.errors import ImageError
 from reprokit.images.building import builders, image_store, layers
 from reprokit.images.building.bases import Base
-from reprokit.images.building.canonical import Canonical, Form, canonical
+from reprokit.images.building.canonical import CanonicalImage, Form, canonical
 from reprokit.images.cache import Progress, held
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import digest_of
@@ -43,7 +43,7 @@ class Ingredients:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class BuildConditions:
     """Build conditions that must not change an image."""
 
     title: str = "as always"  # for people
@@ -63,10 +63,10 @@ def made(
     client: DockerClient,
     ingredients: Ingredients,
     *,
-    surroundings: Surroundings,
+    surroundings: BuildConditions,
     cache: Path,
     on_progress: Progress,
-) -> Iterator[Canonical]:
+) -> Iterator[CanonicalImage]:
     """Build with no cache and no network; the image is readable until the block ends.
 
     Nothing is left in the engine: a caller that wants the image there loads it.
@@ -101,7 +101,7 @@ def made(
 def _build(
     client: DockerClient,
     ingredients: Ingredients,
-    surroundings: Surroundings,
+    surroundings: BuildConditions,
     archive: Path,
     on_progress: Progress,
 ) -> None:
@@ -136,8 +136,8 @@ def _build(
     client.images.remove(raw, force=True)
 
 
-def write_context(context: BinaryIO, ingredients: Ingredients, surroundings: Surroundings) -> None:
-    """Write Dockerfile and wheels as a tar file, with the surroundings' owners, modes, times and order."""
+def write_context(context: BinaryIO, ingredients: Ingredients, surroundings: BuildConditions) -> None:
+    """Write Dockerfile and wheels as a tar file, with the conditions' owners, modes, times and order."""
     lock = ingredients.lock
     files = {"Dockerfile": lock.dockerfile}
     files |= {f"wheels/{path.name}": path for path in sorted(ingredients.wheels.iterdir())}

@@ -21,7 +21,7 @@ from typing import Any
 from reprokit.core.records import canonical_json, digest_bytes
 from reprokit.errors import ImageError
 from reprokit.images.building.layers import DIRECTORY, FILE, HARD_LINK, REMOVED, SYMLINK, File, SavedImage
-from reprokit.images.building.package_layers import Part, divided
+from reprokit.images.building.package_layers import LayerPart, divided
 
 #: Forms of an image: equal files become other bytes in another form. An environment says which one it has.
 ONE_LAYER, PACKAGE_LAYERS = 1, 2
@@ -53,12 +53,12 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Canonical:
+class CanonicalImage:
     """A built image in canonical form."""
 
     id: str  # its ID in engines with a classic image store: the digest of `configuration`
     files: tuple[File, ...]  # the files above the base, sorted, with their final times
-    parts: tuple[Part, ...]  # the same files by layer, the lowest first
+    parts: tuple[LayerPart, ...]  # the same files by layer, the lowest first
     configuration: bytes
     image: SavedImage  # what it was made from
     num_base_layers: int  # how many layers of it are the base's
@@ -79,7 +79,7 @@ class Canonical:
         yield b"\0" * (2 * _BLOCK)
 
 
-def canonical(image: SavedImage, form: Form) -> Canonical:
+def canonical(image: SavedImage, form: Form) -> CanonicalImage:
     """The canonical form of a built image.
 
     Raises:
@@ -92,9 +92,9 @@ def canonical(image: SavedImage, form: Form) -> Canonical:
         dataclasses.replace(one, mtime=min(one.mtime, form.epoch))
         for one in image.added(after=len(below), without_empty=_MOUNTED)
     )
-    parts = divided(image, files) if form.version == PACKAGE_LAYERS else (Part(package="", files=files),)
+    parts = divided(image, files) if form.version == PACKAGE_LAYERS else (LayerPart(package="", files=files),)
     configuration = canonical_json(_configuration(image, form, parts)).encode()
-    return Canonical(
+    return CanonicalImage(
         id=digest_bytes(configuration),
         files=files,
         parts=parts,
@@ -105,7 +105,7 @@ def canonical(image: SavedImage, form: Form) -> Canonical:
     )
 
 
-def _configuration(image: SavedImage, form: Form, parts: tuple[Part, ...]) -> dict[str, Any]:
+def _configuration(image: SavedImage, form: Form, parts: tuple[LayerPart, ...]) -> dict[str, Any]:
     built = image.configuration
     config = built.get("config") or {}
     return {
@@ -115,20 +115,20 @@ def _configuration(image: SavedImage, form: Form, parts: tuple[Part, ...]) -> di
         "config": {**{key: config[key] for key in _KEPT if config.get(key)}, "Labels": dict(form.labels)},
         "rootfs": {
             "type": "layers",
-            "diff_ids": [*form.base_layers, *(_digest(image, one) for one in parts)],
+            "diff_ids": [*form.base_layers, *(_digest(image, part) for part in parts)],
         },
         "history": [
             *(built.get("history") or ())[: form.num_base_steps],
-            *({"created": form.created, "created_by": _step(form, one)} for one in parts),
+            *({"created": form.created, "created_by": _step(form, part)} for part in parts),
         ],
     }
 
 
-def _step(form: Form, part: Part) -> str:
+def _step(form: Form, part: LayerPart) -> str:
     return f"{form.made_by}: {part.package}" if part.package else form.made_by
 
 
-def _digest(image: SavedImage, part: Part) -> str:
+def _digest(image: SavedImage, part: LayerPart) -> str:
     layer = hashlib.sha256()
     for block in _layer(image, part.files):
         layer.update(block)
@@ -136,16 +136,18 @@ def _digest(image: SavedImage, part: Part) -> str:
 
 
 def _layer(image: SavedImage, files: tuple[File, ...]) -> Iterator[bytes]:
-    for one in files:
-        yield _header(one)
-        if one.size_bytes:
-            yield from image.content(one)
-            yield b"\0" * (-one.size_bytes % _BLOCK)
+    for file in files:
+        yield _header(file)
+        if file.size_bytes:
+            yield from image.content(file)
+            yield b"\0" * (-file.size_bytes % _BLOCK)
     yield b"\0" * (2 * _BLOCK)
 
 
 def _layer_size(files: tuple[File, ...]) -> int:
-    return sum(len(_header(one)) + one.size_bytes + -one.size_bytes % _BLOCK for one in files) + 2 * _BLOCK
+    return (
+        sum(len(_header(file)) + file.size_bytes + -file.size_bytes % _BLOCK for file in files) + 2 * _BLOCK
+    )
 
 
 def _header(one: File) -> bytes:

@@ -91,7 +91,7 @@ def images_with(client: DockerClient, label: str, *, hidden: bool = False) -> li
 
 def find(client: DockerClient, label: str, value: str, *, tag: str) -> StoredImage | None:
     """The image with that label and tag, or None: whoever made it (``find_known``)."""
-    return next((one for one in images_with(client, f"{label}={value}") if tag in one.tags), None)
+    return next((image for image in images_with(client, f"{label}={value}") if tag in image.tags), None)
 
 
 def find_known(
@@ -99,7 +99,7 @@ def find_known(
 ) -> StoredImage | None:
     """The image with that label whose ID is known, or None.
 
-    Labels are what anybody may write on an image, and images that are made on top of one inherit them. The
+    Labels are what anyone may write on an image, and images that are made on top of one inherit them. The
     name may have gone to another one since.
     """
     found = images_with(client, f"{label}={value}", hidden=True)
@@ -111,7 +111,7 @@ def find_reference(client: DockerClient, reference: str) -> str | None:
     try:
         return str(client.images.get(reference).id)
     except docker_sdk.SDK_ERRORS as error:
-        if docker_sdk.fault_of(error) is not docker_sdk.Fault.IMAGE_MISSING:
+        if docker_sdk.fault_of(error) is not docker_sdk.DockerFault.IMAGE_MISSING:
             raise
         return None
 

@@ -23,21 +23,21 @@ _COMPILED = re.compile(r"(?P<folder>.*/)__pycache__/(?P<module>[^/]+?)\.cpython-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class LayerPart:
     """The files of one layer, sorted by name, and the package that it holds; "" for what is left."""
 
     package: str
     files: tuple[File, ...]
 
 
-def divided(image: SavedImage, files: Sequence[File]) -> tuple[Part, ...]:
+def divided(image: SavedImage, files: Sequence[File]) -> tuple[LayerPart, ...]:
     """Every large package by itself, the largest first, and then everything else.
 
     Args:
         image: The archive that the files are in.
         files: Everything above the base, sorted by name.
     """
-    by_name = {one.name: one for one in files}
+    by_name = {file.name: file for file in files}
     sizes = {
         package: (names, sum(by_name[name].size_bytes for name in names))
         for package, names in _packages(image, by_name).items()
@@ -46,11 +46,11 @@ def divided(image: SavedImage, files: Sequence[File]) -> tuple[Part, ...]:
     large.sort(key=lambda package: (-sizes[package][1], package))
     large = large[:_MOST_LAYERS]
     taken = {name for package in large for name in sizes[package][0]}
-    rest = {one.name for one in files if one.name not in taken}
+    rest = {file.name for file in files if file.name not in taken}
     only_of_packages = _parents(taken) - _parents(name for name in rest if by_name[name].kind != DIRECTORY)
     return (
-        *(Part(package=one, files=_with_parents(sizes[one][0], by_name)) for one in large),
-        Part(package="", files=_with_parents(rest - only_of_packages, by_name)),
+        *(LayerPart(package=one, files=_with_parents(sizes[one][0], by_name)) for one in large),
+        LayerPart(package="", files=_with_parents(rest - only_of_packages, by_name)),
     )
 
 

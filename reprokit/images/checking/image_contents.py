@@ -94,7 +94,7 @@ def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
         )
         return _contents(json.loads(printed))
     except docker_sdk.SDK_ERRORS as error:
-        if docker_sdk.fault_of(error) is not docker_sdk.Fault.PROGRAM_FAILED:
+        if docker_sdk.fault_of(error) is not docker_sdk.DockerFault.PROGRAM_FAILED:
             raise
         words = docker_sdk.words_of(error)[-500:]
         raise ImageError("the packages in the image cannot be listed", where=image, actual=words) from error

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reprokit.images.building.canonical import Canonical
+from reprokit.images.building.canonical import CanonicalImage
 from reprokit.images.building.layers import File, SavedImage
 
 _SHOWN_BYTES = 8
@@ -37,7 +37,7 @@ class ImageDifference:
         return f"{self.file or 'the image'}: {self.what}{place}: {self.expected} and {self.actual}{layer}"
 
 
-def first_difference(one: Canonical, other: Canonical) -> ImageDifference | None:
+def first_difference(one: CanonicalImage, other: CanonicalImage) -> ImageDifference | None:
     """The first difference of two builds by name of file; None where their IDs are one."""
     if one.id == other.id:
         return None
@@ -59,14 +59,14 @@ def _pairs(one: tuple[File, ...], other: tuple[File, ...]) -> Iterator[tuple[Fil
         yield left.get(name), right.get(name)
 
 
-def _differ(one: Canonical, other: Canonical, left: File | None, right: File | None) -> bool:
+def _differ(one: CanonicalImage, other: CanonicalImage, left: File | None, right: File | None) -> bool:
     if left is None or right is None:
         return True
     return bool(_facts(left, right)) or _content(one.image, other.image, left, right) is not None
 
 
 def _file_difference(
-    one: Canonical, other: Canonical, left: File | None, right: File | None, *, num_files: int
+    one: CanonicalImage, other: CanonicalImage, left: File | None, right: File | None, *, num_files: int
 ) -> ImageDifference:
     if left is None or right is None:
         there, image = (left, one) if left is not None else (right, other)

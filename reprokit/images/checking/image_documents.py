@@ -100,7 +100,7 @@ def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
 
 def _check_as_locked(contents: Contents, variant: Variant, target: Target) -> None:
     """Raise `ImageError` where the packages in an image differ from its lock."""
-    wanted = {one.pin for one in packages_for(read_packages(variant.packages_path), target)}
+    wanted = {package.pin for package in packages_for(read_packages(variant.packages_path), target)}
     found = {f"{one.name}=={one.version}" for one in contents.python.values()}
     if wanted != found:
         raise ImageError(
@@ -130,7 +130,7 @@ def _documents(
     wheels_by_name: Mapping[str, tuple[str, str]],
 ) -> dict[str, bytes]:
     content = image.labels[image_store.CONTENT]
-    subject = sbom.Subject(
+    subject = sbom.ImageSubject(
         name=f"reprokit/{variant.name}",
         version=content.removeprefix("sha256:")[:16],
         id=image.id,
@@ -142,7 +142,7 @@ def _documents(
     known = debian_packages.read_base_lock(base) if base.is_file() else ()
     of_debs = {f"{one.name}={one.version}:{one.architecture}": one.digest for one in known}
     bill = _bytes(sbom.bill(subject, contents, wheels=digests, debs=of_debs))
-    build = provenance.Build(
+    build = provenance.BuildInputs(
         variant=variant.name,
         machine=target.machine,
         python=target.python,

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reprokit import __version__
-from reprokit.images.checking.sbom import Subject
+from reprokit.images.checking.sbom import ImageSubject
 from reprokit.layout import SBOM
 
 BUILD_TYPE = "https://reprokit.dev/image-build/v1"
@@ -24,7 +24,7 @@ PREDICATE = "https://slsa.dev/provenance/v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class BuildInputs:
     """The inputs of a build."""
 
     variant: str
@@ -37,7 +37,7 @@ class Build:
     bill: str  # `sha256:…` of the bill of materials
 
 
-def statement(subject: Subject, build: Build) -> dict[str, Any]:
+def statement(subject: ImageSubject, build: BuildInputs) -> dict[str, Any]:
     """The statement as plain JSON; the subject's digest is the image ID."""
     return {
         "_type": STATEMENT,
@@ -64,7 +64,7 @@ def statement(subject: Subject, build: Build) -> dict[str, Any]:
     }
 
 
-def _materials(build: Build) -> Iterator[dict[str, Any]]:
+def _materials(build: BuildInputs) -> Iterator[dict[str, Any]]:
     name, _, base = build.base.rpartition("sha256:")
     yield {"name": name.rstrip("@:") or "base", "digest": _digest(base)}
     for path, digest in sorted(build.files.items()):

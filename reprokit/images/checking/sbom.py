@@ -21,7 +21,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://reprokit.dev/image")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class ImageSubject:
     """The image that a statement is about."""
 
     name: str  # `reprokit/cpu`
@@ -32,7 +32,7 @@ class Subject:
 
 
 def bill(
-    subject: Subject, contents: Contents, *, wheels: Mapping[str, str], debs: Mapping[str, str]
+    subject: ImageSubject, contents: Contents, *, wheels: Mapping[str, str], debs: Mapping[str, str]
 ) -> dict[str, Any]:
     """The bill of materials as plain JSON.
 
@@ -61,7 +61,9 @@ def bill(
             },
         },
         "components": components,
-        "dependencies": [{"ref": subject.id, "dependsOn": [one["bom-ref"] for one in components]}],
+        "dependencies": [
+            {"ref": subject.id, "dependsOn": [component["bom-ref"] for component in components]}
+        ],
     }
 
 

@@ -19,8 +19,8 @@ from docker import DockerClient
 
 from reprokit.errors import UsageError
 from reprokit.images.building import bases, build, builders, image_store
-from reprokit.images.building.build_steps import Ingredients, Surroundings, made
-from reprokit.images.building.canonical import Canonical
+from reprokit.images.building.build_steps import BuildConditions, Ingredients, made
+from reprokit.images.building.canonical import CanonicalImage
 from reprokit.images.cache import Progress
 from reprokit.images.checking.image_difference import ImageDifference, first_difference
 from reprokit.images.locks import Lock, Variant, read_lock
@@ -33,7 +33,7 @@ _MODES = (0o644, 0o600, 0o664, 0o640)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class ComparedBuild:
     """One of the builds that were compared: what was varied, by which builder, and the image ID."""
 
     title: str
@@ -43,12 +43,12 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class BuildComparison:
     """The builds of a variant, compared."""
 
     variant: str
     base: str
-    builds: tuple[Build, ...]  # in order, up to the first that differs
+    builds: tuple[ComparedBuild, ...]  # in order, up to the first that differs
     difference: ImageDifference | None  # the first difference, or None where all are the same image
     in_engine: str | None  # ID of the image of this content that the engine has, or None
 
@@ -72,7 +72,7 @@ def verify(
     use: Sequence[str] = (),
     cache: Path,
     on_progress: Progress,
-) -> Verified:
+) -> BuildComparison:
     """Build several times (2 or more) under variations and compare.
 
     ``use`` names the builders to take in turn; empty for all that are available here.
@@ -93,7 +93,7 @@ def verify(
         found = image_store.find(client, image_store.CONTENT, ingredients.content, tag=ingredients.tag)
         planned = surroundings(num_builds, use or builders.available(), epoch=lock.bootstrap.epoch)
         builds, difference = _compare(client, ingredients, planned, **where)
-    return Verified(
+    return BuildComparison(
         variant=variant.name,
         base=ingredients.base.title,
         builds=builds,
@@ -102,10 +102,10 @@ def verify(
     )
 
 
-def surroundings(num_builds: int, use: Sequence[str], *, epoch: int) -> tuple[Surroundings, ...]:
+def surroundings(num_builds: int, use: Sequence[str], *, epoch: int) -> tuple[BuildConditions, ...]:
     """The builds to make: the first without variation, each other one varied in everything that may vary."""
     others = (
-        Surroundings(
+        BuildConditions(
             title=f"another folder, user {1000 + n}, files of day {n} with mode {_MODES[n % 4]:o}, "
             f"TZ {_ZONES[n % 4]}, LC_ALL {_LOCALES[n % 3]}" + (", one core" if n % 2 else ""),
             builder=use[n % len(use)],
@@ -119,17 +119,17 @@ def surroundings(num_builds: int, use: Sequence[str], *, epoch: int) -> tuple[Su
         )
         for n in range(1, num_builds)
     )
-    return (Surroundings(builder=use[0]), *others)
+    return (BuildConditions(builder=use[0]), *others)
 
 
 def _compare(
     client: DockerClient,
     ingredients: Ingredients,
-    planned: Sequence[Surroundings],
+    planned: Sequence[BuildConditions],
     *,
     cache: Path,
     on_progress: Progress,
-) -> tuple[tuple[Build, ...], ImageDifference | None]:
+) -> tuple[tuple[ComparedBuild, ...], ImageDifference | None]:
     where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
     started = time.monotonic()
     with made(client, ingredients, surroundings=planned[0], **where) as first:
@@ -149,8 +149,8 @@ def _compare(
     return tuple(builds), None
 
 
-def _row(one: Surroundings, image: Canonical, started: float) -> Build:
-    return Build(title=one.title, builder=one.builder, id=image.id, took_s=time.monotonic() - started)
+def _row(one: BuildConditions, image: CanonicalImage, started: float) -> ComparedBuild:
+    return ComparedBuild(title=one.title, builder=one.builder, id=image.id, took_s=time.monotonic() - started)
 
 
 def _copied(ingredients: Ingredients, folder: Path) -> Ingredients:

@@ -139,7 +139,7 @@ def file_of_repository(path: Path, *, root: Path, where: str) -> Path:
         raise ImageError("there is no such file or folder", where=where, actual=str(path))
     if not found.is_relative_to(root.resolve()):
         raise ImageError(
-            "this file is outside the repository, so nobody else has it",
+            "this file is outside the repository, so no one else has it",
             where=where,
             expected=f"a path below {root}",
             actual=str(path),

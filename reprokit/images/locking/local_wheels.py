@@ -47,8 +47,8 @@ def fill(
         fresh = Path(name)
         for wheel in wheels:
             shutil.copyfile(wheel, fresh / wheel.name)
-        for one in editables:
-            _write_editable(fresh, one)
+        for editable in editables:
+            _write_editable(fresh, editable)
         for requirement in build:
             _build(requirement, fresh, before=folder, on_progress=on_progress)
         shutil.rmtree(folder, ignore_errors=True)

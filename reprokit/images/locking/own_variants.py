@@ -32,7 +32,7 @@ from reprokit.images.locking.dependencies import Dependencies, Wanted, combined,
 from reprokit.images.locking.project_file import editable_of
 from reprokit.images.locking.solve import head, rendered, versions_of
 from reprokit.images.locking.torch_builds import solve_for_device
-from reprokit.images.locking.variant_file import Choice, Declared
+from reprokit.images.locking.variant_file import Declared, VariantChoice
 from reprokit.images.locks import Variant, must_be_name, read_lock
 from reprokit.images.packages import Package, read_packages, read_text
 from reprokit.layout import LOCK
@@ -40,7 +40,7 @@ from reprokit.packaged import packaged
 from reprokit.project import project_folder
 from reprokit.workspace import cannot_write, write_atomic
 
-__all__ = ["Choice", "Relocked", "lock_again", "lock_from"]
+__all__ = ["Relocked", "VariantChoice", "lock_again", "lock_from"]
 
 _PYTHONS = ("3.11", "3.12", "3.13")
 
@@ -58,7 +58,7 @@ def lock_from(
     sources: Sequence[Path],
     *,
     project: Path,
-    choice: Choice,
+    choice: VariantChoice,
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:
@@ -99,7 +99,9 @@ def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Pro
     Raises:
         ImageError: As for ``lock_from``.
     """
-    return lock_from(variant.name, (), project=project, choice=Choice(), write=write, on_progress=on_progress)
+    return lock_from(
+        variant.name, (), project=project, choice=VariantChoice(), write=write, on_progress=on_progress
+    )
 
 
 def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_progress: Progress) -> Relocked:
@@ -107,7 +109,7 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
     declared = _with_python(declared, project=project)
     asked = _dependencies(declared, project=project)
     editables = tuple(editable_of(one) for one in asked.editable)
-    imports = tuple(dict.fromkeys(_inside(one.imports_from, project) for one in editables))
+    imports = tuple(dict.fromkeys(_inside(editable.imports_from, project) for editable in editables))
     declared = dataclasses.replace(declared, imports_from=imports)
     with tempfile.TemporaryDirectory(prefix="reprokit-lock-") as name:
         made = Path(name) / folder.name
@@ -139,7 +141,9 @@ def _dependencies(declared: Declared, *, project: Path) -> Dependencies:
     wanted = Wanted(
         extras=declared.extras, groups=declared.groups, python=declared.python, machine=declared.machines[0]
     )
-    return combined(read_dependencies(project / one, root=project, wanted=wanted) for one in declared.sources)
+    return combined(
+        read_dependencies(project / source, root=project, wanted=wanted) for source in declared.sources
+    )
 
 
 def _with_python(declared: Declared, *, project: Path) -> Declared:
@@ -154,7 +158,9 @@ def _with_python(declared: Declared, *, project: Path) -> Declared:
             f"not a range of Python versions: {asked.python}", where=declared.sources[0]
         ) from error
     # `>=3.11.4` allows 3.11: some patch level fits.
-    fitting = [one for one in _PYTHONS if any(allowed.contains(f"{one}.{patch}") for patch in range(40))]
+    fitting = [
+        python for python in _PYTHONS if any(allowed.contains(f"{python}.{patch}") for patch in range(40))
+    ]
     if not fitting:
         raise ImageError(
             "no Python that this tool has a base for fits these files",

@@ -132,7 +132,7 @@ def _dynamic(tool: Mapping[str, Any], *, path: Path) -> list[str]:
             fix="name them in a requirements file, and give that one with --from",
         )
     files = [named] if isinstance(named, str) else named
-    texts = [read_text(path.parent / one).splitlines() for one in files]
+    texts = [read_text(path.parent / file).splitlines() for file in files]
     return [line for text in texts for line in text if line.strip() and not line.lstrip().startswith("#")]
 
 

@@ -93,7 +93,7 @@ def write_stub(folder: Path, external: External) -> None:
         "Metadata-Version: 2.1",
         f"Name: {external.name}",
         f"Version: {external.version}",
-        *(f"Requires-Dist: {one}" for one in external.requires),
+        *(f"Requires-Dist: {require}" for require in external.requires),
     ]
     with zipfile.ZipFile(folder / f"{name}-{external.version}-py3-none-any.whl", "w") as wheel:
         wheel.writestr(f"{info}/METADATA", "\n".join(metadata) + "\n")
@@ -109,7 +109,7 @@ def head(made_by: str) -> str:
 def rendered(package: Package) -> str:
     """A package as the lines of a lock."""
     marker = f" ; {package.marker}" if package.marker else ""
-    lines = [f"{package.pin}{marker}", *(f"    --hash={one}" for one in sorted(package.hashes))]
+    lines = [f"{package.pin}{marker}", *(f"    --hash={hash_}" for hash_ in sorted(package.hashes))]
     return " \\\n".join(lines) + "\n"
 
 
@@ -131,7 +131,7 @@ def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) 
     if done.returncode:
         raise ImageError(
             "the packages could not be solved",
-            where=" ".join(one for one in arguments if one.endswith((".in", ".toml"))),
+            where=" ".join(argument for argument in arguments if argument.endswith((".in", ".toml"))),
             actual=done.stderr.strip() or f"exit code {done.returncode}",
             fix="correct the versions named above, or check that the package index can be reached",
         )

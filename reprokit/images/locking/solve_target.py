@@ -33,7 +33,7 @@ from reprokit.workspace import sha256_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class SolveConditions:
     """What a solution is for and may take: target, newest glibc, wheels at hand, those of other indexes."""
 
     target: Target
@@ -43,7 +43,7 @@ class Surroundings:
     constraints: Sequence[str] = ()
 
 
-def solve_for(dependencies: Dependencies, *, given: Surroundings, output: Path) -> tuple[Package, ...]:
+def solve_for(dependencies: Dependencies, *, given: SolveConditions, output: Path) -> tuple[Package, ...]:
     """Solve, keeping the versions of the lock that is there wherever they still fit.
 
     Raises:
@@ -62,11 +62,12 @@ def solve_for(dependencies: Dependencies, *, given: Surroundings, output: Path) 
     return tuple(_package(one, given, allowed=allowed) for one in described)
 
 
-def _pins(dependencies: Dependencies, given: Surroundings, *, folder: Path, output: Path) -> str:
+def _pins(dependencies: Dependencies, given: SolveConditions, *, folder: Path, output: Path) -> str:
     wanted, constraints, solved = folder / "wanted.in", folder / "constraints.txt", folder / LOCK
     own = [_exact(wheel) for wheel in sorted(given.wheels.glob("*.whl"))]
     wanted.write_text(
-        "\n".join([*(one.text for one in dependencies.requirements), *own, ""]), encoding="utf-8"
+        "\n".join([*(requirement.text for requirement in dependencies.requirements), *own, ""]),
+        encoding="utf-8",
     )
     constraints.write_text("\n".join([*dependencies.constraints, *given.constraints, ""]), encoding="utf-8")
     if output.is_file():
@@ -77,7 +78,7 @@ def _pins(dependencies: Dependencies, given: Surroundings, *, folder: Path, outp
 
 
 def _described(
-    pins: str, given: Surroundings, *, folder: Path, indexes: Sequence[str]
+    pins: str, given: SolveConditions, *, folder: Path, indexes: Sequence[str]
 ) -> list[Mapping[str, Any]]:
     """Each pinned package with the files that there are of it."""
     pinned, output = folder / "pinned.in", folder / "pylock.toml"
@@ -88,11 +89,11 @@ def _described(
     return found
 
 
-def _uv(arguments: Sequence[str], given: Surroundings, *, folder: Path, indexes: Sequence[str]) -> None:
+def _uv(arguments: Sequence[str], given: SolveConditions, *, folder: Path, indexes: Sequence[str]) -> None:
     tag = f"{given.target.machine}-manylinux_{given.glibc.replace('.', '_')}"
     command = [uv.find_uv_bin(), "pip", "compile", "--quiet", "--no-config", "--no-header"]
     command += ["--python-version", given.target.python, "--python-platform", tag, *arguments]
-    command += [f"--extra-index-url={one}" for one in indexes]
+    command += [f"--extra-index-url={index}" for index in indexes]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), str(folder))))
     variables = {**os.environ, "UV_FIND_LINKS": folders}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
@@ -104,7 +105,7 @@ def _uv(arguments: Sequence[str], given: Surroundings, *, folder: Path, indexes:
         )
 
 
-def _package(one: Mapping[str, Any], given: Surroundings, *, allowed: Mapping[str, set[str]]) -> Package:
+def _package(one: Mapping[str, Any], given: SolveConditions, *, allowed: Mapping[str, set[str]]) -> Package:
     name, version = normalised(str(one["name"])), str(one["version"])
     files = dict(_files(one, given, name=name, version=version))
     fitting = set(tags_of(given.target, glibc=given.glibc))
@@ -124,7 +125,7 @@ def _package(one: Mapping[str, Any], given: Surroundings, *, allowed: Mapping[st
 
 
 def _files(
-    one: Mapping[str, Any], given: Surroundings, *, name: str, version: str
+    one: Mapping[str, Any], given: SolveConditions, *, name: str, version: str
 ) -> Iterator[tuple[str, str]]:
     """File name → digest of every wheel of a package: at hand, of another index, or as the index says."""
     local = [
@@ -152,7 +153,7 @@ def tags_of(target: Target, *, glibc: str) -> Iterator[Tag]:
     yield from compatible_tags((major, minor), f"cp{major}{minor}", platforms)
 
 
-def _no_wheel(name: str, version: str, files: Mapping[str, str], given: Surroundings) -> ImageError:
+def _no_wheel(name: str, version: str, files: Mapping[str, str], given: SolveConditions) -> ImageError:
     where = f"Python {given.target.python}, {given.target.machine}, glibc {given.glibc}"
     if files:
         return ImageError(
@@ -167,7 +168,7 @@ def _no_wheel(name: str, version: str, files: Mapping[str, str], given: Surround
 
 
 def _allowed(dependencies: Dependencies) -> dict[str, set[str]]:
-    hashed = (one for one in dependencies.requirements if one.hashes)
+    hashed = (requirement for requirement in dependencies.requirements if requirement.hashes)
     return {normalised(Parsed(one.text).name): set(one.hashes) for one in hashed}
 
 

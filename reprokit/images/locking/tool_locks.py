@@ -35,7 +35,7 @@ def read_uv_lock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     """
     command = [uv.find_uv_bin(), "export", "--frozen", "--offline", "--quiet", "--no-header", "--no-annotate"]
     command += ["--format", "requirements.txt", "--no-default-groups", "--project", str(path.parent)]
-    command += [f"--extra={one}" for one in wanted.extras] + [f"--group={one}" for one in wanted.groups]
+    command += [f"--extra={one}" for one in wanted.extras] + [f"--group={group}" for group in wanted.groups]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ImageError(
@@ -152,7 +152,7 @@ def _of_pylock(one: Mapping[str, Any], *, path: Path, root: Path) -> Dependencie
 
 
 def _pinned(name: str, version: str, hashes: list[str], *, path: Path) -> Dependencies:
-    kept = tuple(one for one in hashes if one.startswith("sha256:"))
+    kept = tuple(hash_ for hash_ in hashes if hash_.startswith("sha256:"))
     return Dependencies(requirements=(requirement(f"{name}=={version}", where=str(path), hashes=kept),))
 
 

@@ -16,7 +16,7 @@ from packaging.version import Version
 from reprokit.errors import ImageError
 from reprokit.images.cache import Progress
 from reprokit.images.locking.dependencies import Dependencies
-from reprokit.images.locking.solve_target import Surroundings, solve_for
+from reprokit.images.locking.solve_target import SolveConditions, solve_for
 from reprokit.images.locking.variant_file import Declared, externals
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, read_text
@@ -36,20 +36,20 @@ def solve_for_device(
         ImageError: As for ``solve_for``.
     """
     known, torch_index = _known_builds(declared)
-    own = (one for one in declared.indexes if one not in torch_index)
+    own = (index for index in declared.indexes if index not in torch_index)
     indexes = tuple(dict.fromkeys((*own, *asked.indexes)))
-    reachable = tuple(one for one in indexes if is_reachable(one))
-    for one in (one for one in indexes if one not in reachable):
+    reachable = tuple(index for index in indexes if is_reachable(index))
+    for one in (index for index in indexes if index not in reachable):
         on_progress(f"{one} cannot be reached: solving without it")
     asked = dataclasses.replace(asked, indexes=reachable)
     target = Target(machine=declared.machines[0], python=declared.python)
-    given = Surroundings(target=target, glibc=declared.glibc, wheels=folder / "local")
+    given = SolveConditions(target=target, glibc=declared.glibc, wheels=folder / "local")
     for_cpu = declared.device == "cpu"
     # What was taken last time comes first, so that nothing moves unasked.
     taken = _first_that_fits(asked, given, declared.external if for_cpu else (), output=folder / LOCK)
     if taken is None:
         packages = solve_for(asked, given=given, output=folder / LOCK)
-        torch = next((one for one in packages if one.name == _TORCH), None)
+        torch = next((package for package in packages if package.name == _TORCH), None)
         if torch is not None and for_cpu and not Version(torch.version).local:
             taken = _first_that_fits(asked, given, known, output=folder / LOCK)
             on_progress(
@@ -65,7 +65,7 @@ def solve_for_device(
 
 
 def _first_that_fits(
-    asked: Dependencies, given: Surroundings, builds: Sequence[External], *, output: Path
+    asked: Dependencies, given: SolveConditions, builds: Sequence[External], *, output: Path
 ) -> tuple[tuple[Package, ...], External] | None:
     """The solution with the first of these builds that fits, if torch is needed at all."""
     for build in builds:
@@ -85,5 +85,5 @@ def _known_builds(declared: Declared) -> tuple[tuple[External, ...], tuple[str, 
     data = tomllib.loads(read_text(packaged("images") / "lock.toml"))
     builds = sorted(externals(data), key=lambda one: Version(one.version), reverse=True)
     own = {one.version for one in declared.external}
-    fitting = (one for one in builds if one.name == _TORCH and one.version not in own)
+    fitting = (build for build in builds if build.name == _TORCH and build.version not in own)
     return tuple(fitting), tuple(data["variants"]["cpu"].get("indexes", ()))

@@ -21,7 +21,7 @@ _BASE_IMAGE = re.compile(r"(?P<image>[^\s@]+?):(?P<tag>[^\s:@/]+)@(?P<digest>sha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class VariantChoice:
     """What a person asks for; None leaves it as it was.
 
     Attributes:
@@ -124,7 +124,9 @@ def externals(data: Mapping[str, Any]) -> tuple[External, ...]:
     )
 
 
-def chosen(before: Declared, choice: Choice, *, sources: tuple[str, ...], machine: str | None) -> Declared:
+def chosen(
+    before: Declared, choice: VariantChoice, *, sources: tuple[str, ...], machine: str | None
+) -> Declared:
     """A person's choice on top of what there was.
 
     Raises:

@@ -181,7 +181,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        node.args = [self._given(one) for one in node.args]
+        node.args = [self._given(arg) for arg in node.args]
         for word in node.keywords:
             word.value = self._given(word.value)
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -191,7 +191,7 @@ class _Rewriter(ast.NodeTransformer):
         # ties stay in the order in which they came
         by_key = name == "sorted" and any(word.arg == "key" for word in node.keywords)
         if by_key or name in (_TAKES if isinstance(node.func, ast.Name) else _METHODS | _TAKES):
-            node.args = [one if isinstance(one, ast.Starred) else self._iterated(one) for one in node.args]
+            node.args = [arg if isinstance(arg, ast.Starred) else self._iterated(arg) for arg in node.args]
         return node
 
     def _given(self, node: ast.expr) -> ast.expr:

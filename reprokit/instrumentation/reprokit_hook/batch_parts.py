@@ -54,7 +54,7 @@ def _attention(natural: Callable[..., Any], torch: Any) -> Any:
         if _rows(torch, query) < 2 or not alike or others or options.get("attn_mask") is not None:
             return natural(query, key, value, *others, **options)
         parts = zip(_halves(query), _halves(key), _halves(value), strict=True)
-        return torch.cat([natural(*one, **options) for one in parts])
+        return torch.cat([natural(*part, **options) for part in parts])
 
     return in_parts
 

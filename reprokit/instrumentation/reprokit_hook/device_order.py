@@ -67,9 +67,9 @@ class DeviceOrder:
     def of(self, func: Any, args: Any, options: Any, made: Any, at: tuple[str, int]) -> dict[str, Any]:
         """What is recorded of an operation that was just started; empty where no accelerator takes part."""
         given = [*_given(func, args, options)]
-        results = [(one, True) for one in _tensors(made)]
+        results = [(tensor, True) for tensor in _tensors(made)]
         places = [self.place(one) for one, _ in (*given, *results)]
-        on_device = any(not one.startswith("cpu") for one in places)
+        on_device = any(not place.startswith("cpu") for place in places)
         if not on_device and not self._touched:
             return {}
         if on_device and not self._listens:

@@ -65,7 +65,7 @@ def runs_processes(filename: str) -> bool:
 def own_reader(depth: int = 2) -> FrameType | None:
     """As ``own_caller``, of what is read or drawn: None where a framework does so for processes of its own.
 
-    What Ray asks while it starts a cluster (its processes' ids, ports that are free, names that nobody has)
+    What Ray asks while it starts a cluster (its processes' ids, ports that are free, names that no one has)
     is of this run alone: given to another run, that run's cluster would not start.
     """
     return own_caller(depth + 1, but_for=runs_processes)

@@ -33,7 +33,7 @@ class Generators:
         self.others: list[Callable[[], Iterator[tuple[str, Any]]]] = []
 
     def began(self, torch: Any) -> None:
-        """Remember PyTorch's seed of the moment: as long as it stays, nobody has seeded it."""
+        """Remember PyTorch's seed of the moment: as long as it stays, no one has seeded it."""
         self._began_with = torch.default_generator.initial_seed()
 
     def add(self, made: Any, file: str, line: int) -> None:

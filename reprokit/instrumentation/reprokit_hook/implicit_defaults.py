@@ -1,4 +1,4 @@
-"""Surroundings that come in through a default: an encoding, the folder for temporary files, a pool's size.
+"""Conditions that come in through a default: an encoding, the folder for temporary files, a pool's size.
 
 The program's line asks for none of them: a library reads them on its behalf. They are recorded at that line,
 and replayed there.

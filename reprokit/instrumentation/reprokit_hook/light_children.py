@@ -1,4 +1,4 @@
-"""Which other processes a process starts: each must leave a record of its own, or nobody saw what it did."""
+"""Which other processes a process starts: each must leave a record of its own, or no one saw what it did."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Children:
             self._note("", _program(args[index]))
 
     def loaded(self, library: Any) -> None:
-        """The program itself has loaded compiled code, whose generators nobody sees."""
+        """The program itself has loaded compiled code, whose generators no one sees."""
         file, line, function, own = where()
         if own:
             self._libraries.append(

@@ -1,4 +1,4 @@
-"""Python's ``random``: who seeds it, and whether its global generator is drawn from before anybody does.
+"""Python's ``random``: who seeds it, and whether its global generator is drawn from before anyone does.
 
 ``_random.Random``, which it is built on, is watched where a program makes one by that name.
 """
@@ -23,7 +23,7 @@ _NAMES = frozenset({"tempfile", "sympy.core.symbol"})
 
 
 def watch(light: Any) -> None:
-    """Listen to seeds and states; note the line of a draw for as long as nobody has seeded."""
+    """Listen to seeds and states; note the line of a draw for as long as no one has seeded."""
     _Watched(light)
 
 
@@ -46,7 +46,7 @@ class _Watched:
         light.at_end += [self._look, self._drop_unused]
 
     def begin(self) -> None:
-        """The state that nobody has given: as Python made it."""
+        """The state that no one has given: as Python made it."""
         self.is_seeded = False
         self._kept: dict[int, tuple[_random.Random, Any, dict[str, Any]]] = {}
         self._began = self._getstate(self._module)

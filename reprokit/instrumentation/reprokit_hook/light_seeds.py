@@ -3,11 +3,11 @@
 An entry has ``generator`` (what it is), ``origin``, ``seed`` and the line. Origins:
 
 - ``seed``: the program gave a seed or a state; ``seed`` is it, or its digest where it is long.
-- ``entropy``: nobody gave one, so the generator was made from the system's entropy.
-- ``default``: nobody gave one, and it has the same default seed everywhere.
+- ``entropy``: no one gave one, so the generator was made from the system's entropy.
+- ``default``: no one gave one, and it has the same default seed everywhere.
 - ``restored``: it was read from a pickle, with a state that came from elsewhere.
 
-``drawn`` are draws from a global generator that nobody had seeded by then. Which seeds follow from the run's
+``drawn`` are draws from a global generator that no one had seeded by then. Which seeds follow from the run's
 seed is decided by the tool, which compares the entries of several runs.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 from . import digests
 from .frames import _HOOK, is_own, own_caller, real
 
-#: Origins of generators that nobody gave a seed.
+#: Origins of generators that no one gave a seed.
 UNGIVEN = ("entropy", "default")
 _MOST = 50_000
 _RANDOM = random.__file__
@@ -39,7 +39,7 @@ class Seeds:
         self.drawn: dict[str, dict[str, Any]] = {}
         self.unseen: list[str] = []
         self.num_left_out = 0
-        #: Seeds of PyTorch's generators that were given by somebody.
+        #: Seeds of PyTorch's generators that were given by someone.
         self.known: set[int] = set()
         self.local = threading.local()
 

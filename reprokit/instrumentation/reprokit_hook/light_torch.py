@@ -41,7 +41,7 @@ class _Seeding:
         self._handle = hooks.register_module_parameter_registration_hook(self._registered)
 
     def _state(self) -> bytes:
-        """Read without an operation that anybody would watch."""
+        """Read without an operation that anyone would watch."""
         return bytes(self._torch.default_generator.get_state().numpy().tobytes())
 
     def _registered(self, *_: Any) -> None:
@@ -148,7 +148,7 @@ def _watch_generators(torch: Any, light: Any) -> None:
 
 
 class _Unused:
-    """Generators that nobody has given a seed yet: they do not count before something is drawn from them."""
+    """Generators that no one has given a seed yet: they do not count before something is drawn from them."""
 
     def __init__(self, light: Any) -> None:
         self._light = light

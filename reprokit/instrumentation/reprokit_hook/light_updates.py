@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import digests, imports, read_ahead
-from .loader_ledger import Ledger
+from .loader_ledger import LoaderLedger
 from .rank_streams import RankStreams
 
 _DIGESTED_BYTES = 32 << 20
@@ -30,7 +30,7 @@ class Parameters:
     def __init__(self, torch: Any, light: Any, seeding: Any) -> None:
         self._torch, self._light, self._seeding = torch, light, seeding
         self._steps = 0
-        self._ledger = Ledger()
+        self._ledger = LoaderLedger()
         self._streams = RankStreams(light)
         light.at_end.append(self._loaders)
         self._named: dict[int, list[tuple[str, Any]]] = {}
@@ -97,7 +97,7 @@ class Parameters:
         self._light.line(record)
 
     def _states(self) -> Iterator[tuple[str, str]]:
-        """Digests of the global generators that somebody has seeded."""
+        """Digests of the global generators that someone has seeded."""
         if self._light.random.is_seeded:
             yield "python", _digest(repr(random.getstate()))
         numpy = self._light.numpy
@@ -132,7 +132,7 @@ def _parameters(optimizer: Any) -> Iterator[Any]:
 
 def _names(torch: Any, optimizer: Any) -> Iterator[tuple[str, Any]]:
     """Every parameter of an optimizer with a name that is the same in every run, each name once."""
-    names = _names_in_modules(torch, {id(one) for one in _parameters(optimizer)})
+    names = _names_in_modules(torch, {id(parameter) for parameter in _parameters(optimizer)})
     taken: set[str] = set()
     for index, one in enumerate(_parameters(optimizer)):
         name = names.get(id(one), f"parameter {index}")

@@ -46,12 +46,12 @@ def of_batch(index: Any) -> Ids:
         members = list(index)
     else:
         members = [index]
-    ids = [_id(one) for one in members]
+    ids = [_id(member) for member in members]
     nameless = tuple(n for n, one in enumerate(members) if not isinstance(one, str) and _is_nameless(ids[n]))
     for place in nameless:
         ids[place] = _ADDRESS.sub("", ids[place])
     opaque = bool(nameless) and len(members) == 1 and members[0] is index
-    return Ids([_short(one) for one in ids], nameless, opaque)
+    return Ids([_short(id_) for id_ in ids], nameless, opaque)
 
 
 def _is_nameless(one: Any) -> bool:

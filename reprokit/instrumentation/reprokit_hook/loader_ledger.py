@@ -36,7 +36,7 @@ _SEED = 20260
 _KEPT = threading.local()
 
 
-class Ledger:
+class LoaderLedger:
     """Of one process.
 
     Attributes:
@@ -279,11 +279,11 @@ def _spelled(ids: list[Any]) -> Any:
     if not any(map(operator.eq, map((1).__add__, ids), ids[1:])):
         return ",".join(map(str, ids))
     runs: list[list[int]] = []
-    for one in ids:
-        if runs and one == runs[-1][1] + 1:
-            runs[-1][1] = one
+    for id_ in ids:
+        if runs and id_ == runs[-1][1] + 1:
+            runs[-1][1] = id_
         else:
-            runs.append([one, one])
+            runs.append([id_, id_])
     return ",".join(
         f"{first}-{last}" if last - first > 1 else ",".join(map(str, range(first, last + 1)))
         for first, last in runs
@@ -308,11 +308,11 @@ def _tensors(batch: Any, deep: int = 0) -> Iterator[Any]:
 def _contents(columns: list[Any], count: int) -> Any:
     """Sixty-four bits a sample, of its row in every tensor; None where no tensor has a row for each."""
     numpy, torch = sys.modules.get("numpy"), sys.modules["torch"]
-    rows = [one for one in columns if one.ndim and one.shape[0] == count and one.numel()]
+    rows = [column for column in columns if column.ndim and column.shape[0] == count and column.numel()]
     if (
         numpy is None
         or not rows
-        or any(one.device.type != "cpu" or one.layout != torch.strided for one in rows)
+        or any(row.device.type != "cpu" or row.layout != torch.strided for row in rows)
     ):
         return None
     total = numpy.zeros(count, dtype=numpy.uint64)
@@ -361,7 +361,7 @@ def _words(numpy: Any, torch: Any, tensor: Any) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _weights(numpy: Any, number: int, words: int) -> Any:
-    """Odd numbers, always the same; made without a generator that anybody would watch."""
+    """Odd numbers, always the same; made without a generator that anyone would watch."""
     size = 8 * words
     drawn = numpy.frombuffer(hashlib.shake_128(f"{_SEED} {number}".encode()).digest(size), dtype=numpy.uint64)
     return drawn | numpy.uint64(1)

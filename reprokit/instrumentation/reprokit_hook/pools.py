@@ -68,7 +68,7 @@ def _let_idle_workers_end(module: Any) -> None:
                 found["worker_handler"]._state = module.TERMINATE
                 found["change_notifier"].put(None)
                 end = _monotonic() + _END_S
-                while any(one.exitcode is None for one in workers) and _monotonic() < end:
+                while any(worker.exitcode is None for worker in workers) and _monotonic() < end:
                     _sleep(_POLL_S)
         natural(kind, *parts)
 

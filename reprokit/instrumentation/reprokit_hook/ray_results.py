@@ -34,13 +34,13 @@ def watch_ray(module: Any, watch: Watch) -> None:
         if ready:  # how often it was asked in vain is no order
             watch.order(site, ready, lambda one: str(results.number(one)), replay=False)
         taken = {results.number(one) for one in ready}
-        return ready, [one for one in ray_waitables if results.number(one) not in taken]
+        return ready, [waitable for waitable in ray_waitables if results.number(waitable) not in taken]
 
     module.wait = wait
 
 
 class _Results:
-    """What a program waits for, numbered, so that runs can be held against each other."""
+    """What a program waits for, numbered, so that runs can be compared with each other."""
 
     def __init__(self, natural: Any, watch: Watch) -> None:
         self._natural, self._watch = natural, watch
@@ -55,7 +55,7 @@ class _Results:
 
     def ready(self, site: Site, waitables: list[Any], options: dict[str, Any]) -> list[Any]:
         """The first that are ready: by nature, drawn, or those of the other run."""
-        known = {self.number(one): one for one in waitables}
+        known = {self.number(waitable): waitable for waitable in waitables}
         wanted = list(self._watch.expected_order(site).values())
         if wanted and set(wanted) <= set(known):
             for_ever = options.get("timeout") is None and site not in self._missed

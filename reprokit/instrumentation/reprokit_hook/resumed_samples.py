@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import digests, imports, read_ahead
-from .loader_ledger import Ledger
+from .loader_ledger import LoaderLedger
 from .watch import Watch
 
 _MOST_UPDATES = 20_000
@@ -13,7 +13,7 @@ _MOST_UPDATES = 20_000
 
 def watch(watched: Watch) -> None:
     """Record the ledger as a fact of the process: ``updates``, ``began_with`` and ``loaders``."""
-    ledger = Ledger()
+    ledger = LoaderLedger()
 
     def listen(torch: Any) -> None:
         from torch.optim import optimizer as optim  # type: ignore[import-not-found, unused-ignore]
@@ -40,7 +40,7 @@ def _begin(watched: Watch, optimizer: Any) -> None:
         watched.facts["ledger"] = {"began_with": _parameters(optimizer), "updates": [], "loaders": []}
 
 
-def _end(watched: Watch, ledger: Ledger, optimizer: Any) -> None:
+def _end(watched: Watch, ledger: LoaderLedger, optimizer: Any) -> None:
     updates = watched.facts["ledger"]["updates"]
     if len(updates) < _MOST_UPDATES:
         record = {"update": len(updates) + 1, "parameters": _parameters(optimizer)}

@@ -78,7 +78,7 @@ def _entropy(watch: Watch) -> None:
 
 
 def _global_random(watch: Watch) -> None:
-    """``random.Random`` without a seed, and the module's own generator until somebody seeds it."""
+    """``random.Random`` without a seed, and the module's own generator until someone seeds it."""
     seed = random.Random.seed
     module: Any = random._inst
     default = GlobalGenerator("random", lambda drawn: drawn, watch)

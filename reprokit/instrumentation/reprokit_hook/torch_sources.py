@@ -75,7 +75,7 @@ def _note_draws(module: Any, watch: Watch) -> None:
 
 
 def _state(torch: Any) -> bytes:
-    """The default generator's state, read without an operation that anybody would watch."""
+    """The default generator's state, read without an operation that anyone would watch."""
     return bytes(torch.default_generator.get_state().numpy().tobytes())
 
 
@@ -91,7 +91,7 @@ def _unseeded_mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
                 return func(*args, **options)
             generator = torch.default_generator
             frame = own_caller() if generator.initial_seed() == began_with else None
-            if frame is None or any(isinstance(one, torch.Generator) for one in args):
+            if frame is None or any(isinstance(arg, torch.Generator) for arg in args):
                 return func(*args, **options)
             site = site_of(frame, "torch_unseeded")
             name = f"{watch.context}{unit(site)}"

@@ -100,8 +100,8 @@ class _Updates:
                 modules.register_module_forward_hook(self._leave, always_call=True),
             ]
         elif not self._progress.due:
-            for one in self._handles:
-                one.remove()
+            for handle in self._handles:
+                handle.remove()
             self._handles = []
 
     def _enter(self, module: Any, given: Any) -> None:
@@ -127,8 +127,8 @@ def _of_optimizer(optimizer: Any) -> tuple[Any, Any, Any]:
     parameters = _parameters(optimizer)
     groups = optimizer.param_groups
     settings = [{name: one for name, one in group.items() if name != "params"} for group in groups]
-    states = [optimizer.state.get(one, {}) for one in parameters]
-    return [one.grad for one in parameters], (settings, states), parameters
+    states = [optimizer.state.get(parameter, {}) for parameter in parameters]
+    return [parameter.grad for parameter in parameters], (settings, states), parameters
 
 
 def _closure(args: Any, options: Any) -> bool:

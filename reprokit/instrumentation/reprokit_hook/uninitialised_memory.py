@@ -30,7 +30,7 @@ _MOST_BYTES = 256 << 20
 
 
 def unwritten(watch: Watch, site: Site, real: Any, args: Any, options: Any) -> Any:
-    """Call, and fill what came if it is an array or tensor that nobody has written."""
+    """Call, and fill what came if it is an array or tensor that no one has written."""
     before = getattr(getattr(real, "__self__", None), "numel", None)
     size = before() if callable(before) and site and real.__name__ == "resize_" else 0
     made = real(*args, **options)
@@ -51,14 +51,14 @@ def unwritten(watch: Watch, site: Site, real: Any, args: Any, options: Any) -> A
 
 
 def _is_view(args: Any, options: Any) -> bool:
-    """``np.ndarray(shape, dtype, buffer)`` shows memory that somebody else has written."""
+    """``np.ndarray(shape, dtype, buffer)`` shows memory that someone else has written."""
     return (len(args) > 2 and args[2] is not None) or options.get("buffer") is not None
 
 
 def _is_unwritten(real: Any, args: Any, torch: Any) -> bool:
     if not isinstance(real, type):
         return True
-    return bool(args) and all(isinstance(one, int) for one in args) and issubclass(real, torch.Tensor)
+    return bool(args) and all(isinstance(arg, int) for arg in args) and issubclass(real, torch.Tensor)
 
 
 def _numbers(watch: Watch, site: Site, count: int, numpy: Any) -> Any:

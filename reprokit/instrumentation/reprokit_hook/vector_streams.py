@@ -88,17 +88,19 @@ class VectorStreams:
 
     def _look(self, vector: Any, name: str) -> None:
         """After a reset; again only where environments were given other generators than before."""
-        generators = [getattr(one.unwrapped, "_np_random", None) for one in vector.envs]
+        generators = [getattr(env.unwrapped, "_np_random", None) for env in vector.envs]
         before, vars(vector)["_reprokit_seen"] = vars(vector).get("_reprokit_seen"), [*map(id, generators)]
         if len(generators) < 2 or len(self._vectors) >= _MOST or before == [*map(id, generators)]:
             return
         file, line, function, _ = where()
         entry = {"vector": name, "file": file, "line": line, "function": function}
-        entry["environments"] = [{"began": self._began(one), "drawn": False} for one in generators]
+        entry["environments"] = [
+            {"began": self._began(generator), "drawn": False} for generator in generators
+        ]
         self._vectors.append((generators, entry))
 
     def _began(self, generator: Any) -> str:
-        """What it stood at when it was made; "" where nobody saw that, so that it is nobody's clone."""
+        """What it stood at when it was made; "" where no one saw that, so that it is no one's clone."""
         return next((state for one, state in reversed(self._made) if one is generator), "")
 
     def _end(self) -> None:

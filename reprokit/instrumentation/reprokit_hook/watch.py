@@ -110,7 +110,7 @@ class Watch:
         return bool(self.pins) and ("*" in self.pins or unit(site) in self.pins)
 
     def varies(self, what: str) -> bool:
-        """Whether this part of the surroundings is to be another one than it is."""
+        """Whether this part of the conditions is to be another one than it is."""
         return what in self.vary
 
     def value(

@@ -62,7 +62,7 @@ def _fixed(
 
     def build(make: Inputs) -> tuple[_Function, Tensor]:
         rows = make.floats(ROWS, *shape, grad=False)
-        fixed = [make.floats(*one, grad=False) for one in others]
+        fixed = [make.floats(*other, grad=False) for other in others]
         return lambda some: function(some, *fixed, **arguments), rows
 
     return build

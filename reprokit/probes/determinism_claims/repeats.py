@@ -43,7 +43,7 @@ def observe(case: Case, *, device: str, dtype: str, repeats: int, compiled: bool
         for _ in range(repeats):
             phase = FORWARD
             results = _forward(computation, watched[FORWARD])
-            smooth = [one for one in results if one.requires_grad]
+            smooth = [result for result in results if result.requires_grad]
             if cotangents is None:
                 cotangents = [make.like(one) for one in smooth]
             if smooth:
@@ -109,7 +109,7 @@ class _Watch:
     ) -> None:
         self.seconds.append(seconds)
         self.warned = self.warned or any("determinis" in str(one.message) for one in heard)
-        mine = [_bits(one) for one in results]
+        mine = [_bits(result) for result in results]
         if self.first is None:
             self.first = [one.clone() for one in mine]
         elif not all(map(torch.equal, mine, self.first)):
@@ -151,7 +151,7 @@ def _backward(
         started = _now()
         gradients = torch.autograd.grad(results, leaves, cotangents, allow_unused=True)
         seconds = _now() - started
-    watch.add([one for one in gradients if one is not None], seconds=seconds, heard=heard)
+    watch.add([gradient for gradient in gradients if gradient is not None], seconds=seconds, heard=heard)
 
 
 def _bits(tensor: Tensor) -> Tensor:

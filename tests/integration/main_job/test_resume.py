@@ -298,7 +298,7 @@ def kill_at_random(study, *, draw, tool_too=False):
         time.sleep(0.005)
     time.sleep(wait_s)
     if tool_too:
-        tool.kill()  # and nobody closes the run: the program is ended by its guard
+        tool.kill()  # and no one closes the run: the program is ended by its guard
         tool.communicate(timeout=60)
         assert (folder / "output" / "checkpoints").is_dir()
         return folder

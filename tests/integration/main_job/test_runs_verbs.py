@@ -1,4 +1,4 @@
-"""Runs of real training listed, repeated from somebody else's folder, and pruned."""
+"""Runs of real training listed, repeated from someone else's folder, and pruned."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ RATE = "training.learning_rate=4e-4"
 
 @pytest.fixture
 def theirs(blessed, tmp_path) -> Path:
-    """A copy of a finished run, as somebody else sends it."""
+    """A copy of a finished run, as someone else sends it."""
     folder = next(path.parent for path in blessed.runs if (path.parent / "COMPLETE").is_file())
     return Path(shutil.copytree(folder, tmp_path / "theirs" / folder.name))
 
 
 def forge(folder: Path, name: str, old: str, new: str) -> None:
-    """Change a file of a run, and COMPLETE with it, as somebody may who wants to be believed."""
+    """Change a file of a run, and COMPLETE with it, as someone may who wants to be believed."""
     text = (folder / name).read_text(encoding="utf-8")
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")

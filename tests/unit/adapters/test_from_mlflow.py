@@ -1,4 +1,4 @@
-"""MLflow's database: what it holds, and databases that somebody made to do harm."""
+"""MLflow's database: what it holds, and databases that someone made to do harm."""
 
 import math
 import os

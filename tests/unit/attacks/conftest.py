@@ -87,7 +87,7 @@ class Lab:
         )
 
     def report(self, body: Body, more: str = "", **asked: Any) -> Report:
-        """The verdict of two runs of a body, held against a golden of its first run, where that can be."""
+        """The verdict of two runs of a body, compared with a golden of its first run, where that can be."""
         return judge_again(self.runs(body, more), Request(**asked), project=self.here)
 
     def promote(self, folders: tuple[Path, ...], **asked: Any) -> None:
@@ -107,7 +107,7 @@ def machine() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project under git, with one program and one recipe; nobody changes it."""
+    """A project under git, with one program and one recipe; no one changes it."""
     root = tmp_path_factory.mktemp("theirs") / "project"
     (root / "recipes" / "train").mkdir(parents=True)
     (root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE)

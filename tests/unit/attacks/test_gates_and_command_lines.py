@@ -17,6 +17,7 @@ from reprokit import cli, recipes
 from reprokit.errors import ReprokitError
 from reprokit.harness import Project, Request, gate_code, verify
 from reprokit.pytest_plugin import GoldenFixture
+from reprokit.session import Session
 from support.fake_backend import write_lines
 from support.recorded_progress import RecordedProgress
 from tests.unit.attacks.conftest import RECIPE
@@ -47,7 +48,9 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     def code(*names: str, **asked: Any) -> int:
         project = Project.around(tmp_path)
         try:
-            found = verify(Request(**asked), project=project, progress=RecordedProgress(), names=names)
+            found = verify(
+                Request(**asked), session=Session(project=project, progress=RecordedProgress()), names=names
+            )
         except ReprokitError as error:
             return error.exit_code
         return gate_code(found)
@@ -278,7 +281,7 @@ FIXTURES: dict[str, Any] = {
 @pytest.mark.parametrize("attack", FIXTURES)
 def test_metrics_that_say_nothing_are_no_golden_of_a_test(tmp_path, monkeypatch, attack):
     monkeypatch.delenv("CI", raising=False)
-    for _ in range(2):  # the second would be held against what the first wrote
+    for _ in range(2):  # the second would be compared with what the first wrote
         with pytest.raises((pytest.fail.Exception, ReprokitError)):
             GoldenFixture(folder=tmp_path, test="t", update=False).check(FIXTURES[attack])
 

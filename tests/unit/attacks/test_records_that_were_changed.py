@@ -1,4 +1,4 @@
-"""Run folders, goldens and reports that somebody changed, with care: none may count as it did before.
+"""Run folders, goldens and reports that someone changed, with care: none may count as it did before.
 
 Every attack begins with two runs that are REPRODUCED. A forger who changes a file of a run closes its
 folder again, so that COMPLETE fits.

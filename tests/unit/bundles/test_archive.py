@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.bundles import Limits, Manifest, Packed, unpack, write
+from reprokit.bundles import BundleManifest, Packed, UnpackLimits, unpack, write
 from reprokit.bundles.archive_form import HEADER
 from reprokit.errors import BundleError, UsageError
 
-MANIFEST = Manifest(
+MANIFEST = BundleManifest(
     format=1,
     of="golden",
     recipe="tiny",
@@ -50,7 +50,7 @@ def made(tmp_path):
 
 
 def sealed(path: Path, tar: bytes, *, header: bytes = HEADER) -> Path:
-    """An archive whose header is consistent: what somebody writes who knows the format."""
+    """An archive whose header is consistent: what someone writes who knows the format."""
     body = gzip.compress(tar, mtime=0)[10:]
     digest = hashlib.sha256(body).hexdigest()
     path.write_bytes(header + f"sha256:{digest}".encode() + b"\0" + body)
@@ -266,7 +266,7 @@ def test_what_would_unpack_to_far_more_than_it_is_stops_at_the_limit(tmp_path, f
     path = sealed(tmp_path / "bomb.tar.gz", tar_of(zeros))
     assert path.stat().st_size < 64 << 10
     with pytest.raises(BundleError, match="unpacks to more than"):
-        unpack(path, folder, limits=Limits(free_bytes=1 << 20, ratio=10))
+        unpack(path, folder, limits=UnpackLimits(free_bytes=1 << 20, ratio=10))
     assert sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) < 4 << 20
 
 
@@ -283,7 +283,7 @@ def test_a_member_that_claims_a_size_that_it_has_not_is_refused(tmp_path, folder
 def test_more_files_than_the_limit_are_refused_before_one_is_written(tmp_path, folder):
     members = [member(f"source/{number}", b"") for number in range(20)]
     with pytest.raises(BundleError, match="more than 10 files"):
-        unpack(sealed(tmp_path / "many.tar.gz", tar_of(*members)), folder, limits=Limits(entries=10))
+        unpack(sealed(tmp_path / "many.tar.gz", tar_of(*members)), folder, limits=UnpackLimits(entries=10))
     assert list(folder.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""What git answers is held against the names that were asked for; half an answer is an error of git's."""
+"""What git answers is compared with the names that were asked for; half an answer is an error of git's."""
 
 from __future__ import annotations
 

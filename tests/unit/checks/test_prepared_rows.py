@@ -1,4 +1,4 @@
-"""The row of the data: a preparation that ran once, or that nobody recorded, is not shown to repeat."""
+"""The row of the data: a preparation that ran once, or that no one recorded, is not shown to repeat."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ FAILED = [
         "a window that the run is too short for",
         f"{SECOND}: eval/return has no mean_last_5: 3 values were recorded, fewer than 5",
     ),
-    ("headline_results", "a window that nobody read", f"{FIRST}: eval/return was not read over mean_last_5"),
+    ("headline_results", "a window that no one read", f"{FIRST}: eval/return was not read over mean_last_5"),
     (
         "statistics",
         "a seed without a number over the window",
@@ -255,7 +255,7 @@ FAILED = [
     ),
     (
         "seeded",
-        "nobody looked at the hash seed",
+        "no one looked at the hash seed",
         f"{SECOND}: runtime.json does not say whether PYTHONHASHSEED was in force",
     ),
     ("numerics_in_force", "a variable that was not there", f"{SECOND}: not in force: MKL_CBWR"),
@@ -523,7 +523,7 @@ ERRORS = [
     ("headline_results", "nothing expected", "the recipe declares no expected results"),
     ("unmodified", "run.json does not say", f"{SECOND}: run.json does not say"),
     ("config_saved", "never compared", "config.yaml was never compared with the recipe"),
-    ("logs_complete", "nobody read the metrics", "the metrics were not read"),
+    ("logs_complete", "no one read the metrics", "the metrics were not read"),
     ("environment_compatible", "a golden without a fingerprint", f"{GOLDEN} holds no numerics fingerprint"),
     (
         "environment_compatible",
@@ -1057,7 +1057,7 @@ def test_ranks_of_a_trainer_with_samples_of_their_own_are_distinct():
     ("fault", "why"),
     [
         (
-            "ranks of a trainer whose samples nobody recorded",
+            "ranks of a trainer whose samples no one recorded",
             "the traces of the ranks lack the samples of some updates, or their contents",
         ),
         (

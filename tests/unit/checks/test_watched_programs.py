@@ -1,4 +1,4 @@
-"""Rows of an unmodified program with `instrument: light`: judged by what the watch saw, on nobody's word."""
+"""Rows of an unmodified program with `instrument: light`: judged by what the watch saw, on no one's word."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ import pytest
 from reprokit import doctor
 from reprokit.cli import main
 
-FINE = doctor.Finding(name="git", state=doctor.State.OK, detail="/usr/bin/git")
-LACK = doctor.Finding(
-    name="cache", state=doctor.State.LACK, detail="read-only", fix="export X=1", notes=("a note",)
+FINE = doctor.HostFinding(name="git", state=doctor.FindingState.OK, detail="/usr/bin/git")
+LACK = doctor.HostFinding(
+    name="cache", state=doctor.FindingState.LACK, detail="read-only", fix="export X=1", notes=("a note",)
 )
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from reprokit import cli, harness
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
 
-DONE = Member(recipe="train", seed=3, state=State.COMPLETE, run="train/a")
-CRASHED = Member(recipe="train", seed=4, state=State.CRASHED, message="exit code 1")
+DONE = SweepMember(recipe="train", seed=3, state=MemberState.COMPLETE, run="train/a")
+CRASHED = SweepMember(recipe="train", seed=4, state=MemberState.CRASHED, message="exit code 1")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from reprokit.core.clock_metrics import (
     _RATES,
     _TIMES,
     UNITS_S,
-    Curve,
+    MetricCurve,
     kind_by_name,
     kind_of,
     options,
@@ -21,7 +21,7 @@ SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))
 
 
 def curve(*values, steps=STEPS):
-    return Curve(steps=steps, values=values)
+    return MetricCurve(steps=steps, values=values)
 
 
 def kind(name, first, other, **more):

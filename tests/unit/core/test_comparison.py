@@ -1,4 +1,4 @@
-"""Series of records held against each other, without any files."""
+"""Series of records compared with each other, without any files."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from reprokit.core.comparison import (
     to_json,
     unreadable,
 )
-from reprokit.core.record_table import Table
+from reprokit.core.record_table import RecordTable
 from reprokit.errors import MetricsError
 
 NAN, INF = math.nan, math.inf
@@ -310,7 +310,7 @@ def test_a_table_is_compared_as_its_records_are(seed, tolerance):
     options = {"tolerances": Tolerances(default=tolerance), "ignore": ["c"] if seed % 3 == 0 else []}
     whole, one_by_one = Comparer(**options), Comparer(**options)
     tables = [
-        Table.of(list(side[0]), [cell for record in side for cell in record.values()])
+        RecordTable.of(list(side[0]), [cell for record in side for cell in record.values()])
         for side in (left, right)
     ]
     whole.add_table(*tables, first_lines=(1, 1))
@@ -322,13 +322,15 @@ def test_a_table_is_compared_as_its_records_are(seed, tolerance):
 def test_a_table_that_lacks_the_step_of_earlier_records_is_seen_record_by_record():
     comparer = Comparer()
     comparer.add({"step": 0, "a": 1.0}, {"step": 0, "a": 1.0})
-    table = Table.of(["a"], [1.0, 2.0])
+    table = RecordTable.of(["a"], [1.0, 2.0])
     comparer.add_table(table, table, first_lines=(2, 2))
     assert {problem.kind for problem in comparer.finish().problems} == {"missing_step"}
 
 
 def test_a_table_without_any_step_is_compared():
     comparer = Comparer()
-    comparer.add_table(Table.of(["a"], [1.0, 2.0]), Table.of(["a"], [1.0, 3.0]), first_lines=(1, 1))
+    comparer.add_table(
+        RecordTable.of(["a"], [1.0, 2.0]), RecordTable.of(["a"], [1.0, 3.0]), first_lines=(1, 1)
+    )
     divergence = comparer.finish().divergence
     assert (divergence.record, divergence.step, divergence.expected) == (1, None, 2.0)

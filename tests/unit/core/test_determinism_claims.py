@@ -108,7 +108,7 @@ def test_without_documentation_nothing_is_known():
     ],
 )
 def test_a_claim_is_held_to_what_was_found(what, findings, verdict, why):
-    assert claims.judge(what, findings) == claims.Judgement(verdict=verdict, why=why)
+    assert claims.judge(what, findings) == claims.ClaimJudgement(verdict=verdict, why=why)
     rows = [{"claim": what, **findings}]
     assert claims.is_any_false(rows) is (verdict == "false")
 

@@ -26,7 +26,7 @@ MEMBER = replace(SAID, conclusion="", runs=(), gate=None, is_member=True)
 
 
 def moved(ensemble=SAID, **changes):
-    """Two runs that agree, differ from the golden, and were held against an ensemble."""
+    """Two runs that agree, differ from the golden, and were compared with an ensemble."""
     return MOVED(planted.clean(ensemble=ensemble, **changes))
 
 

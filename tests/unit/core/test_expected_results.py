@@ -1,4 +1,4 @@
-"""Which number of a run is held against an expected result."""
+"""Which number of a run is compared with an expected result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two probes held against each other, and what of it a sentence and an environment difference say."""
+"""Two probes compared with each other, and what of it a sentence and an environment difference say."""
 
 import pytest
 

@@ -36,7 +36,7 @@ class Fetching:
 
     def __call__(self, one: data.DataSource, *, offline: bool = False) -> Path:
         found = data.fetch(one, cache=self.cache, offline=offline, on_progress=self.tell)
-        assert found.status is data.Status.READY
+        assert found.status is data.SourceStatus.READY
         return found.path
 
     def tell(self, one: data.DataSource, num_bytes: int, what: str) -> None:

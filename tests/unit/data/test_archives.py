@@ -83,7 +83,7 @@ def test_a_folder_that_was_changed_since_is_found_and_unpacked_again(fetching, m
     content = tar(*GOOD)
     one = make(write("data.tar", content), content=content, unpack="tar")
     ALTERED[how](fetching(one))
-    assert data.check(one, cache=fetching.cache).status is data.Status.CHANGED
+    assert data.check(one, cache=fetching.cache).status is data.SourceStatus.CHANGED
     fetching(one)
 
 
@@ -143,4 +143,4 @@ def test_too_many_files_are_refused(tmp_path):
     archive.write_bytes(tar(*((f"{number}", b"") for number in range(11))))
     folder.mkdir()
     with pytest.raises(DataError, match="more files than it may"):
-        archives.unpack(archive, folder, kind="tar", limits=archives.Limits(files=10))
+        archives.unpack(archive, folder, kind="tar", limits=archives.ArchiveLimits(files=10))

@@ -188,8 +188,8 @@ def test_a_file_of_the_cache_that_was_edited_is_found_and_replaced(fetching, ser
     path = fetching(one)
     path.chmod(0o644)
     path.write_bytes(CONTENT[:-2] + b"9\n")
-    assert data.check(one, cache=fetching.cache).status is data.Status.CHANGED
-    assert data.glance(one, cache=fetching.cache).status is data.Status.READY  # it reads nothing
+    assert data.check(one, cache=fetching.cache).status is data.SourceStatus.CHANGED
+    assert data.glance(one, cache=fetching.cache).status is data.SourceStatus.READY  # it reads nothing
     assert fetching(one).read_bytes() == CONTENT
 
 
@@ -206,7 +206,7 @@ def test_a_cache_that_holds_something_else_in_its_place_is_found(fetching, serve
         path.mkdir()
     else:
         os.mkfifo(path)
-    assert data.check(one, cache=fetching.cache).status is data.Status.CHANGED
+    assert data.check(one, cache=fetching.cache).status is data.SourceStatus.CHANGED
     assert fetching(one).read_bytes() == CONTENT
 
 
@@ -227,7 +227,7 @@ def test_two_processes_that_fetch_the_same_file_read_it_once(fetching, server, m
     words = [sys.executable, "-c", FETCH, str(fetching.cache), one.sha256, str(one.num_bytes), one.places[0]]
     both = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
-    assert data.check(one, cache=fetching.cache).status is data.Status.READY
+    assert data.check(one, cache=fetching.cache).status is data.SourceStatus.READY
     assert len(server.asked) == 21
 
 
@@ -240,7 +240,7 @@ def test_a_process_that_is_killed_leaves_what_the_next_one_appends_to(fetching, 
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert data.check(one, cache=fetching.cache).status is data.Status.MISSING
+    assert data.check(one, cache=fetching.cache).status is data.SourceStatus.MISSING
     before = len(server.asked)
     assert fetching(one).read_bytes() == CONTENT
     assert server.asked[before][1] > 100_000

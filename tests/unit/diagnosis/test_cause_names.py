@@ -7,9 +7,9 @@ import pytest
 
 from reprokit import instrumentation
 from reprokit.diagnosis import (
-    Beside,
     Operation,
     Site,
+    UnfinishedWork,
     category_of,
     cause_of,
     cause_of_operation,
@@ -105,7 +105,7 @@ def test_on_a_gpu_an_operation_is_told_with_its_deterministic_alternative(name, 
 )
 @pytest.mark.parametrize(("same", "confidence"), [(True, "high"), (False, "medium")])
 def test_a_race_is_named_with_both_its_lines_and_not_as_a_kernel(device, where, fix, same, confidence):
-    other = Beside(name="aten.mul.Tensor", file="train.py", line=7, stream=0)
+    other = UnfinishedWork(name="aten.mul.Tensor", file="train.py", line=7, stream=0)
     found = operation("aten.index_add_.default", device=device, beside=other, same_inputs=same)
     cause = cause_of_operation(found, varied=False)
     assert (cause.category, cause.line, cause.confidence) == ("concurrency", 9, confidence)

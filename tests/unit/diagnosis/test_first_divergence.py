@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.diagnosis import Trace, first_difference, same_samples, schedules
+from reprokit.diagnosis import HookTrace, first_difference, same_samples, schedules
 
 
 def update(number, *, steps=0, **streams):
@@ -14,7 +14,7 @@ def update(number, *, steps=0, **streams):
 
 def trace(*events, mode="measure", process="0", schedule=None):
     told = {"mode": mode, "updates": 9, "steps": 0, "events": list(events), "schedule": schedule or {}}
-    return Trace(sites={}, files={}, processes=1, started=1, progress={process: told})
+    return HookTrace(sites={}, files={}, processes=1, started=1, progress={process: told})
 
 
 def test_equal_events_have_no_first_difference():
@@ -24,7 +24,7 @@ def test_equal_events_have_no_first_difference():
 
 def test_a_run_without_a_trace_of_its_training_has_none():
     assert (
-        first_difference(Trace(sites={}, files={}, processes=1, started=1), trace(update(1, batch="a")))
+        first_difference(HookTrace(sites={}, files={}, processes=1, started=1), trace(update(1, batch="a")))
         is None
     )
 
@@ -98,7 +98,7 @@ def ranks(*processes):
         f"0.r{rank}": {"mode": "measure", "rank": rank, "updates": 9, "steps": 0, "events": list(events)}
         for rank, events in enumerate(processes)
     }
-    return Trace(sites={}, files={}, processes=len(told), started=len(told), progress=told)
+    return HookTrace(sites={}, files={}, processes=len(told), started=len(told), progress=told)
 
 
 def test_of_ranks_the_one_that_differs_before_their_gradients_are_exchanged_is_named():

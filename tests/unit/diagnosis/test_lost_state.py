@@ -1,12 +1,12 @@
 """Which of a loop's variables did not come back after a program was resumed."""
 
-from reprokit.diagnosis import Trace, lost_states, where_begun
+from reprokit.diagnosis import HookTrace, lost_states, where_begun
 
 SOURCE = "def main():\n    velocity = 0\n    step = 0\n    while step < 5:\n        velocity += 1\n"
 
 
 def _trace(file, rounds):
-    return Trace(sites={}, files={}, processes=1, started=1, facts={"loops": {f"{file}|4|main": rounds}})
+    return HookTrace(sites={}, files={}, processes=1, started=1, facts={"loops": {f"{file}|4|main": rounds}})
 
 
 def _rounds(file, **values):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from reprokit.capture.gpus import GpuProcess, GpuState, GpuSurvey
-from reprokit.doctor import State, Surroundings, examine, is_ready
+from reprokit.doctor import FindingState, HostFacts, examine, is_ready
 from reprokit.execution.docker import EngineStatus
 
 GIB = 1 << 30
-HEALTHY = Surroundings(
+HEALTHY = HostFacts(
     host={
         "os": {"system": "Linux"},
         "cpu": {"architecture": "x86_64", "model": "EPYC", "features": ["avx2", "avx512f"], "usable": 8},
@@ -65,7 +65,7 @@ def only(seen, name):
 
 def test_a_healthy_host_is_ready_and_nothing_needs_fixing():
     assert is_ready(examine(HEALTHY))
-    assert {finding.state for finding in examine(HEALTHY)} == {State.OK, State.ABSENT}
+    assert {finding.state for finding in examine(HEALTHY)} == {FindingState.OK, FindingState.ABSENT}
     assert [finding.fix for finding in examine(HEALTHY) if finding.fix] == []
 
 
@@ -73,9 +73,9 @@ LACKS = {
     "an old Python": (replace(HEALTHY, python=(3, 10)), "python", "uv python install"),
     "a Python that is too new": (replace(HEALTHY, python=(3, 14)), "python", "uv python install"),
     "locks that are broken": (replace(HEALTHY, locks={}, locks_problem="no hash"), "locks", "git checkout"),
-    "a cache nobody can write": (replace(HEALTHY, cache_problem="read-only"), "cache", "REPROKIT_CACHE"),
+    "a cache no one can write": (replace(HEALTHY, cache_problem="read-only"), "cache", "REPROKIT_CACHE"),
     "too little memory": (host(memory={"total_bytes": GIB}), "memory", "more"),
-    "memory that nobody could read": (host(memory={}), "memory", "more"),
+    "memory that no one could read": (host(memory={}), "memory", "more"),
     "too little disk": (host(disk={"free_bytes": GIB}), "disk", "prune"),
     "no engine on a Mac": (
         replace(host(os={"system": "Darwin"}), engine=NO_ENGINE),
@@ -113,7 +113,7 @@ WARNINGS = {
 @pytest.mark.parametrize(("seen", "name", "fix"), LACKS.values(), ids=LACKS)
 def test_what_makes_training_impossible_is_a_lack_with_its_fix(seen, name, fix):
     finding = only(seen, name)
-    assert finding.state is State.LACK
+    assert finding.state is FindingState.LACK
     assert fix in finding.fix
     assert not is_ready(examine(seen))
 
@@ -121,7 +121,7 @@ def test_what_makes_training_impossible_is_a_lack_with_its_fix(seen, name, fix):
 @pytest.mark.parametrize(("seen", "name", "fix"), WARNINGS.values(), ids=WARNINGS)
 def test_what_makes_it_worse_is_a_warning_with_its_fix(seen, name, fix):
     finding = only(seen, name)
-    assert finding.state is State.WARNING
+    assert finding.state is FindingState.WARNING
     assert fix in finding.fix
     assert is_ready(examine(seen))
 
@@ -129,7 +129,7 @@ def test_what_makes_it_worse_is_a_warning_with_its_fix(seen, name, fix):
 def test_one_core_is_enough_but_slower():
     finding = only(cpu(usable=1), "cores")
     assert (finding.state, finding.detail) == (
-        State.WARNING,
+        FindingState.WARNING,
         "1 usable: the two runs are made one after the other",
     )
 
@@ -149,7 +149,7 @@ def test_an_engine_from_its_maker_is_not_excused_by_a_distribution():
 
 def test_a_folder_without_locks_is_no_lack():
     seen = replace(HEALTHY, locks={}, lock_pythons={})
-    assert only(seen, "locks").state is State.ABSENT
+    assert only(seen, "locks").state is FindingState.ABSENT
     assert is_ready(examine(seen))
 
 
@@ -164,9 +164,12 @@ def test_accelerators_are_named():
     )
     seen = replace(seen, gpus=GpuSurvey(problem="nvidia-smi is not installed"))
     assert only(seen, "GPU").detail == "NVIDIA H200, driver 580"
-    assert only(seen, "GPU state").state is State.WARNING, "what is not known is not fine"
+    assert only(seen, "GPU state").state is FindingState.WARNING, "what is not known is not fine"
     assert only(seen, "TPU").detail == "v5e, 8 chips"
-    assert (only(seen, "GPU in containers").state, only(seen, "GPU in containers").detail) == (State.OK, "/n")
+    assert (only(seen, "GPU in containers").state, only(seen, "GPU in containers").detail) == (
+        FindingState.OK,
+        "/n",
+    )
 
 
 def on_gpu(*, containers=True, **state):
@@ -194,7 +197,7 @@ def on_gpu(*, containers=True, **state):
 
 def test_a_gpu_that_nothing_is_wrong_with_needs_nothing():
     assert only(on_gpu(), "GPU").detail == "0: NVIDIA H200, driver 580.65.06, 139.0 of 140.0 GiB free"
-    warned = [one.name for one in examine(on_gpu()) if one.state is State.WARNING]
+    warned = [one.name for one in examine(on_gpu()) if one.state is FindingState.WARNING]
     assert not [name for name in warned if name.startswith("GPU")]
 
 
@@ -212,7 +215,7 @@ def test_a_gpu_that_nothing_is_wrong_with_needs_nothing():
 )
 def test_what_is_wrong_with_a_gpu_is_a_warning_with_its_fix(state, name, says):
     found = only(on_gpu(**state), name)
-    assert found.state is State.WARNING
+    assert found.state is FindingState.WARNING
     assert says in found.detail
     assert found.fix
     assert is_ready(examine(on_gpu(**state))), "recipes for the CPU can be reproduced all the same"
@@ -224,7 +227,7 @@ def test_a_cdi_specification_is_enough_for_containers():
 
 
 def test_no_gpu_says_why_none_was_found():
-    assert (only(HEALTHY, "GPU").state, only(HEALTHY, "GPU").detail) == (State.ABSENT, "no driver")
+    assert (only(HEALTHY, "GPU").state, only(HEALTHY, "GPU").detail) == (FindingState.ABSENT, "no driver")
 
 
 def test_tools_for_special_tasks_are_absent_not_lacking():
@@ -243,7 +246,7 @@ def test_on_a_mac_things_are_installed_its_own_way():
 
 def test_another_projects_distribution_of_nearly_the_same_name_is_named_with_the_way_out():
     finding = only(replace(HEALTHY, others=("reprokit-ml 2.0",)), "distribution")
-    assert finding.state is State.WARNING
+    assert finding.state is FindingState.WARNING
     assert "reprokit-ml 2.0" in finding.detail
     assert finding.fix == ("pip uninstall --yes reprokit-ml && pip install --force-reinstall reprokit-verify")
     assert findings(HEALTHY, "distribution") == []
@@ -251,7 +254,7 @@ def test_another_projects_distribution_of_nearly_the_same_name_is_named_with_the
 
 def test_make_is_no_concern_where_its_makefile_is_not():
     without = replace(HEALTHY, programs={**HEALTHY.programs, "make": None})
-    assert only(without, "make").state is State.WARNING
+    assert only(without, "make").state is FindingState.WARNING
     assert findings(replace(without, has_make=False), "make") == []
 
 

@@ -44,10 +44,10 @@ def test_a_cache_that_cannot_be_made_is_a_problem(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "summary", "expected"),
     [
-        ("reprokit", "Somebody else's", ("reprokit 9.9",)),
-        ("Reprokit_ML", "Somebody else's", ("Reprokit_ML 9.9",)),
+        ("reprokit", "Someone else's", ("reprokit 9.9",)),
+        ("Reprokit_ML", "Someone else's", ("Reprokit_ML 9.9",)),
         ("reprokit", "Train twice: verified reproducible training.", ()),
-        ("reprokit-verify", "Somebody else's", ()),
+        ("reprokit-verify", "Someone else's", ()),
     ],
 )
 def test_distributions_of_other_projects_are_seen(tmp_path, monkeypatch, name, summary, expected):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from docker.errors import APIError, NotFound
 
-from reprokit.core.records import Limits, Realisation, RunSpec
+from reprokit.core.records import Realisation, RunLimits, RunSpec
 
 
 class PaperEngine:
@@ -180,5 +180,5 @@ def container_spec() -> RunSpec:
             python="/opt/python",
             lock_digest="sha256:def",
         ),
-        limits=Limits(),
+        limits=RunLimits(),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.core.records import Limits, Outcome, Realisation, RunSpec
+from reprokit.core.records import Outcome, Realisation, RunLimits, RunSpec
 from reprokit.execution import accelerators
 from reprokit.execution.local import _plan
 
@@ -108,12 +108,12 @@ def test_a_cpu_that_stands_for_a_tpu_needs_nothing_and_gets_nothing():
 
 
 def test_a_program_of_this_host_sees_the_gpu_of_its_run_and_no_other(tmp_path):
-    run = replace(spec("cuda"), limits=Limits(gpus=(3,)))
+    run = replace(spec("cuda"), limits=RunLimits(gpus=(3,)))
     assert _plan(run, output=tmp_path)["environment"]["CUDA_VISIBLE_DEVICES"] == "3"
     assert "CUDA_VISIBLE_DEVICES" not in _plan(spec("cuda"), output=tmp_path)["environment"]
 
 
 def test_a_variation_of_the_gpu_is_not_taken_back(tmp_path):
-    varied = replace(spec("cuda"), limits=Limits(gpus=(0,)), environment={"CUDA_VISIBLE_DEVICES": "1,0"})
+    varied = replace(spec("cuda"), limits=RunLimits(gpus=(0,)), environment={"CUDA_VISIBLE_DEVICES": "1,0"})
     assert _plan(varied, output=tmp_path)["environment"]["CUDA_VISIBLE_DEVICES"] == "1,0"
     assert accelerators.gpus_of(varied) is None

@@ -13,7 +13,7 @@ import pytest
 import requests
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from reprokit.core.records import Limits, Outcome, RunResult, RunSpec
+from reprokit.core.records import Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution import docker as docker_backend
 from reprokit.execution.docker import DockerBackend
 
@@ -165,7 +165,7 @@ def test_a_container_that_somebody_removed_is_no_lost_engine(
 
 def test_a_program_that_takes_too_long_is_stopped(engine: Any, container_spec: RunSpec, run_dir: Path):
     engine.runs_until_killed = True
-    result = run(engine, replace(container_spec, limits=Limits(timeout_s=0.2)), run_dir)
+    result = run(engine, replace(container_spec, limits=RunLimits(timeout_s=0.2)), run_dir)
     assert result.outcome is Outcome.TIMED_OUT
     assert "0.2 s" in result.message
     assert result.isolation["network"] == "none"
@@ -180,7 +180,7 @@ def test_the_engines_time_to_start_is_not_the_programs(engine: Any, container_sp
         if len(ticks) == 3:
             engine.waiting["start"].set()
 
-    spec = replace(container_spec, limits=Limits(timeout_s=0.6))
+    spec = replace(container_spec, limits=RunLimits(timeout_s=0.6))
     assert run(engine, spec, run_dir, on_tick=tick).completed
     assert len(ticks) >= 3
 
@@ -191,7 +191,7 @@ def test_a_program_that_ends_well_just_when_its_time_is_up_has_completed(
     engine.refuse("kill", "container is not running")
     engine.waiting["wait"] = threading.Event()
     monkeypatch.setattr(docker_backend.ContainerLife, "_kill", lambda self: engine.waiting["wait"].set())
-    assert run(engine, replace(container_spec, limits=Limits(timeout_s=0.1)), run_dir).completed
+    assert run(engine, replace(container_spec, limits=RunLimits(timeout_s=0.1)), run_dir).completed
 
 
 def test_ticks_come_while_the_program_runs(engine: Any, container_spec: RunSpec, run_dir: Path):
@@ -199,7 +199,7 @@ def test_ticks_come_while_the_program_runs(engine: Any, container_spec: RunSpec,
     ticks: list[int] = []
     run(
         engine,
-        replace(container_spec, limits=Limits(timeout_s=1.3)),
+        replace(container_spec, limits=RunLimits(timeout_s=1.3)),
         run_dir,
         on_tick=lambda: ticks.append(threading.get_ident()),
     )

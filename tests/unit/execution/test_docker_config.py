@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reprokit.core.records import Limits, Mount, RunSpec
+from reprokit.core.records import Mount, RunLimits, RunSpec
 from reprokit.execution import accelerators
 from reprokit.execution.docker_config import container_config, isolation
 
@@ -41,7 +41,7 @@ def test_every_confinement_is_asked_for(container_spec: RunSpec):
 
 def test_memory_has_a_limit_even_when_nobody_set_one_and_swap_never_adds_to_it(container_spec: RunSpec):
     default = host_config_of(container_spec)
-    chosen = host_config_of(container_spec, limits=Limits(memory_bytes=1 << 30))
+    chosen = host_config_of(container_spec, limits=RunLimits(memory_bytes=1 << 30))
     assert default["Memory"] == default["MemorySwap"] == 8 << 30
     assert chosen["Memory"] == chosen["MemorySwap"] == 1 << 30
 
@@ -87,7 +87,7 @@ def test_an_images_own_entry_point_and_health_check_never_run(container_spec: Ru
 
 def test_cores_are_pinned_only_when_asked(container_spec: RunSpec):
     assert "CpusetCpus" not in host_config_of(container_spec)
-    assert host_config_of(container_spec, limits=Limits(cpus=(0, 3)))["CpusetCpus"] == "0,3"
+    assert host_config_of(container_spec, limits=RunLimits(cpus=(0, 3)))["CpusetCpus"] == "0,3"
 
 
 def test_only_a_run_on_cuda_gets_the_gpus(container_spec: RunSpec, monkeypatch):
@@ -99,7 +99,7 @@ def test_only_a_run_on_cuda_gets_the_gpus(container_spec: RunSpec, monkeypatch):
 
 
 def on_gpu(spec: RunSpec, **changes: Any) -> RunSpec:
-    return replace(spec, device="cuda", limits=Limits(gpus=(3,)), **changes)
+    return replace(spec, device="cuda", limits=RunLimits(gpus=(3,)), **changes)
 
 
 def test_a_container_gets_the_gpu_of_its_run_and_no_other(container_spec: RunSpec):

@@ -7,7 +7,7 @@ import pytest
 
 from reprokit.core.records import Outcome
 from reprokit.execution.outcome import (
-    Seen,
+    ProgramEnd,
     Stopwatch,
     cannot_write,
     explain,
@@ -30,17 +30,17 @@ shape
 MANY_BYTES = 1 << 40
 
 
-def crash(stderr: str, *, free_bytes: int = MANY_BYTES) -> Seen:
-    return Seen(exit_code=1, stderr_tail=stderr, output="/run_dir", free_bytes=free_bytes)
+def crash(stderr: str, *, free_bytes: int = MANY_BYTES) -> ProgramEnd:
+    return ProgramEnd(exit_code=1, stderr_tail=stderr, output="/run_dir", free_bytes=free_bytes)
 
 
 def test_exit_code_zero_is_completed_and_says_nothing():
-    why = explain(Seen(exit_code=0, stderr_tail=TRACEBACK, free_bytes=0))
+    why = explain(ProgramEnd(exit_code=0, stderr_tail=TRACEBACK, free_bytes=0))
     assert (why.outcome, why.message, why.remedy) == (Outcome.COMPLETED, "", "")
 
 
 def test_exit_code_zero_counts_even_when_a_child_was_killed_for_memory():
-    assert explain(Seen(exit_code=0, out_of_memory="evidence")).outcome is Outcome.COMPLETED
+    assert explain(ProgramEnd(exit_code=0, out_of_memory="evidence")).outcome is Outcome.COMPLETED
 
 
 def test_a_crash_names_the_exception_and_where_it_was_raised():
@@ -111,7 +111,7 @@ def test_a_long_message_is_cut():
     ],
 )
 def test_a_signal_is_named_with_what_usually_sends_it(number: int, name: str, remedy: str):
-    why = explain(Seen(signal=number))
+    why = explain(ProgramEnd(signal=number))
     assert why.outcome is Outcome.SIGNALLED
     assert why.message == f"the program was ended by {name}"
     assert remedy in why.remedy
@@ -119,15 +119,15 @@ def test_a_signal_is_named_with_what_usually_sends_it(number: int, name: str, re
 
 def test_evidence_of_memory_outranks_the_signal_and_the_exit_code():
     for seen in (
-        Seen(signal=9, out_of_memory="limit reached"),
-        Seen(exit_code=1, out_of_memory="limit reached"),
+        ProgramEnd(signal=9, out_of_memory="limit reached"),
+        ProgramEnd(exit_code=1, out_of_memory="limit reached"),
     ):
         why = explain(seen)
         assert (why.outcome, why.message) == (Outcome.OUT_OF_MEMORY, "out of memory: limit reached")
 
 
 def test_a_kill_without_evidence_of_memory_is_no_more_than_a_signal():
-    assert explain(Seen(signal=9)).outcome is Outcome.SIGNALLED
+    assert explain(ProgramEnd(signal=9)).outcome is Outcome.SIGNALLED
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,9 @@ def test_a_crash_on_a_full_disk_is_the_disks_fault_whatever_the_program_says():
     torch_says = "RuntimeError: PytorchStreamWriter failed writing file data/0: file write failed"
     assert explain(crash(torch_says, free_bytes=0)).outcome is Outcome.DISK_FULL
     assert explain(crash(torch_says)).outcome is Outcome.CRASHED
-    assert explain(Seen(exit_code=1, stderr_tail=torch_says, free_bytes=None)).outcome is Outcome.CRASHED
+    assert (
+        explain(ProgramEnd(exit_code=1, stderr_tail=torch_says, free_bytes=None)).outcome is Outcome.CRASHED
+    )
 
 
 @pytest.mark.parametrize("number", [13, 30, 1])
@@ -187,22 +189,22 @@ def test_the_remedy_for_wanting_the_network_says_that_there_is_none():
 @pytest.mark.parametrize("exit_code", [126, 127])
 def test_a_command_that_was_not_found_says_so_in_the_containers_own_words(exit_code: int):
     stderr = "[FATAL tini (7)] exec nope failed: No such file or directory\n"
-    why = explain(Seen(exit_code=exit_code, stderr_tail=stderr, program="nope"))
+    why = explain(ProgramEnd(exit_code=exit_code, stderr_tail=stderr, program="nope"))
     assert why.outcome is Outcome.COMMAND_MISSING
     assert why.message == "the command 'nope' could not be started: No such file or directory"
 
 
 def test_a_command_that_was_not_found_needs_no_words():
-    why = explain(Seen(exit_code=127, program="nope"))
+    why = explain(ProgramEnd(exit_code=127, program="nope"))
     assert why.message == "the command 'nope' could not be started: exit code 127"
 
 
 def test_every_failure_has_a_message_and_a_remedy():
     failures = [
-        explain(Seen(exit_code=1)),
-        explain(Seen(exit_code=127)),
-        explain(Seen(signal=9)),
-        explain(Seen(signal=40)),
+        explain(ProgramEnd(exit_code=1)),
+        explain(ProgramEnd(exit_code=127)),
+        explain(ProgramEnd(signal=9)),
+        explain(ProgramEnd(signal=40)),
         timed_out(3.5),
         start_refused("no"),
         cannot_write("/x", OSError(errno.ENOSPC, "full")),
@@ -239,7 +241,7 @@ def test_signals_without_a_name_are_numbered():
 
 def test_a_result_carries_times_code_and_signal():
     watch = Stopwatch(started_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    seen = Seen(signal=9)
+    seen = ProgramEnd(signal=9)
     result = watch.result(explain(seen), seen=seen, isolation={"backend": "x"})
     assert (result.exit_code, result.signal, result.isolation) == (None, "SIGKILL", {"backend": "x"})
     assert result.started_at == "2026-01-02T03:04:05.000+00:00"

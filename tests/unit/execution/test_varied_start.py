@@ -52,7 +52,7 @@ def test_a_program_can_still_talk_to_itself_where_there_is_no_network():
     )
     done = start("--no-network", program=shown)
     if done.returncode == varied_start.CANNOT:
-        pytest.skip(f"this system lets nobody make a network: {done.stderr.strip()}")
+        pytest.skip(f"this system lets no one make a network: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
 
 
@@ -65,7 +65,7 @@ def test_a_locale_is_one_that_the_system_has():
 def test_there_is_no_network_but_a_loopback():
     done = start("--no-network", program="import socket; print(*[name for _, name in socket.if_nameindex()])")
     if done.returncode == varied_start.CANNOT:
-        pytest.skip(f"this system lets nobody make a network: {done.stderr.strip()}")
+        pytest.skip(f"this system lets no one make a network: {done.stderr.strip()}")
     assert done.stdout in {"lo\n", "\n"}
 
 

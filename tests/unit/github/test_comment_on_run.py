@@ -23,7 +23,7 @@ from support.sample_report import sample_report
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 BOT = "github-actions[bot]"
-TOKEN = "t0ken"  # noqa: S105  (of nobody)
+TOKEN = "t0ken"  # noqa: S105  (of no one)
 
 
 class Forge:

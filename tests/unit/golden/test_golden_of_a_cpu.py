@@ -1,4 +1,4 @@
-"""A golden that holds on one kind of CPU alone: where it lies, and which runs are held against it."""
+"""A golden that holds on one kind of CPU alone: where it lies, and which runs are compared with it."""
 
 from __future__ import annotations
 

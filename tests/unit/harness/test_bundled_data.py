@@ -17,6 +17,7 @@ from reprokit.core.records import digest_bytes
 from reprokit.errors import BundleError
 from reprokit.harness import Request, bundle, reproduce_bundle
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
 
@@ -67,14 +68,16 @@ def made(theirs, tmp_path):
     def make(name="theirs.tar.gz", **asked):
         golden = theirs.root / "golden" / "train" / "cpu-x86_64" / "seed-3"
         project, told = Project.around(theirs.root), RecordedProgress()
-        return bundle(golden, tmp_path / name, project=project, vendor=False, progress=told, **asked)
+        return bundle(
+            golden, tmp_path / name, session=Session(project=project, progress=told), vendor=False, **asked
+        )
 
     return make
 
 
 @pytest.fixture
 def reviewer(theirs, tmp_path, monkeypatch):
-    """Somebody with an empty cache and no network, who has the archive and nothing else."""
+    """Someone with an empty cache and no network, who has the archive and nothing else."""
     home = tmp_path / "reviewer"
     home.mkdir()
 
@@ -95,7 +98,7 @@ def reviewer(theirs, tmp_path, monkeypatch):
 
 @pytest.fixture
 def rewritten(made, tmp_path):
-    """The bundle with some files changed by somebody who writes manifest and digests anew as well."""
+    """The bundle with some files changed by someone who writes manifest and digests anew as well."""
 
     def rewrite(change):
         folder = tmp_path / "rewritten"
@@ -146,7 +149,7 @@ LEFT_OUT = {
         "must not be passed on (licence: all rights reserved)",
     ),
     "too large": ({}, {"most_data_bytes": len(TRAIN) - 1}, "more than the bundle has room for"),
-    "nobody wants it": ({}, {"most_data_bytes": 0}, "no data was asked for"),
+    "no one wants it": ({}, {"most_data_bytes": 0}, "no data was asked for"),
 }
 
 

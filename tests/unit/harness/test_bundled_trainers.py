@@ -16,6 +16,7 @@ from reprokit.harness.bundling import open_bundle
 from reprokit.harness.running.numbers import PACKAGE, mounted_digest
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import RECIPE
 from support.fake_backend import REALISATION
 from support.recorded_progress import RecordedProgress
@@ -27,7 +28,9 @@ GOLDEN = ROOT / "golden" / "cartpole_baseline" / "cpu-x86_64"
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("bundle") / "ours.tar.gz"
-    return bundle(GOLDEN, path, project=Project.around(ROOT), vendor=False, progress=RecordedProgress())
+    return bundle(
+        GOLDEN, path, session=Session(project=Project.around(ROOT), progress=RecordedProgress()), vendor=False
+    )
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def open_it(tmp_path):
 
 @pytest.fixture
 def rewritten(written, tmp_path):
-    """The bundle with some files changed by somebody who rewrites manifest and digests as well."""
+    """The bundle with some files changed by someone who rewrites manifest and digests as well."""
 
     def rewrite(change):
         folder = tmp_path / "theirs"

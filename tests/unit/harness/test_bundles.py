@@ -1,4 +1,4 @@
-"""A bundle of somebody's program: written in one project, reproduced from the archive alone."""
+"""A bundle of someone's program: written in one project, reproduced from the archive alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from reprokit.errors import BundleError, EngineError, UsageError
 from reprokit.harness import Request, audit, bundle, judge_again, reproduce_bundle
 from reprokit.project import Project
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 
 
@@ -24,14 +25,19 @@ def golden(repository):
 def made(repository, tmp_path):
     def make(path, name="theirs.tar.gz", *, vendor=False):
         project = Project.around(repository.root)
-        return bundle(path, tmp_path / name, project=project, vendor=vendor, progress=RecordedProgress())
+        return bundle(
+            path,
+            tmp_path / name,
+            session=Session(project=project, progress=RecordedProgress()),
+            vendor=vendor,
+        )
 
     return make
 
 
 @pytest.fixture
 def reviewer(tmp_path):
-    """An empty folder of somebody else's, where nothing of the project is."""
+    """An empty folder of someone else's, where nothing of the project is."""
     home = tmp_path / "reviewer"
     home.mkdir()
 

@@ -31,6 +31,7 @@ from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import changed_inputs
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.images import packages
+from reprokit.session import Session
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME, SEED = "pinpad", 42
@@ -239,11 +240,18 @@ def test_a_golden_that_came_since_is_judged(study):
 def test_the_gate_names_what_it_leaves_out_and_refuses_a_commit_that_is_not_there(study):
     study.bless(study.run("A"))
     study.commit()
-    [answer] = verify(Request(), project=study.project, progress=study.told, names=[NAME], changed="HEAD")
+    [answer] = verify(
+        Request(), session=Session(project=study.project, progress=study.told), names=[NAME], changed="HEAD"
+    )
     assert (answer.exit_code, answer.report) == (0, None)
     assert "stands on" in answer.left_out
     with pytest.raises(UsageError, match="no commit nowhere"):
-        verify(Request(), project=study.project, progress=study.told, names=[NAME], changed="nowhere")
+        verify(
+            Request(),
+            session=Session(project=study.project, progress=study.told),
+            names=[NAME],
+            changed="nowhere",
+        )
 
 
 def test_an_environment_that_nothing_pins_is_judged(study):

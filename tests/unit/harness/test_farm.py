@@ -11,9 +11,9 @@ import pytest
 from reprokit import checks, golden
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.harness import Request, farm, gate_code, record_goldens, verify_on
-from reprokit.harness.sweeping.every_kind import Cell
-from reprokit.harness.sweeping.groups import Group
-from reprokit.harness.sweeping.machines import Kind
+from reprokit.harness.sweeping.every_kind import MachineCell
+from reprokit.harness.sweeping.groups import SweepGroup
+from reprokit.harness.sweeping.machines import MachineKind
 from reprokit.recipes import Program
 from reprokit.reports import machine_matrix
 from support import fake_backend
@@ -23,15 +23,15 @@ NAME = "cartpole_baseline"
 
 
 @pytest.fixture
-def cell(recipe) -> Callable[..., Cell]:
+def cell(recipe) -> Callable[..., MachineCell]:
     """The runs of seed 42 on one kind of CPU."""
 
-    def made(cpu: str, folders: tuple[Path, ...], problem: str = "") -> Cell:
-        kind = Kind(
+    def made(cpu: str, folders: tuple[Path, ...], problem: str = "") -> MachineCell:
+        kind = MachineKind(
             surroundings=f"sha256:{cpu}", cpu=cpu, name=cpu, machines=(f"n-{cpu}",), words=cpu.upper()
         )
-        group = Group(recipe=recipe, request=Request(), seeds=(42,), host={})
-        return Cell(group=group, seed=42, kind=kind, folders=folders, problem=problem)
+        group = SweepGroup(recipe=recipe, request=Request(), seeds=(42,), host={})
+        return MachineCell(group=group, seed=42, kind=kind, folders=folders, problem=problem)
 
     return made
 
@@ -43,7 +43,7 @@ def cluster(monkeypatch, recipe):
     monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
     monkeypatch.setitem(fake_backend.INSIDE, "numerics", {"profile": "portable", "probe": {}})
 
-    def made(*cells: Cell, busy: tuple[str, ...] = ()) -> None:
+    def made(*cells: MachineCell, busy: tuple[str, ...] = ()) -> None:
         monkeypatch.setattr(farm, "_made", lambda *_args, **_more: (list(cells), list(busy)))
 
     return made

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness.running.preflight import foresee
+from reprokit.harness.running.preflight import check_before_running
 from reprokit.project import Project
 from reprokit.recipes import load
+from reprokit.session import Session
 from support.command_line import reprokit
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
@@ -61,7 +62,7 @@ def test_a_file_that_is_not_the_declared_one_any_more_is_told_though_the_cache_h
     assert reprokit("data", "fetch", "train") == 0
     assert "the copy in the cache is used: " in capsys.readouterr().err
     recipe, told = load("train", recipes_dir=reads.root / "recipes"), RecordedProgress()
-    foresee(recipe, seed=1, project=Project.around(reads.root), progress=told)
+    check_before_running(recipe, seed=1, session=Session(project=Project.around(reads.root), progress=told))
     assert any("the runs use the copy of train.csv in the cache" in note for note in told.notes)
 
 

@@ -19,6 +19,7 @@ from reprokit.harness.curation import import_log, lint_goldens, promote
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
 from reprokit.reports import documents, to_json
+from reprokit.session import Session
 from tests.support.recorded_progress import RecordedProgress
 
 RECIPE = """\
@@ -77,7 +78,7 @@ def imported(project, text=PUBLISHED, *, rtol=0.01, renamed=None, **further):
         platform="cpu-x86_64",
         tolerance=Tolerance(rtol=rtol),
         renamed={"Loss": "loss"} if renamed is None else renamed,
-        reason="table 2 of somebody's paper",
+        reason="table 2 of someone's paper",
         now=NOW,
         **further,
     )
@@ -85,7 +86,7 @@ def imported(project, text=PUBLISHED, *, rtol=0.01, renamed=None, **further):
 
 def judged(project, **asked):
     request = Request(backend="local", side_by_side=False, seed=3, **asked)
-    report = reproduce("train", request, project=project, progress=RecordedProgress())[0]
+    report = reproduce("train", request, session=Session(project=project, progress=RecordedProgress()))[0]
     documents(report)
     assert to_json.from_json(to_json.to_json(report)).verdict == report.verdict
     return report

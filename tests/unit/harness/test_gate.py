@@ -10,6 +10,7 @@ import pytest
 
 from reprokit.harness import GateAnswer, Project, Request, gate_code, verify
 from reprokit.harness.running.seeds import seeds_of
+from reprokit.session import Session
 
 GRAVEST_FIRST = (130, 143, 1, 3, 2, 4, 0)
 
@@ -46,20 +47,22 @@ def test_a_code_that_nobody_knows_never_hides_behind_a_pass(odd):
 def test_a_recipe_that_cannot_be_read_is_an_answer_of_its_own(tmp_path: Path, told):
     (tmp_path / "recipes" / "broken").mkdir(parents=True)
     (tmp_path / "recipes" / "broken" / "recipe.yaml").write_text("schema: 1\nname: [\n")
-    [only] = verify(Request(), project=Project.around(tmp_path), progress=told)
+    [only] = verify(Request(), session=Session(project=Project.around(tmp_path), progress=told))
     assert (only.recipe, only.report, only.exit_code) == ("broken", None, 2)
     assert "recipe.yaml" in only.error
 
 
 def test_a_recipe_that_was_named_but_is_not_there_is_wrong_usage(tmp_path: Path, told):
     (tmp_path / "recipes").mkdir()
-    [only] = verify(Request(), project=Project.around(tmp_path), progress=told, names=["nowhere"])
+    [only] = verify(
+        Request(), session=Session(project=Project.around(tmp_path), progress=told), names=["nowhere"]
+    )
     assert only.exit_code == 2
 
 
 def test_a_project_without_recipes_gives_no_answer(tmp_path: Path, told):
     (tmp_path / "recipes").mkdir()
-    assert verify(Request(), project=Project.around(tmp_path), progress=told) == []
+    assert verify(Request(), session=Session(project=Project.around(tmp_path), progress=told)) == []
 
 
 def test_every_declared_seed_is_judged_whether_it_has_a_golden_or_not(tmp_path: Path):

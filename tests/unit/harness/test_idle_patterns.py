@@ -11,6 +11,7 @@ import pytest
 from reprokit.cli import main
 from reprokit.harness import Request, reproduce
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
 
@@ -105,7 +106,9 @@ def test_a_recipe_warns_with_its_line_and_has_a_row(here):
     here.write(recipes__train__recipe_yaml=RECIPE + more)
     progress = RecordedProgress()
     request = Request(backend="local", side_by_side=False)
-    report, folder = reproduce("train", request, project=Project.around(here.root), progress=progress)
+    report, folder = reproduce(
+        "train", request, session=Session(project=Project.around(here.root), progress=progress)
+    )
     told = [note for note in progress.notes if note.startswith("warning: ")]
     assert len(told) == 1
     assert "recipes/train/recipe.yaml:8: `volatile` has 'tiem/*'" in told[0]

@@ -1,4 +1,4 @@
-"""``init``: from somebody's program to a recipe that reproduces it."""
+"""``init``: from someone's program to a recipe that reproduces it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from reprokit.errors import CannotRunError, MetricsError, RecipeError, UsageErro
 from reprokit.harness import Request, init, reproduce
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
+from reprokit.session import Session
 from tests.support.recorded_progress import RecordedProgress
 
 PROGRAM = """\
@@ -50,7 +51,9 @@ def track(root: Path) -> None:
 
 
 def propose(root, *words, name=None):
-    return init.propose(words, name=name, project=Project.around(root), progress=RecordedProgress())
+    return init.propose(
+        words, name=name, session=Session(project=Project.around(root), progress=RecordedProgress())
+    )
 
 
 def recipe_of(proposal) -> str:
@@ -66,7 +69,9 @@ def test_a_recipe_is_proposed_that_reproduces_the_program(theirs):
     init.write(proposal, project=Project.around(theirs))
     track(theirs)
     request = Request(backend="local", side_by_side=False)
-    report, _ = reproduce("train", request, project=Project.around(theirs), progress=RecordedProgress())
+    report, _ = reproduce(
+        "train", request, session=Session(project=Project.around(theirs), progress=RecordedProgress())
+    )
     assert report.verdict == "NO_GOLDEN"
 
 

@@ -12,6 +12,7 @@ from reprokit.harness import Request, init
 from reprokit.harness.reproduce import reproduce_command
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
+from reprokit.session import Session
 from tests.support.recorded_progress import RecordedProgress
 
 #: Writes what Hydra, Hugging Face and MLflow write, with names that are new in every run.
@@ -63,7 +64,9 @@ def reproduced(root):
     command = [sys.executable, str(root / "train.py"), "--seed", "{seed}", "--out", "{run_dir}"]
     request = Request(backend="local", side_by_side=False, seed=3)
     project = Project.around(root)
-    return reproduce_command(command, request, project=project, progress=RecordedProgress())[0]
+    return reproduce_command(command, request, session=Session(project=project, progress=RecordedProgress()))[
+        0
+    ]
 
 
 def test_a_plain_command_is_repeatable_without_a_word(theirs):
@@ -84,7 +87,9 @@ def test_a_number_that_differs_in_one_of_them_is_found(theirs, of):
 
 
 def test_init_finds_them(theirs):
-    proposal = init.propose((), name=None, project=Project.around(theirs), progress=RecordedProgress())
+    proposal = init.propose(
+        (), name=None, session=Session(project=Project.around(theirs), progress=RecordedProgress())
+    )
     assert not proposal.problem
     assert all(source in proposal.found["metrics"] for source in SOURCES)
     assert "outputs/{date}/{time}/trainer_state.json (trainer_state)" in proposal.found["metrics"]

@@ -10,6 +10,7 @@ import pytest
 from reprokit.cli import main
 from reprokit.harness import Request, audit, judge_again, reproduce_command
 from reprokit.project import Project
+from reprokit.session import Session
 from reprokit.workspace import sha256_of
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
@@ -39,7 +40,7 @@ def leaving(here, text: str):
 def judged(here, *outputs: str, **asked):
     request = Request(seed=3, outputs=outputs, **asked)
     project = Project.around(here.root)
-    return reproduce_command(COMMAND, request, project=project, progress=RecordedProgress())
+    return reproduce_command(COMMAND, request, session=Session(project=project, progress=RecordedProgress()))
 
 
 def row_of(report):

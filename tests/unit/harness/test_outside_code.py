@@ -11,6 +11,7 @@ from reprokit.capture import outside_code
 from reprokit.harness import Request, audit, reproduce_command
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM
 from support.recorded_progress import RecordedProgress
 
@@ -92,7 +93,9 @@ def test_a_plain_command_too(here, helper, monkeypatch, inside):
     def judged():
         project = Project.around(here.root)
         request = Request(seed=3, against_golden=True)
-        return reproduce_command(command, request, project=project, progress=RecordedProgress())[0]
+        return reproduce_command(
+            command, request, session=Session(project=project, progress=RecordedProgress())
+        )[0]
 
     here.promote(judged())
     helper.write_text("RATE = 0.2\n")

@@ -12,6 +12,7 @@ from reprokit.errors import GoldenError
 from reprokit.harness import Request, audit, reproduce_command
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM
 from support.recorded_progress import RecordedProgress
 
@@ -34,7 +35,9 @@ def plain(repository, monkeypatch, inside):
 def judged(plain, *command: str, against_golden: bool = True, **asked):
     request = Request(seed=3, against_golden=against_golden, **asked)
     project = Project.around(plain.root)
-    return reproduce_command(command or COMMAND, request, project=project, progress=RecordedProgress())
+    return reproduce_command(
+        command or COMMAND, request, session=Session(project=project, progress=RecordedProgress())
+    )
 
 
 def seeds_run(plain) -> list[int]:

@@ -218,8 +218,8 @@ def test_killed_in_the_middle_nothing_is_left_that_counts(prepares, capsys, tmp_
 
 
 MISTAKES = {
-    "a step that nobody has": ("prepared: halve", "prepared: other", "which `prepare` does not have"),
-    "an input that nobody has": ("inputs: [raw.csv]", "inputs: [x.csv]", "neither data nor made by a step"),
+    "a step that no one has": ("prepared: halve", "prepared: other", "which `prepare` does not have"),
+    "an input that no one has": ("inputs: [raw.csv]", "inputs: [x.csv]", "neither data nor made by a step"),
     "its own file as input": ("inputs: [raw.csv]", "inputs: [small.csv]", "neither data nor made by a step"),
     "no code": ("function: clean:halve, ", "", "either a script or a function"),
     "a function without a module": ("clean:halve", "halve", "module:function"),

@@ -30,7 +30,7 @@ def provenance(repository) -> dict:
 
 
 def forget(repository) -> None:
-    """As a golden was promoted before anybody looked."""
+    """As a golden was promoted before anyone looked."""
     file = repository.root / GOLDEN / "provenance.json"
     told = json.loads(file.read_text())
     del told["responds"]

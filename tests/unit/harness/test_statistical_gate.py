@@ -24,6 +24,7 @@ from reprokit.recipes import load
 from reprokit.reports import to_json, to_markdown
 from reprokit.runs import list_all
 from reprokit.runs.listing import report_notes
+from reprokit.session import Session
 from reprokit.workspace import sha256_of
 from support.recorded_progress import RecordedProgress
 from support.statistical_project import (
@@ -272,7 +273,9 @@ class TestRunsThatCannotRepeat:
     def test_reproduce_runs_no_new_seed_and_says_so(self, here):
         here.write(settings_py=self.CLOCK, recipes__train__recipe_yaml=UNREPEATABLE)
         request = Request(backend="local", side_by_side=False)
-        report, _ = reproduce("train", request, project=here.project, progress=RecordedProgress())
+        report, _ = reproduce(
+            "train", request, session=Session(project=here.project, progress=RecordedProgress())
+        )
         assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
         assert "only an ensemble can judge them" in report.sentence
 

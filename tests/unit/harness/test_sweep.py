@@ -13,6 +13,7 @@ from reprokit.harness import Request, finished_runs, reproduce
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.project import Project
+from reprokit.session import Session
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept
 
 
@@ -64,7 +65,7 @@ def test_a_run_that_reproduce_made_counts(here):
 def test_a_run_that_reproduce_made_side_by_side_counts(here):
     """Those get a core each as the members of a sweep do."""
     request = Request(backend="local", seed=4)
-    reproduce("train", request, project=Project.around(here.root), progress=RecordedSweep())
+    reproduce("train", request, session=Session(project=Project.around(here.root), progress=RecordedSweep()))
     assert swept(here.root).actions == ("reuse", "reuse", "run"), "seed 3 showed that a metric responds"
 
 
@@ -121,7 +122,7 @@ def test_a_changed_recipe_or_program_is_another_sweep(here, change):
 
 def test_a_word_of_the_recipe_that_changes_no_number_keeps_the_runs(here):
     swept(here.root)
-    here.write(recipes__train__recipe_yaml=RECIPE.replace("as it is", "of somebody"))
+    here.write(recipes__train__recipe_yaml=RECIPE.replace("as it is", "of someone"))
     assert swept(here.root).actions == ("reuse",) * 3
 
 

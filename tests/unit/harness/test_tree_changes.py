@@ -12,6 +12,7 @@ import pytest
 from reprokit.harness import Request, audit, reproduce_command
 from reprokit.harness.running import tree_changes
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM
 from support.recorded_progress import RecordedProgress
 
@@ -34,7 +35,9 @@ def here(repository, monkeypatch):
 def judged(here, *command: str, **asked):
     request = Request(seed=3, **asked)
     project = Project.around(Path.cwd())
-    return reproduce_command(command or COMMAND, request, project=project, progress=RecordedProgress())
+    return reproduce_command(
+        command or COMMAND, request, session=Session(project=project, progress=RecordedProgress())
+    )
 
 
 def row_of(report):

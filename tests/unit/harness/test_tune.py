@@ -109,7 +109,7 @@ def test_a_dry_run_says_what_would_be_run_and_runs_nothing(theirs):
 
 
 def test_a_pruned_trial_is_one_however_far_its_run_came(theirs):
-    """Programs of a moment end before anybody can stop them: the rule is applied to what they reported."""
+    """Programs of a moment end before anyone can stop them: the rule is applied to what they reported."""
     study = tuned(theirs, runs="r1", trials=13, workers=2, pruner="median", seed=1)
     states = [str(one.state) for one in study.trials]
     assert "PRUNED" in states

@@ -13,7 +13,7 @@ from reprokit.errors import ImageError, UsageError
 from reprokit.images import wheels
 from reprokit.images.building import build, build_steps, builders
 from reprokit.images.building.bases import Base
-from reprokit.images.building.build_steps import Ingredients, Surroundings
+from reprokit.images.building.build_steps import BuildConditions, Ingredients
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target
 
@@ -92,7 +92,7 @@ def ingredients(small_project) -> Ingredients:
 
 def context_of(small_project, **surroundings) -> bytes:
     stream = io.BytesIO()
-    build_steps.write_context(stream, ingredients(small_project), Surroundings(**surroundings))
+    build_steps.write_context(stream, ingredients(small_project), BuildConditions(**surroundings))
     return stream.getvalue()
 
 
@@ -128,7 +128,7 @@ def test_the_context_looks_as_the_surroundings_say(small_project):
 
 def run_build(builder: Builder, small_project, tmp_path: Path, *, on_progress=print) -> None:
     archive = tmp_path / "image.tar"
-    build_steps._build(builder, ingredients(small_project), Surroundings(cores="1"), archive, on_progress)
+    build_steps._build(builder, ingredients(small_project), BuildConditions(cores="1"), archive, on_progress)
 
 
 def test_the_engine_is_asked_to_build_with_no_network_and_no_cache(small_project, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""An environment that somebody else declared: whatever making it would follow must be this tool's own."""
+"""An environment that someone else declared: whatever making it would follow must be this tool's own."""
 
 from __future__ import annotations
 

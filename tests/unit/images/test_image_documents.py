@@ -31,7 +31,7 @@ Status: deinstall ok config-files
 Architecture: all
 Version: 1.0
 """
-SUBJECT = sbom.Subject(
+SUBJECT = sbom.ImageSubject(
     name="reprokit/cpu",
     version="ca74d15ea062604b",
     id=f"sha256:{'1' * 64}",
@@ -116,7 +116,7 @@ def test_equal_images_give_equal_bytes_and_another_package_another_serial_number
 def statement():
     return provenance.statement(
         SUBJECT,
-        provenance.Build(
+        provenance.BuildInputs(
             variant="cpu",
             machine="x86_64",
             python="3.11",

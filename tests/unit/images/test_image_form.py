@@ -15,7 +15,7 @@ import pytest
 
 from reprokit.errors import ImageError
 from reprokit.images.building import layers, package_layers
-from reprokit.images.building.canonical import PACKAGE_LAYERS, Canonical, Form, canonical
+from reprokit.images.building.canonical import PACKAGE_LAYERS, CanonicalImage, Form, canonical
 from reprokit.images.checking.image_difference import first_difference
 
 EPOCH = 1_000_000
@@ -75,7 +75,7 @@ def form_of(tmp_path):
     with contextlib.ExitStack() as stack:
         count = iter(range(99))
 
-        def make(*above: bytes, form: Form | None = None, **settings) -> Canonical:
+        def make(*above: bytes, form: Form | None = None, **settings) -> CanonicalImage:
             path = saved(tmp_path / f"{next(count)}.tar", *above, **settings)
             return canonical(stack.enter_context(layers.opened(path)), form or FORM)
 
@@ -191,7 +191,7 @@ def divided_form(form_of, monkeypatch):
     return lambda *packages: form_of(packed(*folders, *itertools.chain(*packages)), form=form)
 
 
-def diff_ids(made: Canonical) -> list[str]:
+def diff_ids(made: CanonicalImage) -> list[str]:
     return json.loads(made.configuration)["rootfs"]["diff_ids"]
 
 

@@ -1,4 +1,4 @@
-"""A virtual environment that somebody changed: each planted file is named; an untouched one is not read."""
+"""A virtual environment that someone changed: each planted file is named; an untouched one is not read."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import uv
 from reprokit.errors import ImageError, UsageError
 from reprokit.images import resolve, variables
 from reprokit.images.locking import own_variants
-from reprokit.images.locking.own_variants import Choice, lock_from
+from reprokit.images.locking.own_variants import VariantChoice, lock_from
 from reprokit.images.locks import project_around, read_lock
 from reprokit.images.packages import read_packages
 from reprokit.packaged import packaged
@@ -67,7 +67,7 @@ class Mine:
 
     def lock(self, *sources: Path, said=print, **choice):
         choice = {"python": HERE, **choice}
-        return lock_from("mine", sources, project=self.root, choice=Choice(**choice), on_progress=said)
+        return lock_from("mine", sources, project=self.root, choice=VariantChoice(**choice), on_progress=said)
 
     @property
     def pins(self) -> list[str]:
@@ -332,14 +332,14 @@ def test_a_python_that_the_project_does_not_allow(mine):
 @pytest.mark.parametrize("name", ["Mine", "base", "a/b", ""])
 def test_names_that_no_image_can_have(mine, name):
     with pytest.raises(ImageError, match="cannot be the name"):
-        lock_from(name, [], project=mine.root, choice=Choice(), on_progress=print)
+        lock_from(name, [], project=mine.root, choice=VariantChoice(), on_progress=print)
 
 
 def test_a_name_that_lock_toml_has_is_not_taken(mine):
     source = mine.small.root / "requirements.txt"
     source.write_text("tiny\n")
     with pytest.raises(ImageError, match="declared in images"):
-        lock_from("cpu", [source], project=mine.small.root, choice=Choice(), on_progress=print)
+        lock_from("cpu", [source], project=mine.small.root, choice=VariantChoice(), on_progress=print)
 
 
 def test_a_name_in_both_places_is_refused(mine):

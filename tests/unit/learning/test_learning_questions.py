@@ -1,4 +1,4 @@
-"""Questions about a run's learning: every answer on curves that deserve it, none where nobody asked."""
+"""Questions about a run's learning: every answer on curves that deserve it, none where no one asked."""
 
 import math
 

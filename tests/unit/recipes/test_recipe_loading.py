@@ -36,7 +36,7 @@ def test_a_recipe_is_complete_with_every_default_filled_in(folder):
             "target_kl": None,
         },
     }
-    assert recipe.expected == {"evaluation/return": recipes.Expected(value=489.5, rtol=0.0, atol=8.2)}
+    assert recipe.expected == {"evaluation/return": recipes.ExpectedResult(value=489.5, rtol=0.0, atol=8.2)}
     assert recipe.tolerances.default == Tolerance(rtol=0.0, atol=0.0)
     assert recipe.limits == recipes.RecipeLimits(memory_gib=4.0, timeout_s=None, pids=512)
     assert recipe.checks == recipes.CheckRules(relax=(), require=())
@@ -60,7 +60,7 @@ def test_everything_that_a_recipe_may_say_is_read(folder):
     assert recipe.tolerances.metrics == {"loss/*": Tolerance(rtol=0.0, atol=1e-6)}
     assert recipe.nondeterminism == ()
     assert recipe.limits == recipes.RecipeLimits(memory_gib=0.5, timeout_s=60.0, pids=99)
-    assert recipe.checks.relax == (recipes.Relaxation(check="source_clean", because="a reason"),)
+    assert recipe.checks.relax == (recipes.RelaxedRow(check="source_clean", because="a reason"),)
     assert recipe.checks.require == ("hardened",)
     assert recipe.data == ({"name": "x"},)
 

@@ -194,7 +194,7 @@ def test_other_compressions_are_refused(files, method):
 
 
 def test_every_cut_and_every_changed_byte_is_an_error_of_ours_or_changes_nothing(files):
-    """The archive is anybody's: no exception but our own may leave, and a changed report is never taken."""
+    """The archive is anyone's: no exception but our own may leave, and a changed report is never taken."""
     whole = packed(files)
     before = collected.from_archive(whole)
     for end in range(0, len(whole), 97):

@@ -3,7 +3,7 @@
 import pytest
 
 from reprokit.core.comparison import Comparison, Tolerance, Tolerances, compare_records
-from reprokit.core.difference import Beside, MetricSummary, Problem
+from reprokit.core.difference import MetricSummary, NearbyRecord, Problem
 from reprokit.core.json_values import MISSING
 from reprokit.reports.diff_to_terminal import diff_to_terminal, headline, ranked
 
@@ -72,8 +72,8 @@ def test_lines_fit_the_terminal_where_values_are_long(width):
 
 def test_context_marks_the_place_and_says_what_is_missing():
     rows = [
-        Beside(record=1, step=8, expected=0.5, actual=0.5, is_divergence=False),
-        Beside(record=2, step=None, expected={"a": 1, "b": 2}, actual=MISSING, is_divergence=True),
+        NearbyRecord(record=1, step=8, expected=0.5, actual=0.5, is_divergence=False),
+        NearbyRecord(record=2, step=None, expected={"a": 1, "b": 2}, actual=MISSING, is_divergence=True),
     ]
     lines = text_of(compared({"a": 1.0}, {"a": 2.0}), context=rows).splitlines()
     assert any(

@@ -1,4 +1,4 @@
-"""The statistical gate in the HTML report: what is drawn, and what a report that anybody wrote cannot do."""
+"""The statistical gate in the HTML report: what is drawn, and what a report that anyone wrote cannot do."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_values_that_are_not_finite_are_crosses_and_leave_no_difference(sample_r
     assert [mark.told for mark in values.marks if mark.shape == "cross"] == ["new, 10 seeds, seed 101: NaN"]
     assert "new, 10 seeds: not finite: seed 101." in values.notes
     assert not [mark for mark in difference.marks if mark.shape == "dot"]
-    assert len(difference.areas) == 2  # nobody said which side is worse
+    assert len(difference.areas) == 2  # no one said which side is worse
     assert any("Some values are not finite" in note for note in difference.notes)
     assert "Statistical gate" in to_html(again)
 

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from reprokit.core.checklist import Report, Verdict, exit_code
 from reprokit.reports.collected import Collected
 from reprokit.reports.gate_record import GateRecord, GateRow
-from reprokit.reports.pull_request_comment import MARKER, MAX_CHARACTERS, Origin, comment, no_answer
+from reprokit.reports.pull_request_comment import MARKER, MAX_CHARACTERS, ReportOrigin, comment, no_answer
 
-ORIGIN = Origin(
+ORIGIN = ReportOrigin(
     commit="0123456789abcdef0123456789abcdef01234567",
     url="https://github.com/o/r/actions/runs/7",
     conclusion="failure",

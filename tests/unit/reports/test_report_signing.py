@@ -27,7 +27,7 @@ def keygen(*words, **options):
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory):
-    """A key of each kind, one with a passphrase, one of somebody else, and one that signs others' keys."""
+    """A key of each kind, one with a passphrase, one of someone else, and one that signs others' keys."""
     folder = tmp_path_factory.mktemp("keys")
     kinds = {
         "ed25519": "ed25519",
@@ -252,9 +252,9 @@ def test_an_authority_vouches_for_the_names_on_a_certificate(report, keys, tmp_p
     assert signing.check(report, signers=signers).by == by
 
 
-@pytest.mark.parametrize("text", ["", "# nobody\n", "hello\n", "ada@example.org\n"])
+@pytest.mark.parametrize("text", ["", "# no one\n", "hello\n", "ada@example.org\n"])
 def test_a_file_that_names_nobody_is_refused(report, tmp_path, text):
-    with pytest.raises(UsageError, match="names nobody"):
+    with pytest.raises(UsageError, match="names no one"):
         signing.check(report, signers=allowed(tmp_path, text))
 
 
@@ -369,7 +369,7 @@ def test_a_program_that_does_not_answer_is_given_up(report, keys, monkeypatch, t
 
 
 def test_a_line_that_openssh_does_not_end_is_not_ended_here(report, keys, tmp_path):
-    """A lone carriage return is a character of the comment, so nobody is allowed by what follows."""
+    """A lone carriage return is a character of the comment, so no one is allowed by what follows."""
     sign(report, keys / "ed25519")
     hidden = f"# former \rada@example.org {public(keys)}\n"
     signers = allowed(tmp_path, f"{hidden}bob@example.org {public(keys, 'foreign')}\n")

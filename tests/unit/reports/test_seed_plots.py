@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reprokit.core.statistics.intervals import student_t
-from reprokit.reports.seed_plots import Curve, SeedResults, curve_plot, result_plot
+from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, result_plot
 
 NAN, INF = float("nan"), float("inf")
 STEPS = np.arange(5.0)
@@ -16,7 +16,7 @@ STEPS = np.arange(5.0)
 
 def curve(mean, *, half=1.0, label="five seeds", kind="run-0", steps=STEPS):
     mean = np.array(mean)
-    return Curve(label=label, kind=kind, steps=steps, mean=mean, low=mean - half, high=mean + half)
+    return SeedCurve(label=label, kind=kind, steps=steps, mean=mean, low=mean - half, high=mean + half)
 
 
 def points(piece):
@@ -55,7 +55,7 @@ def test_steps_without_a_number_are_gaps_and_crosses_and_are_counted():
 
 
 def test_a_golden_is_a_line_without_a_band():
-    golden = Curve(label="golden, seed 42", kind="golden", steps=STEPS, mean=STEPS)
+    golden = SeedCurve(label="golden, seed 42", kind="golden", steps=STEPS, mean=STEPS)
     plot = curve_plot("return", [golden, curve([1.0, 2, 3, 4, 5])])
     assert [line.kind for line in plot.lines] == ["golden", "run-0"]
     assert [band.kind for band in plot.bands] == ["run-0"]
@@ -80,7 +80,7 @@ def test_no_step_is_no_curve():
 @pytest.mark.parametrize("values", [[-1e308, 1e308], [0.0, 0.0], [1e-320, 2e-320], [5e307, NAN]])
 def test_extreme_values_are_drawn_inside_the_plot(values):
     steps = np.array([0.0, 1.0])
-    plot = curve_plot("x", [Curve(label="a", kind="run-0", steps=steps, mean=np.array(values))])
+    plot = curve_plot("x", [SeedCurve(label="a", kind="run-0", steps=steps, mean=np.array(values))])
     assert plot is None or inside(plot)
 
 

@@ -71,7 +71,7 @@ def test_what_was_made_from_a_bundle_names_it(sample_report):
 
 
 def structure_of(tex: str) -> list[str]:
-    """What is wrong with LaTeX that prints text alone: unbalanced braces, commands that nobody meant."""
+    """What is wrong with LaTeX that prints text alone: unbalanced braces, commands that no one meant."""
     problems, depth, open_environments = [], 0, []
     body = tex.partition("\n")[2]  # the comment at the top
     for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", body):

@@ -84,7 +84,7 @@ def test_results_stand_before_losses():
 
 
 def member(seed, state, **facts):
-    return sweeps.Member(recipe="train", seed=seed, state=state, **facts)
+    return sweeps.SweepMember(recipe="train", seed=seed, state=state, **facts)
 
 
 def sweep_of(*members):
@@ -93,8 +93,8 @@ def sweep_of(*members):
 
 def test_the_page_of_a_sweep_has_a_row_for_each_member():
     answer = sweep_of(
-        member(3, sweeps.State.COMPLETE, run="train/a", last_return=("return", 0.0123456)),
-        member(4, sweeps.State.CRASHED, message="exit code 1"),
+        member(3, sweeps.MemberState.COMPLETE, run="train/a", last_return=("return", 0.0123456)),
+        member(4, sweeps.MemberState.CRASHED, message="exit code 1"),
     )
     page = sweep_to_html(answer, Statistics(groups=(group("train"),), between=(), bootstrap_seed=0), {})
     assert "1 of 2 members finished" in page
@@ -105,7 +105,7 @@ def test_the_page_of_a_sweep_has_a_row_for_each_member():
 
 
 def test_a_sweep_without_a_finished_member_is_a_page_without_plots():
-    page = sweep_to_html(sweep_of(member(4, sweeps.State.CRASHED, message="exit code 1")), None, {})
+    page = sweep_to_html(sweep_of(member(4, sweeps.MemberState.CRASHED, message="exit code 1")), None, {})
     assert "0 of 1 member finished" in page
     assert "<figure" not in page
 

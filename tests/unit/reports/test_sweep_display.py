@@ -10,7 +10,7 @@ import pytest
 
 from reprokit.reports.sweep_display import SweepDisplay
 from reprokit.reports.sweep_table import sweep_lines
-from reprokit.runs.sweeps import Member, State, named
+from reprokit.runs.sweeps import MemberState, SweepMember, named
 
 
 class _Stream(io.StringIO):
@@ -101,10 +101,12 @@ def test_of_many_members_those_that_move_are_shown():
 LONG = 'command=[python, train.py, "--seed={seed}", "--logdir={run_dir}", "--lr=%s", "--hidden=32"]'
 
 
-def swept(*rates: str) -> list[Member]:
-    rows = [Member(recipe="train", settings=(LONG % rate,), seed=seed) for rate in rates for seed in (42, 43)]
+def swept(*rates: str) -> list[SweepMember]:
+    rows = [
+        SweepMember(recipe="train", settings=(LONG % rate,), seed=seed) for rate in rates for seed in (42, 43)
+    ]
     return named(
-        [replace(one, state=State.COMPLETE, run="train/20261126T110840Z-50ec-seed42-1") for one in rows]
+        [replace(one, state=MemberState.COMPLETE, run="train/20261126T110840Z-50ec-seed42-1") for one in rows]
     )
 
 
@@ -157,7 +159,7 @@ def test_the_table_of_members_fits_the_terminal_and_names_what_differs(monkeypat
 
 
 def test_what_all_members_have_is_said_once():
-    members = [Member(recipe="train", seed=seed, settings=("a=1", f"b={seed}")) for seed in (3, 4)]
+    members = [SweepMember(recipe="train", seed=seed, settings=("a=1", f"b={seed}")) for seed in (3, 4)]
     lines = list(sweep_lines(members, ("run",) * 2, name="a", path="b", dry_run=True))
     assert lines[0] == "Every member has a=1"
     assert [line.split()[1] for line in lines[1:4]] == ["settings", "b=3", "b=4"]
@@ -165,8 +167,14 @@ def test_what_all_members_have_is_said_once():
 
 def test_the_answer_has_a_row_for_each_member_and_why_one_is_missing():
     members = [
-        Member(recipe="train", seed=3, state=State.COMPLETE, run="train/a", last_return=("loss", 0.01234567)),
-        Member(recipe="train", seed=4, state=State.CRASHED, run="train/b", message="exit code 1"),
+        SweepMember(
+            recipe="train",
+            seed=3,
+            state=MemberState.COMPLETE,
+            run="train/a",
+            last_return=("loss", 0.01234567),
+        ),
+        SweepMember(recipe="train", seed=4, state=MemberState.CRASHED, run="train/b", message="exit code 1"),
     ]
     lines = list(sweep_lines(members, ("reuse", "retry"), name="train-1", path="sweep.json", dry_run=False))
     assert [re.split(r"  +", line) for line in lines[:3]] == [
@@ -185,8 +193,8 @@ def test_the_answer_has_a_row_for_each_member_and_why_one_is_missing():
 
 
 def test_settings_are_told_and_no_text_acts_on_a_terminal():
-    member = Member(
-        recipe="train", seed=3, settings=("name=\x1b[2J",), state=State.CRASHED, message="\x1b[2J"
+    member = SweepMember(
+        recipe="train", seed=3, settings=("name=\x1b[2J",), state=MemberState.CRASHED, message="\x1b[2J"
     )
     lines = list(sweep_lines([member], ("run",), name="a", path="b", dry_run=False))
     assert lines[0] == r"Every member has name=\x1b[2J"

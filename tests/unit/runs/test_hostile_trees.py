@@ -15,8 +15,8 @@ import pytest
 from reprokit import adapters, file_tree, runs, workspace
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import MetricsError
-from reprokit.file_tree import Kind, Limits
-from reprokit.harness.curation.prune import Choice, prune
+from reprokit.file_tree import Kind, WalkLimits
+from reprokit.harness.curation.prune import PruneChoice, prune
 from reprokit.project import Project
 from reprokit.runs import listing, logs
 
@@ -120,7 +120,7 @@ def test_a_run_with_a_hostile_tree_is_closed_read_listed_and_removed(
     assert len(listing.summaries(tmp_path / "runs", reports_dir=tmp_path / "reports", now_ns=0)) == 1
     assert [source.name for source in adapters.find_all(run_dir)] in (["metrics.jsonl"], [])
     _kill_tool(run_dir)
-    pruned = prune(_project(tmp_path), Choice(keep=0), now=datetime.now(UTC))
+    pruned = prune(_project(tmp_path), PruneChoice(keep=0), now=datetime.now(UTC))
     assert [one.path for one in pruned.going] == [run_dir]
     assert not run_dir.exists()
     assert (tmp_path / "host" / "secret.txt").exists()
@@ -181,16 +181,16 @@ def test_a_marker_entry_of_another_size_is_not_digested(run_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "over", "because"),
     [
-        (Limits(depth=2), "a/b", "nested"),
-        (Limits(path_bytes=8), "a/b/large", "longer"),
-        (Limits(entries=2), "a", "files and folders"),
-        (Limits(file_bytes=9), "a/b/large", "10 bytes"),
-        (Limits(total_bytes=12), "a/b/small", "all files"),
-        (Limits(), None, ""),
+        (WalkLimits(depth=2), "a/b", "nested"),
+        (WalkLimits(path_bytes=8), "a/b/large", "longer"),
+        (WalkLimits(entries=2), "a", "files and folders"),
+        (WalkLimits(file_bytes=9), "a/b/large", "10 bytes"),
+        (WalkLimits(total_bytes=12), "a/b/small", "all files"),
+        (WalkLimits(), None, ""),
     ],
 )
 def test_what_is_over_a_limit_is_an_entry_with_its_reason(
-    tmp_path: Path, limits: Limits, over: str | None, because: str
+    tmp_path: Path, limits: WalkLimits, over: str | None, because: str
 ) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "large").write_bytes(b"x" * 10)

@@ -10,10 +10,10 @@ from reprokit import workspace
 from reprokit.core.records import Outcome
 from reprokit.errors import UsageError, WorkspaceError
 from reprokit.harness import curation
-from reprokit.harness.curation.prune import Choice
+from reprokit.harness.curation.prune import PruneChoice
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
-ALL = Choice(keep=0)
+ALL = PruneChoice(keep=0)
 
 
 def run_id(day: int, number: int = 1) -> str:
@@ -43,16 +43,16 @@ def test_without_any_choice_nothing_is_chosen(workshop):
     workshop.run()
     for call in (curation.plan_prune, curation.prune):
         with pytest.raises(UsageError, match="which runs"):
-            call(workshop.project, Choice(recipe="tiny"), now=NOW)
+            call(workshop.project, PruneChoice(recipe="tiny"), now=NOW)
 
 
 def test_the_newest_of_each_recipe_are_kept_by_number(workshop):
     for day in (1, 2, 3):
         workshop.run(run_id(day))
     workshop.run(run_id(1), recipe="other")
-    assert going(workshop, Choice(keep=2)) == [run_id(1)]
-    assert going(workshop, Choice(keep=9)) == []
-    assert len(going(workshop, Choice(keep=0))) == 4
+    assert going(workshop, PruneChoice(keep=2)) == [run_id(1)]
+    assert going(workshop, PruneChoice(keep=9)) == []
+    assert len(going(workshop, PruneChoice(keep=0))) == 4
 
 
 def test_only_old_ones_go_by_age_and_one_without_a_time_is_never_old(workshop):
@@ -61,20 +61,20 @@ def test_only_old_ones_go_by_age_and_one_without_a_time_is_never_old(workshop):
     timeless = workshop.run(run_id(2))
     workshop.change(timeless, started_at=None)
     timeless.rename(timeless.with_name("timeless"))
-    assert going(workshop, Choice(older_than_days=10)) == [run_id(1)]
+    assert going(workshop, PruneChoice(older_than_days=10)) == [run_id(1)]
 
 
 def test_incomplete_ones_go_alone(workshop):
     workshop.run(run_id(1))
     workshop.run(run_id(2), outcome=Outcome.CRASHED)
-    assert going(workshop, Choice(incomplete=True)) == [run_id(2)]
+    assert going(workshop, PruneChoice(incomplete=True)) == [run_id(2)]
 
 
 def test_every_condition_must_hold(workshop):
     for day in (1, 2, 29):
         workshop.run(run_id(day), outcome=Outcome.CRASHED)
     workshop.run(run_id(1), recipe="other", outcome=Outcome.CRASHED)
-    choice = Choice(recipe="tiny", keep=1, older_than_days=10, incomplete=True)
+    choice = PruneChoice(recipe="tiny", keep=1, older_than_days=10, incomplete=True)
     assert going(workshop, choice) == [run_id(1), run_id(2)]
 
 

@@ -163,7 +163,7 @@ def test_a_damaged_marker_is_refused(run, memory, content):
         remote.verify(where)
 
 
-@pytest.mark.parametrize("url", ["nothing://bucket", "s3-of-nobody://x"])
+@pytest.mark.parametrize("url", ["nothing://bucket", "s3-of-no one://x"])
 def test_a_protocol_that_nobody_knows_is_wrong_usage(run, url):
     with pytest.raises(UsageError, match="cannot be reached"):
         remote.push(run, url)

@@ -1,4 +1,4 @@
-"""Records of sweeps that somebody edited: refused as a whole, and no fault for the verbs that list them."""
+"""Records of sweeps that someone edited: refused as a whole, and no fault for the verbs that list them."""
 
 from __future__ import annotations
 

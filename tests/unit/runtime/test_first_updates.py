@@ -1,4 +1,4 @@
-"""A training asked for its first updates: where it ends, and that nobody can take it for a whole one."""
+"""A training asked for its first updates: where it ends, and that no one can take it for a whole one."""
 
 import json
 

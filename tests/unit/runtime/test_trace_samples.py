@@ -194,7 +194,7 @@ def test_memory_that_a_trainer_uses_again_has_the_contents_of_its_update(tmp_pat
 
 
 def _seen_from(batch):
-    """A view that nobody can write to, of memory that is written to."""
+    """A view that no one can write to, of memory that is written to."""
     view = batch[:]
     view.setflags(write=False)
     return view

@@ -77,7 +77,7 @@ def train(dqn, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(train):
-    """The run under the named settings that the others are held against."""
+    """The run under the named settings that the others are compared with."""
     return functools.cache(lambda name: train(**CHANGES[name]))
 
 

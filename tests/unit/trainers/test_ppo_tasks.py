@@ -139,7 +139,7 @@ def test_levels_are_climbed_when_episodes_return_enough(trainer, tmp_path, level
     records = trained(trainer, tmp_path / "run", data=data, tasks=["CartPole-v1"], curriculum="levels.json")
     levels_seen = [record["curriculum/level"] for record in records]
     assert levels_seen[0] == 1
-    assert set(levels_seen) == {1, 2}  # nobody returns 499 of 12
+    assert set(levels_seen) == {1, 2}  # no one returns 499 of 12
     last = records[-1]
     assert 4 <= last["train/CartPole-v1/episodic_return"] <= 12
     assert last["final/CartPole-v1/return_max"] <= 20  # the last level's limit

@@ -11,10 +11,10 @@ from reprokit import variations
 from reprokit.diagnosis import category_of
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import varied_start
-from reprokit.variations import There, Unmade, Variation, survey
+from reprokit.variations import RunPlace, Variation, VariationNotMade, survey
 
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "find-the-cause.md"
-HERE = There(
+HERE = RunPlace(
     container=False,
     folder="/tmp/x",
     cores=(0, 1),
@@ -25,7 +25,7 @@ HERE = There(
     network=True,
 )
 CONTAINER = replace(HERE, container=True, network=None)
-BARE = There(container=False, folder="/tmp/x")
+BARE = RunPlace(container=False, folder="/tmp/x")
 NAMED = (
     "hash_seed",
     "host_name",
@@ -69,7 +69,7 @@ def test_a_variation_is_made_or_says_why_it_is_not(name, there):
     found = made(there, name)
     assert found.name == name
     assert found.says
-    if isinstance(found, Unmade):
+    if isinstance(found, VariationNotMade):
         assert found.why
         assert not found.why.endswith(".")
         return
@@ -116,7 +116,7 @@ def test_everything_that_is_named_can_be_made_somewhere(name):
 )
 def test_what_cannot_be_varied_there_is_never_made(name, there, held):
     found = made(there, name)
-    assert isinstance(found, Unmade)
+    assert isinstance(found, VariationNotMade)
     assert found.held is held
 
 

@@ -13,12 +13,12 @@ from reprokit.where import ray as ray_place
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The addresses that Ray was asked to connect to; each time it finds nobody."""
+    """The addresses that Ray was asked to connect to; each time it finds no one."""
     addresses = []
 
     def init(*, address, **_more):
         addresses.append(address)
-        raise ConnectionError("Ray finds nobody")
+        raise ConnectionError("Ray finds no one")
 
     cloudpickle = SimpleNamespace(register_pickle_by_value=lambda _module: None)
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, cloudpickle=cloudpickle))
@@ -29,7 +29,7 @@ def asked(monkeypatch):
 
 @pytest.fixture
 def port():
-    """A port of this machine, and whether somebody listens there."""
+    """A port of this machine, and whether someone listens there."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         yield listening
@@ -53,7 +53,7 @@ def test_an_address_that_cannot_be_is_told_alike(asked, address):
 def test_where_somebody_listens_ray_is_asked(asked, port):
     port.listen()
     address = f"127.0.0.1:{port.getsockname()[1]}"
-    with pytest.raises(SchedulerError, match="Ray finds nobody"):
+    with pytest.raises(SchedulerError, match="Ray finds no one"):
         ray_place.RayPlace({"address": address})
     assert asked == [address]
 
@@ -61,7 +61,7 @@ def test_where_somebody_listens_ray_is_asked(asked, port):
 @pytest.mark.parametrize("address", ["auto", "ray://127.0.0.1:1"])
 def test_what_is_no_plain_address_is_for_ray_to_find(asked, address):
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SchedulerError, match="Ray finds nobody"):
+    with pytest.raises(SchedulerError, match="Ray finds no one"):
         ray_place.RayPlace({"address": address})
     assert asked == [address]
     assert signal.getsignal(signal.SIGTERM) is before

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import SchedulerError
-from reprokit.where import Going, slurm
-from reprokit.where.slurm_worker import Command
+from reprokit.where import TaskState, slurm
+from reprokit.where.slurm_worker import SlurmCommand
 
 #: Says what it was given, and ends with 7 where its time is up; asked whether it would resume, it would.
 WORDS = (
@@ -32,7 +32,7 @@ kill -KILL $PPID
 
 def out_of_time(tmp_path, *, may_be_requeued):
     """A job whose time limit is near; its exit code."""
-    command = Command(
+    command = SlurmCommand(
         words=WORDS,
         environment={"SEEN": "yes"},
         folder=str(tmp_path),
@@ -72,12 +72,12 @@ def test_a_run_that_would_come_further_is_requeued(tmp_path):
 @pytest.mark.parametrize(
     ("state", "going"),
     [
-        ("PENDING", Going.QUEUED),
-        ("COMPLETING", Going.RUNNING),
-        ("FAILED", Going.ENDED),
-        ("CANCELLED", Going.STOPPED),
-        ("NODE_FAIL", Going.LOST),
-        ("TIMEOUT", Going.TIMED_OUT),
+        ("PENDING", TaskState.QUEUED),
+        ("COMPLETING", TaskState.RUNNING),
+        ("FAILED", TaskState.ENDED),
+        ("CANCELLED", TaskState.STOPPED),
+        ("NODE_FAIL", TaskState.LOST),
+        ("TIMEOUT", TaskState.TIMED_OUT),
     ],
 )
 def test_the_states_of_slurm_are_told_apart(state, going):
@@ -85,7 +85,7 @@ def test_the_states_of_slurm_are_told_apart(state, going):
 
 
 def test_what_slurm_has_forgotten_is_not_taken_for_running():
-    assert slurm._standing(None).going is Going.UNKNOWN
+    assert slurm._standing(None).going is TaskState.UNKNOWN
 
 
 def test_a_setting_that_slurm_is_not_told_is_refused_by_name():

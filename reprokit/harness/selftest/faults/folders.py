@@ -93,7 +93,7 @@ def cut_short(name: str) -> Plant:
 
 
 def added(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
-    """A file that nobody listed."""
+    """A file that no one listed."""
     name = rng.choice(("metrics-2.jsonl", "checkpoints/checkpoint_1.pt", "notes.txt", "source/extra.py"))
     for place in places:
         stage.write(place / name, rng.randbytes(16))
@@ -160,10 +160,10 @@ def another_program(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 
 
 def unseeded_generator(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
-    """A generator that nobody has given a seed: as the runtime tells it, or the watch over a program."""
+    """A generator that no one has given a seed: as the runtime tells it, or the watch over a program."""
     name = next((name for name in (RUNTIME, INSTRUMENT) if (places[0] / name).is_file()), "")
     if not name:
-        raise not_plantable("a generator that nobody looked at")
+        raise not_plantable("a generator that no one looked at")
     for place in places:
         record = read_object(place / name)
         if name == RUNTIME:
@@ -225,7 +225,7 @@ def other_provenance(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 
 
 def no_fingerprint(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
-    """A golden that nobody took a numerics fingerprint of."""
+    """A golden that no one took a numerics fingerprint of."""
     told = read_object(stage.golden / PROVENANCE)
     stage.write_json(stage.golden / PROVENANCE, {**told, "fingerprint": "unknown"})
     return "a provenance without a fingerprint"

@@ -22,6 +22,7 @@ from reprokit.harness import Project, Request
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.attribution.bisect import CACHE, Bisection, bisect
 from reprokit.harness.attribution.worktree_run import WorktreeRun
+from reprokit.session import Session
 
 ROOT = Path(__file__).resolve().parents[4]
 NAME = "cartpole_baseline"
@@ -93,8 +94,7 @@ class History:
             good=self.commits.get(good, good),
             bad=self.commits.get(bad, bad),
             request=Request(backend="local", overrides=overrides),
-            project=self.project,
-            progress=self.told,
+            session=Session(project=self.project, progress=self.told),
         )
 
 

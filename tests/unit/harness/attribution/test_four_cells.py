@@ -32,6 +32,7 @@ from reprokit.harness.attribution.four_cells import (
     blame,
 )
 from reprokit.harness.attribution.worktree_run import WorktreeRun
+from reprokit.session import Session
 
 ROOT = Path(__file__).resolve().parents[4]
 NAME = "cartpole_baseline"
@@ -162,8 +163,7 @@ class Study:
             golden_path=self.golden,
             run=run,
             request=Request(backend="local"),
-            project=self.project,
-            progress=progress,
+            session=Session(project=self.project, progress=progress),
             keep=self.scratch / "kept",
         )
 

@@ -15,7 +15,7 @@ from reprokit.harness.curation import promote
 from reprokit.reports import render_all
 
 SAID = {"reason": "first", "now": "2026-11-20T10:15:00+00:00", "allow_dirty": True}
-#: Rows that speak of the golden that is to be replaced, or of what nobody asked for.
+#: Rows that speak of the golden that is to be replaced, or of what no one asked for.
 OF_THE_GOLDEN = {"equals_golden", "environment_compatible"}
 
 

@@ -17,6 +17,7 @@ from reprokit.harness.curation import promote_stale
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
 from reprokit.reports import golden_diff
+from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
 
@@ -43,7 +44,9 @@ def moved(repository, monkeypatch, inside, tmp_path):
 
 def judged(repository, name):
     request = Request(backend="local", side_by_side=False)
-    return reproduce(name, request, project=Project.around(repository.root), progress=RecordedProgress())[0]
+    return reproduce(
+        name, request, session=Session(project=Project.around(repository.root), progress=RecordedProgress())
+    )[0]
 
 
 def stale(repository, **how):

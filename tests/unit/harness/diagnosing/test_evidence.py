@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from reprokit.harness.diagnosing.evidence import Evidence
+from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.experiments import explain
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 
@@ -64,7 +64,7 @@ def test_a_line_with_two_results_takes_more_runs():
 
 def seen(**more):
     none = {"equal": 0, "confirmed": 0, "moved": 0, "free": 0, "results": 2, "varied": False}
-    return Evidence(**(none | more))
+    return SuspicionEvidence(**(none | more))
 
 
 def test_the_more_results_there_were_the_fewer_have_to_be_repeated():

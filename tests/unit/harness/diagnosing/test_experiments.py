@@ -41,7 +41,7 @@ def test_how_many_runs_it_takes_is_foretold_to_a_few(cause, names):
     lab.run = lambda *given: (foretold.append(lab.about), run(*given))[1]
     explain(asked(lab))
     known = [about for about in foretold if about]
-    assert len(known) == lab.made - 2  # whether two runs are equal, nobody knows before
+    assert len(known) == lab.made - 2  # whether two runs are equal, no one knows before
     assert all(abs(about - lab.made) <= 4 for about in known)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.diagnosis import Trace
+from reprokit.diagnosis import HookTrace
 from reprokit.errors import CannotJudgeError
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 
@@ -15,7 +15,7 @@ def _trace(*updates, began="p0", first=0):
         for n, (ids, contents) in enumerate(updates, start=1)
     ]
     ledger = {"began_with": began, "updates": records, "loaders": [LOADER]}
-    return Trace(sites={}, files={}, processes=1, started=1, facts={"ledger": ledger})
+    return HookTrace(sites={}, files={}, processes=1, started=1, facts={"ledger": ledger})
 
 
 WHOLE = _trace(("5,9", "a" * 32), ("7,0", "b" * 32), ("8,1", "c" * 32))
@@ -44,7 +44,7 @@ def test_a_loader_whose_workers_draw_from_another_generator_is_the_cause():
 
 def test_equal_samples_and_programs_without_loaders_have_no_cause():
     assert _found(WHOLE, _trace(("8,1", "c" * 32), began="p2", first=2)) is None
-    assert _found(WHOLE, Trace.empty()) is None
+    assert _found(WHOLE, HookTrace.empty()) is None
 
 
 def test_a_damaged_ledger_is_no_cause():

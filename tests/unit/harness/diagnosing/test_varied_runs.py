@@ -8,9 +8,9 @@ import pytest
 
 from reprokit import variations
 from reprokit.core.records import RunSpec
-from reprokit.diagnosis import Trace
+from reprokit.diagnosis import HookTrace
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
-from reprokit.harness.diagnosing.inquiry import Inquiry
+from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.in_force import expected_of
 
@@ -25,11 +25,11 @@ class Lab:
         self.apart, self.vary, self.budget, self.made = Path("/tmp/x"), None, 60, 0
         self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.left, self._unbearable, self._hangs = {}, unbearable, hangs
-        there = variations.There(container=False, folder="/tmp/x", cores=(0, 1), network=True)
+        there = variations.RunPlace(container=False, folder="/tmp/x", cores=(0, 1), network=True)
         self._known = {one.name: one for one in variations.survey(there).made}
 
     def expect(self, more):
-        """Nobody is shown how many runs it takes."""
+        """No one is shown how many runs it takes."""
 
     def run(self, label, given):
         self.made += 1
@@ -60,7 +60,7 @@ class Lab:
 RAN = InstrumentedRun(
     label="x",
     folder=Path("none"),
-    trace=Trace(sites={}, files={}, processes=1, started=1),
+    trace=HookTrace(sites={}, files={}, processes=1, started=1),
     traced=Path("none"),
     key="k",
     hash_seed="1",
@@ -70,7 +70,7 @@ RAN = InstrumentedRun(
 
 
 def judged(lab):
-    inquiry = Inquiry(lab=lab, first=RAN, other=RAN)
+    inquiry = Investigation(lab=lab, first=RAN, other=RAN)
     assert not differs_when_varied(inquiry)
     return inquiry
 

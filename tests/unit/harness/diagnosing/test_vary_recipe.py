@@ -1,4 +1,4 @@
-"""Training once more under other surroundings: which runs are made, what is read back, whose fault it is."""
+"""Training once more under different conditions: which runs are made, what is read back, whose fault it is."""
 
 import json
 from dataclasses import replace
@@ -12,10 +12,10 @@ from reprokit.harness import Request
 from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
 from reprokit.harness.judging.varied_evidence import varied_evidence
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WATCH
+from reprokit.session import Session
 
 
 def trace(folder, unshown):
@@ -82,7 +82,7 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
             monkeypatch.setattr(vary_recipe, "run_recipe", run_recipe)
             monkeypatch.setattr(vary_recipe, "backend_of", lambda recipe, request: "local")
             self.folders = vary_recipe.vary(
-                self.recipe, self.pair, Request(), project=here, phases=Phases(told)
+                self.recipe, self.pair, Request(), session=Session(project=here, progress=told)
             )
             return self.folders
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from reprokit.diagnosis import Operation, Trace
+from reprokit.diagnosis import HookTrace, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.first_divergence import Pair, simulator, where_it_began
-from reprokit.harness.diagnosing.inquiry import Inquiry
+from reprokit.harness.diagnosing.inquiry import Investigation
 
 FOUND = Operation(name="environment 0", file="train.py", line=9, function="main", number=3)
 
@@ -23,7 +23,7 @@ def update(number, digest):
 
 def trace(*events, mode="measure", **more):
     told = {"mode": mode, "updates": 9, "steps": 0, "events": list(events), "schedule": {}}
-    return Trace(sites={}, files={}, processes=1, started=1, progress={"0": told}, **more)
+    return HookTrace(sites={}, files={}, processes=1, started=1, progress={"0": told}, **more)
 
 
 def ran(label, found, *, folder=Path("none"), trouble=""):
@@ -56,7 +56,7 @@ class Lab:
 def inquiry(lab):
     first = ran("first", trace(update(1, "a"), update(4, "b")))
     other = ran("other", trace(update(1, "a"), update(4, "c")))
-    return Inquiry(lab=lab, first=first, other=other)
+    return Investigation(lab=lab, first=first, other=other)
 
 
 def test_the_pair_is_made_again_each_with_its_own_values_and_all_of_the_stretch_is_looked_at():
@@ -95,8 +95,8 @@ def test_without_a_budget_nothing_is_run():
 
 
 def test_runs_that_tell_nothing_of_their_training_began_nowhere():
-    nothing = ran("first", Trace(sites={}, files={}, processes=1, started=1))
-    assert where_it_began(Inquiry(lab=Lab(), first=nothing, other=nothing)) is None
+    nothing = ran("first", HookTrace(sites={}, files={}, processes=1, started=1))
+    assert where_it_began(Investigation(lab=Lab(), first=nothing, other=nothing)) is None
 
 
 def checked(tmp_path, answers, *, spec="{}"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reprokit.harness.judging.expected_windows import over_windows
-from reprokit.recipes import Expected
+from reprokit.recipes import ExpectedResult
 
 CURVE = (100.0, 460.0, 480.0, 470.0, 300.0)
 
@@ -22,7 +22,7 @@ def metrics(tmp_path):
 
 
 def read(path, window, *, metric="return"):
-    (found,) = over_windows(path, {metric: Expected(value=1.0, rtol=0, atol=0, window=window)}).values()
+    (found,) = over_windows(path, {metric: ExpectedResult(value=1.0, rtol=0, atol=0, window=window)}).values()
     assert found.window == window
     return found.value, found.problem
 
@@ -41,7 +41,7 @@ def test_the_number_over_a_window_is_that_of_stats(metrics, window, value):
 
 
 def test_results_at_the_last_value_are_not_read_again(metrics):
-    assert over_windows(metrics(*CURVE), {"return": Expected(value=1.0, rtol=0, atol=0)}) == {}
+    assert over_windows(metrics(*CURVE), {"return": ExpectedResult(value=1.0, rtol=0, atol=0)}) == {}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.harness.judging.golden_curves import golden_curves
-from reprokit.harness.judging.runs_over_seeds import Group, Member
+from reprokit.harness.judging.runs_over_seeds import SeedGroup, SeedRun
 
 SHIPPED = Path(__file__).resolve().parents[4] / "golden"
 RECIPE, PLATFORM = "cartpole_multiseed", "cpu-x86_64"
@@ -26,8 +26,10 @@ def group(tmp_path):
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"recipe": RECIPE, "seed": seed}))
         (folder / "environment.json").write_text(json.dumps(provenance["environment"]))
-        members.append(Member(seed=seed, folder=folder))
-    return Group(name=RECIPE, members=tuple(members), again=(), left_out=(), digests=provenance["digests"])
+        members.append(SeedRun(seed=seed, folder=folder))
+    return SeedGroup(
+        name=RECIPE, members=tuple(members), again=(), left_out=(), digests=provenance["digests"]
+    )
 
 
 def test_the_golden_of_the_first_seed_that_has_one_is_drawn(group):

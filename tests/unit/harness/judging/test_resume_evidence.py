@@ -1,4 +1,4 @@
-"""Two halves held against a whole, on folders written by hand: every byte counts, and whose it is."""
+"""Two halves compared with a whole, on folders written by hand: every byte counts, and whose it is."""
 
 import hashlib
 import json

@@ -12,7 +12,7 @@ from reprokit.capture import environment_diff
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import compare_records
 from reprokit.harness import Request, judge_again
-from reprokit.harness.judging.wording import Case, sentence
+from reprokit.harness.judging.wording import VerdictCase, sentence
 
 
 def environment(**digests):
@@ -43,7 +43,7 @@ def case(verdict, *, then, now, rows=()):
         environment_diff=rows,
     )
     evidence = Evidence(recipe={"name": "r"}, platform="cpu-x86_64", runs=(run, run), golden=golden)
-    return Case(
+    return VerdictCase(
         judged=Judgement(verdict=verdict, because="the reason"),
         evidence=evidence,
         divergence=golden.comparison.divergence,

@@ -11,6 +11,7 @@ import pytest
 from reprokit.harness import Request, audit, judge_again, reproduce
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps, sweep_evidence
 from reprokit.project import Project
+from reprokit.session import Session
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, swept
 
 
@@ -23,7 +24,7 @@ def judged(here, **asked):
     """The row of a report of a pair made side by side, as members of a sweep are; the report, its folder."""
     request = Request(backend="local", **asked)
     project = Project.around(here.root)
-    report, folder = reproduce("train", request, project=project, progress=RecordedSweep())
+    report, folder = reproduce("train", request, session=Session(project=project, progress=RecordedSweep()))
     return next(row for row in report.checks if row.id == "several_seeds"), report, folder
 
 

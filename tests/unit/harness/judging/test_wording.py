@@ -9,7 +9,7 @@ import pytest
 
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import Divergence, compare_records
-from reprokit.harness.judging.wording import Case, next_command, sentence
+from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 
 FOLDERS = (Path("runs/r/T-1"), Path("runs/r/T-2"))
 GOLDEN = "golden/r/cpu-x86_64/seed-42"
@@ -44,8 +44,8 @@ EVIDENCE = Evidence(recipe={"name": "r"}, platform="cpu-x86_64", runs=tuple(map(
 HERE = compare_records(ROW, [{"step": 10, "loss": 2.0}]).divergence
 
 
-def case(verdict: Verdict, **words) -> Case:
-    return Case(
+def case(verdict: Verdict, **words) -> VerdictCase:
+    return VerdictCase(
         **{
             "judged": Judgement(verdict=verdict, because="the reason"),
             "evidence": EVIDENCE,

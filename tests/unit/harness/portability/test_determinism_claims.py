@@ -8,11 +8,12 @@ from reprokit.harness import portability
 from reprokit.harness.portability import determinism_claims, environment_probe
 from reprokit.probes import known_claims
 from reprokit.project import Project
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 
 
 class Silent:
-    """Progress that nobody reads."""
+    """Progress that no one reads."""
 
     def __getattr__(self, name):
         return lambda *_, **__: None
@@ -44,7 +45,9 @@ def started(monkeypatch):
 
 def measure(folder, **wanted):
     project = Project.around(folder)
-    return portability.measure_claims(portability.ClaimsCheck(**wanted), project=project, progress=Silent())
+    return portability.measure_claims(
+        portability.ClaimsCheck(**wanted), session=Session(project=project, progress=Silent())
+    )
 
 
 def test_no_numerics_profile_takes_the_threads_away_in_which_a_cpu_races(started, tmp_path):
@@ -78,7 +81,9 @@ def test_what_was_measured_and_cannot_be_kept_is_shown_nevertheless(started, tmp
 
     monkeypatch.setattr(known_claims, "keep", refuse)
     progress, project = RecordedProgress(), Project.around(tmp_path)
-    found = portability.measure_claims(portability.ClaimsCheck(), project=project, progress=progress)
+    found = portability.measure_claims(
+        portability.ClaimsCheck(), session=Session(project=project, progress=progress)
+    )
     assert found == ANSWER
     assert "these findings cannot be kept: device: …" in progress.notes
 

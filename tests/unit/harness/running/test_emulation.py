@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.core.records import Limits, Mount, Realisation, RunSpec
+from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError, UsageError
-from reprokit.harness.portability.nonportable_ops import Guilty, plain_name, sentence
+from reprokit.harness.portability.nonportable_ops import NonportableOperation, plain_name, sentence
 from reprokit.harness.running import emulation
 
 
@@ -87,7 +87,7 @@ def test_a_run_under_an_emulated_cpu_is_the_same_run_without_a_limit_on_memory()
         device="cpu",
         command=("{python}", "x.py"),
         environment={"MKL_CBWR": "COMPATIBLE"},
-        limits=Limits(memory_bytes=1 << 30, timeout_s=5.0),
+        limits=RunLimits(memory_bytes=1 << 30, timeout_s=5.0),
     )
 
     under = emulation.under(spec, cpu="EPYC", emulator="/usr/bin/qemu-x86_64")
@@ -117,7 +117,7 @@ def test_a_container_is_given_the_emulator_as_a_mount():
 
 
 def guilty(operation, *, differing=1, recorded=True):
-    return Guilty(
+    return NonportableOperation(
         operation=operation,
         calls=2,
         differing=differing,

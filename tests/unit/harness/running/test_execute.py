@@ -50,7 +50,7 @@ def ticking(on_tick, seconds: float = LONG) -> None:
     while time.monotonic() < end:
         on_tick()
         time.sleep(0.01)
-    pytest.fail("nobody stopped this run")
+    pytest.fail("no one stopped this run")
 
 
 def test_runs_side_by_side_overlap(carry_out):

@@ -18,12 +18,12 @@ from reprokit.errors import DeviceError
 from reprokit.execution.local import LocalBackend
 from reprokit.harness import Project, Request
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.gpus import choose_gpus, must_be_there, must_have_driver
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
-from reprokit.harness.running.start_runs import Prepared, run_recipe
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.running.start_runs import PreparedRuns, run_recipe
+from reprokit.harness.sweeping.groups import SweepGroup
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 from support.stand_in_nvidia_smi import app_line, gpu_line, install
 
@@ -74,7 +74,9 @@ def test_nothing_is_built_and_nothing_judged_for_a_gpu_that_is_not_there(tmp_pat
         shutil.copytree(ROOT / name, tmp_path / name)
     monkeypatch.setattr("reprokit.capture.capture_host", lambda _root: NONE)
     project, progress = Project.around(tmp_path), RecordedProgress()
-    (folder,) = run_recipe(recipe(), Request(), WholeRun(), project=project, phases=Phases(progress))
+    (folder,) = run_recipe(
+        recipe(), Request(), WholeRun(), session=Session(project=project, progress=progress)
+    )
     record = json.loads((folder / "run.json").read_text())
     assert (record["outcome"], record["platform_asked"]) == ("start_refused", "cuda-h200")
     assert not (folder / "COMPLETE").exists()
@@ -192,8 +194,8 @@ VENV = Realisation(
 def test_members_of_a_sweep_that_run_side_by_side_are_given_a_gpu_each(tmp_path):
     there = {"stamp": "20261123T000000Z", "runs_dir": tmp_path, "backend": "local", "seed": 42}
     whole = plan_recipe(recipe(), realisation=VENV, gpus=(1, 3), **there)
-    ready = Prepared(plan=whole, realisation=VENV, backend=LocalBackend(), side_by_side=1, gpus=(1, 3))
-    group = Group(recipe=recipe(), request=Request(), seeds=(42,), host=H200, ready=ready)
+    ready = PreparedRuns(plan=whole, realisation=VENV, backend=LocalBackend(), side_by_side=1, gpus=(1, 3))
+    group = SweepGroup(recipe=recipe(), request=Request(), seeds=(42,), host=H200, ready=ready)
     project = Project.around(tmp_path)
     plans = [group.plan(42, core=None, project=project, place=place) for place in (0, 1, 2)]
     assert [plan.specs[0].limits.gpus for plan in plans] == [(1,), (3,), (1,)]
@@ -213,8 +215,13 @@ def test_a_run_beside_another_program_does_not_start_where_exclusive_was_typed(t
     monkeypatch.setattr("reprokit.capture.capture_host", lambda _root: H200)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     smi(busy=(0, 1))
-    project, phases = Project.around(tmp_path), Phases(RecordedProgress())
-    (folder,) = run_recipe(recipe(), Request(exclusive=True), WholeRun(), project=project, phases=phases)
+    project = Project.around(tmp_path)
+    (folder,) = run_recipe(
+        recipe(),
+        Request(exclusive=True),
+        WholeRun(),
+        session=Session(project=project, progress=RecordedProgress()),
+    )
     record = json.loads((folder / "run.json").read_text())
     assert record["outcome"] == "start_refused"
     assert "GPU 0 is used by python3 (process 4700)" in record["message"]

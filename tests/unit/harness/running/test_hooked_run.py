@@ -1,4 +1,4 @@
-"""How a run is put under watch and under other surroundings, on this host and in a container."""
+"""How a run is put under watch and under different conditions, on this host and in a container."""
 
 import sys
 from dataclasses import replace

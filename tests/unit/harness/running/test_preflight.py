@@ -12,12 +12,12 @@ from reprokit import recipes
 from reprokit.errors import CannotRunError, GoldenError, RecipeError
 from reprokit.harness import Project, Request, run_once
 from reprokit.harness.running import start_runs
-from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.preflight import foresee, platforms_here, tell_false_claims
+from reprokit.harness.running.preflight import check_before_running, platforms_here, tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.harness.sweep import sweep
 from reprokit.probes import known_claims
+from reprokit.session import Session
 from support.claim_findings import DIFFERS, SAME, findings, row
 from support.command_recipe import PROGRAM, RECIPE, Repository
 from support.recorded_progress import RecordedProgress
@@ -42,7 +42,7 @@ def changed(study, old="", new=""):
 
 def test_a_recipe_with_a_whole_golden_is_run_without_a_word(study):
     told = RecordedProgress()
-    foresee(changed(study), seed=42, project=study, progress=told)
+    check_before_running(changed(study), seed=42, session=Session(project=study, progress=told))
     assert told.notes == []
 
 
@@ -50,13 +50,15 @@ def test_a_damaged_golden_is_refused_before_the_training(study):
     (metrics,) = study.golden_dir.glob("cartpole_baseline/cpu-x86_64/seed-42/metrics.jsonl")
     metrics.write_bytes(metrics.read_bytes()[:-2])
     with pytest.raises(GoldenError, match=r"metrics\.jsonl"):
-        foresee(changed(study), seed=42, project=study, progress=RecordedProgress())
+        check_before_running(
+            changed(study), seed=42, session=Session(project=study, progress=RecordedProgress())
+        )
 
 
 def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training(study):
     told = RecordedProgress()
     recipe = changed(study, "platforms: [cpu-x86_64,", "platforms: [cpu-aarch64,")
-    foresee(recipe, seed=42, project=study, progress=told)
+    check_before_running(recipe, seed=42, session=Session(project=study, progress=told))
     (note,) = told.notes
     assert f"recipe.yaml:{recipe.lines['platforms']}: the recipe does not declare cpu-x86_64, only " in note
 
@@ -73,7 +75,7 @@ def test_lines_that_call_what_was_found_not_to_repeat_here_are_told(study, monke
     recipe, told = changed(study), RecordedProgress()
     (line,) = [n for n, text in enumerate(recipe.trainer.read_text().split("\n"), 1) if ".backward(" in text]
     known_claims.keep(measured("backward of something"))
-    foresee(recipe, seed=42, project=study, progress=told)
+    check_before_running(recipe, seed=42, session=Session(project=study, progress=told))
     assert any(
         f"ppo.py:{line} calls backward" in note and "is false on a GPU with torch 2.13.0" in note
         for note in told.notes
@@ -85,7 +87,7 @@ def test_what_was_found_elsewhere_or_repeats_is_not_told(study, monkeypatch, tmp
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
     told = RecordedProgress()
     known_claims.keep(measured("backward of something", **other))
-    foresee(changed(study), seed=42, project=study, progress=told)
+    check_before_running(changed(study), seed=42, session=Session(project=study, progress=told))
     assert told.notes == []
 
 
@@ -96,7 +98,7 @@ def test_what_was_found_with_other_threads_is_told_after_these_were_found_to_rep
     told = RecordedProgress()
     known_claims.keep(measured("backward of something") | {"threads": 8})
     known_claims.keep(measured("backward of something", outcome="same"))
-    foresee(changed(study), seed=42, project=study, progress=told)
+    check_before_running(changed(study), seed=42, session=Session(project=study, progress=told))
     assert len([note for note in told.notes if "calls backward" in note]) == 1
 
 
@@ -109,7 +111,7 @@ def test_findings_that_cannot_be_read_are_as_none(study, monkeypatch, tmp_path):
     for damaged in ("{", '{"schema": 1, "rows": [{"operation": "backward"}]}', json.dumps(null)):
         kept.write_text(damaged)
         told = RecordedProgress()
-        foresee(changed(study), seed=42, project=study, progress=told)
+        check_before_running(changed(study), seed=42, session=Session(project=study, progress=told))
         assert told.notes == []
     known_claims.keep(measured("backward"))
     assert json.loads(kept.read_text())["rows"]
@@ -152,7 +154,7 @@ def test_lines_of_a_commands_program_are_told_and_of_many_the_first(monkeypatch,
     project = Project.around(repository.root)
     recipe = recipes.load("train", recipes_dir=project.recipes_dir)
     known_claims.keep(measured("backward"))
-    tell_false_claims(recipe, project=project, progress=told)
+    tell_false_claims(recipe, session=Session(project=project, progress=told))
     *lines, more = told.notes
     assert len(lines) == 20
     assert lines[0].startswith(f"train.py:{PROGRAM.count(chr(10)) + 1} calls backward, of which")
@@ -165,7 +167,7 @@ def test_a_variant_that_does_not_exist_is_refused_with_its_line(study):
     text = lock.read_text(encoding="utf-8").replace("[variants.tpu", "[variants.other")
     lock.write_text(text, encoding="utf-8")
     with pytest.raises(RecipeError, match=f"recipe.yaml:{recipe.lines['variant']}: there is no environment"):
-        run_recipe(recipe, Request(), WholeRun(), project=study, phases=Phases(RecordedProgress()))
+        run_recipe(recipe, Request(), WholeRun(), session=Session(project=study, progress=RecordedProgress()))
     assert not study.runs_dir.exists()
 
 
@@ -179,5 +181,5 @@ def test_without_a_cache_nothing_is_told(study, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "file" / "cache"))
     told = RecordedProgress()
-    foresee(changed(study), seed=42, project=study, progress=told)
+    check_before_running(changed(study), seed=42, session=Session(project=study, progress=told))
     assert told.notes == []

@@ -19,6 +19,7 @@ from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import choose, fit
 from reprokit.images import packages
+from reprokit.session import Session
 
 ROOT = Path(__file__).resolve().parents[4]
 RECIPE = "cartpole_baseline"
@@ -113,7 +114,7 @@ def test_a_stopped_run_goes_on_from_its_last_checkpoint_where_nothing_has_change
 
 
 def abandon(folder):
-    """As a tool leaves a run that is killed with SIGKILL: all files in output/, nobody who owns it."""
+    """As a tool leaves a run that is killed with SIGKILL: all files in output/, no one who owns it."""
     (folder / "output").mkdir()
     (folder / "checkpoints").rename(folder / "output" / "checkpoints")
     record = json.loads((folder / "run.json").read_text())
@@ -136,7 +137,7 @@ def test_a_run_whose_tool_was_killed_is_settled_before_its_checkpoint_is_chosen(
 
     monkeypatch.setattr(start_command, "remove_orphans", remove_orphans)
     monkeypatch.setattr(start_runs, "run_recipe", run_recipe)
-    run_once(RECIPE, Request(resume_from=stopped.name), project=project, progress=told)
+    run_once(RECIPE, Request(resume_from=stopped.name), session=Session(project=project, progress=told))
     state_when_containers_end, path = seen
     assert state_when_containers_end == "running"  # a folder is closed once nothing writes to it any more
     assert path == stopped / "checkpoints" / f"checkpoint_{LAST}.pt"

@@ -14,11 +14,11 @@ import pytest
 from reprokit import runs, workspace
 from reprokit.core.records import RunSpec
 from reprokit.errors import WorkspaceBusyError
-from reprokit.harness.curation.prune import Choice, prune
-from reprokit.harness.running.clock import Phases
+from reprokit.harness.curation.prune import PruneChoice, prune
 from reprokit.harness.running.start_command import run_command
 from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 
 TOOLS = 4
@@ -42,8 +42,9 @@ def test_the_runs_of_several_tools_go_side_by_side(here: Project, tmp_path: Path
 
     def tool(index: int) -> Path:
         command = [sys.executable, "-c", program, str(meeting), str(index), "{run_dir}"]
-        phases = Phases(RecordedProgress())
-        return run_command(command, Request(repeats=1), project=here, phases=phases)[0]
+        return run_command(
+            command, Request(repeats=1), session=Session(project=here, progress=RecordedProgress())
+        )[0]
 
     with ThreadPoolExecutor(TOOLS) as pool:
         folders = list(pool.map(tool, range(TOOLS)))
@@ -57,8 +58,8 @@ def test_nothing_is_pruned_while_a_run_is_made(here: Project) -> None:
         workspace.shared(here.runs_dir),
         pytest.raises(WorkspaceBusyError, match="in use by another process"),
     ):
-        prune(here, Choice(keep=0), now=datetime.now(UTC))
-    assert prune(here, Choice(keep=0), now=datetime.now(UTC)).going == ()
+        prune(here, PruneChoice(keep=0), now=datetime.now(UTC))
+    assert prune(here, PruneChoice(keep=0), now=datetime.now(UTC)).going == ()
 
 
 def test_a_run_waits_a_while_for_what_must_be_alone_and_then_names_it(tmp_path: Path) -> None:
@@ -78,9 +79,13 @@ def test_a_killed_run_is_closed_by_a_tool_that_is_alone_and_by_no_other(here: Pr
     record = json.loads((folder / "run.json").read_text())
     record["owner"]["started"] -= 1000.0
     (folder / "run.json").write_text(json.dumps(record))
-    phases, request = Phases(RecordedProgress()), Request(repeats=1)
+    request = Request(repeats=1)
     with workspace.shared(here.runs_dir):
-        run_command([sys.executable, "-c", ""], request, project=here, phases=phases)
+        run_command(
+            [sys.executable, "-c", ""], request, session=Session(project=here, progress=RecordedProgress())
+        )
     assert runs.read(folder).record["state"] == "running"
-    run_command([sys.executable, "-c", ""], request, project=here, phases=phases)
+    run_command(
+        [sys.executable, "-c", ""], request, session=Session(project=here, progress=RecordedProgress())
+    )
     assert runs.read(folder).record["outcome"] == "interrupted"

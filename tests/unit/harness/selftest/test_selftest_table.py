@@ -6,8 +6,8 @@ import pytest
 
 from reprokit.core.checklist import Verdict, exit_code
 from reprokit.harness.selftest import judging
-from reprokit.harness.selftest.judging import Answer, fault_of, faults
-from reprokit.harness.selftest.table import EXIT_CODES, KINDS, REFUSED, Kind
+from reprokit.harness.selftest.judging import GateAnswer, fault_of, faults
+from reprokit.harness.selftest.table import EXIT_CODES, KINDS, REFUSED, FaultKind
 
 EVERY = list(faults(2000))
 
@@ -59,10 +59,10 @@ def test_what_no_fault_is_called_names_none(text):
 @pytest.mark.parametrize(
     ("expected", "answer", "because"),
     [
-        ("REPRODUCED", Answer(outcome="REPRODUCED", exit_code=0), ""),
-        ("REGRESSION", Answer(outcome="REPRODUCED", exit_code=0), "REPRODUCED instead of REGRESSION"),
-        ("REGRESSION", Answer(outcome="REGRESSION", exit_code=0), "exit code 0 instead of 1"),
-        (REFUSED, Answer(outcome=judging.BROKE, exit_code=3), "BROKE instead of REFUSED"),
+        ("REPRODUCED", GateAnswer(outcome="REPRODUCED", exit_code=0), ""),
+        ("REGRESSION", GateAnswer(outcome="REPRODUCED", exit_code=0), "REPRODUCED instead of REGRESSION"),
+        ("REGRESSION", GateAnswer(outcome="REGRESSION", exit_code=0), "exit code 0 instead of 1"),
+        (REFUSED, GateAnswer(outcome=judging.BROKE, exit_code=3), "BROKE instead of REFUSED"),
     ],
 )
 def test_an_answer_is_right_only_with_its_exit_code(expected, answer, because):
@@ -72,13 +72,13 @@ def test_an_answer_is_right_only_with_its_exit_code(expected, answer, because):
 
 
 def test_a_difference_in_the_environment_must_be_named():
-    silent = Answer(outcome="REPRODUCED", exit_code=0)
-    named = Answer(outcome="REPRODUCED", exit_code=0, noted=frozenset({"host.kernel"}))
+    silent = GateAnswer(outcome="REPRODUCED", exit_code=0)
+    named = GateAnswer(outcome="REPRODUCED", exit_code=0, noted=frozenset({"host.kernel"}))
     assert "names nothing" in judging._wrong("REPRODUCED", silent, needs_note=True)
     assert judging._wrong("REPRODUCED", named, needs_note=True) == ""
 
 
 def test_the_table_knows_nothing_of_the_judge():
     """A judge that is wrong must not be able to agree with the table."""
-    assert Kind.__module__ == "reprokit.harness.selftest.table"
+    assert FaultKind.__module__ == "reprokit.harness.selftest.table"
     assert all(type(code) is int for code in EXIT_CODES.values())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reprokit.harness.sweeping.carry_out import Board
-from reprokit.runs.sweeps import Member, State
+from reprokit.harness.sweeping.carry_out import SweepMembers
+from reprokit.runs.sweeps import MemberState, SweepMember
 
-MEMBER = Member(recipe="train", seed=1)
+MEMBER = SweepMember(recipe="train", seed=1)
 
 
 @dataclass
@@ -16,34 +16,34 @@ class Disk:
 
     takes_s: float
     now: float = 100.0
-    written: list[list[State]] = field(default_factory=list)
+    written: list[list[MemberState]] = field(default_factory=list)
 
     def record(self, members) -> None:
         self.now += self.takes_s
         self.written.append([one.state for one in members])
 
-    def board(self) -> Board:
-        return Board(members=[MEMBER], record=self.record, clock=lambda: self.now)
+    def board(self) -> SweepMembers:
+        return SweepMembers(members=[MEMBER], record=self.record, clock=lambda: self.now)
 
 
-def changed(board: Board, *states: State) -> None:
+def changed(board: SweepMembers, *states: MemberState) -> None:
     for state in states:
-        board.change(0, Member(recipe="train", seed=1, state=state))
+        board.change(0, SweepMember(recipe="train", seed=1, state=state))
 
 
 def test_a_record_that_is_written_quickly_is_written_at_every_change():
     disk = Disk(takes_s=0.01)
-    changed(disk.board(), State.RUNNING, State.CRASHED, State.COMPLETE)
-    assert disk.written == [[State.RUNNING], [State.CRASHED], [State.COMPLETE]]
+    changed(disk.board(), MemberState.RUNNING, MemberState.CRASHED, MemberState.COMPLETE)
+    assert disk.written == [[MemberState.RUNNING], [MemberState.CRASHED], [MemberState.COMPLETE]]
 
 
 def test_a_record_that_takes_long_lags_behind_and_is_whole_at_the_end():
     disk = Disk(takes_s=0.5)
     board = disk.board()
-    changed(board, State.RUNNING, *[State.CRASHED] * 50, State.COMPLETE)
-    assert disk.written == [[State.RUNNING]]
+    changed(board, MemberState.RUNNING, *[MemberState.CRASHED] * 50, MemberState.COMPLETE)
+    assert disk.written == [[MemberState.RUNNING]]
     board.settle(at_end=True)
-    assert disk.written[-1] == [State.COMPLETE]
+    assert disk.written[-1] == [MemberState.COMPLETE]
     board.settle(at_end=True)
     assert len(disk.written) == 2, "nothing has changed since"
 
@@ -51,10 +51,10 @@ def test_a_record_that_takes_long_lags_behind_and_is_whole_at_the_end():
 def test_what_lags_behind_is_written_when_it_is_due():
     disk = Disk(takes_s=0.5)
     board = disk.board()
-    changed(board, State.RUNNING, State.COMPLETE)
+    changed(board, MemberState.RUNNING, MemberState.COMPLETE)
     disk.now += 5
     board.settle()
     assert len(disk.written) == 1
     disk.now += 5
     board.settle()
-    assert disk.written[-1] == [State.COMPLETE]
+    assert disk.written[-1] == [MemberState.COMPLETE]

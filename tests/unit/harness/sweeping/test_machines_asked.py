@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.harness.sweeping import machines
-from reprokit.where import Going, Standing
+from reprokit.where import TaskState, TaskStatus
 
 NEVER = float("inf")
 
@@ -24,7 +24,7 @@ def asked(monkeypatch):
         class Place:
             def standing(self, handles):
                 begun = (clock[0] >= times[one][0] for one in handles)
-                return [Standing(going=Going.RUNNING if one else Going.QUEUED) for one in begun]
+                return [TaskStatus(going=TaskState.RUNNING if one else TaskState.QUEUED) for one in begun]
 
         def sleep(seconds):
             clock[0] += seconds

@@ -1,4 +1,4 @@
-"""A trial is pruned by what it reported and by the trials before its lag, whenever somebody looks."""
+"""A trial is pruned by what it reported and by the trials before its lag, whenever someone looks."""
 
 from __future__ import annotations
 

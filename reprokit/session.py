@@ -1,0 +1,59 @@
+"""One command at work: its project, what it tells a person, and how long each phase of it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reprokit.project import Project
+
+__all__ = ["Progress", "Session"]
+
+
+class Progress(Protocol):
+    """What the harness tells a person while it works."""
+
+    def phase(self, name: str) -> None:
+        """A new phase begins."""
+
+    def update(
+        self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
+    ) -> None:
+        """A run has come this far."""
+
+    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
+        """A run goes on; how far it is, it does not say. ``expected_s``: how long such a run took before."""
+
+    def ended(self, run_label: str) -> None:
+        """A run has ended, and others follow in the same phase."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What every step of a command needs.
+
+    Attributes:
+        project: The folders that it works in.
+        progress: Told what takes long.
+        seconds: How long each phase took, in seconds.
+    """
+
+    project: Project
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time what happens inside, and tell the progress display that it begins."""
+        self.progress.phase(name)
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - start, 3)
