@@ -3,8 +3,10 @@
 Numbers that differ between seeds are no response where they only repeat the seed. So:
 
 - A metric that is constant within each run of several records is no response: ``env_seed`` at each step.
-- A metric whose runs differ by a constant (one with one record a run always does) responds unless that
-  constant is ``a * seed + b``, which two seeds cannot tell: it takes three.
+- A metric that is ``a * seed + b`` at every record, ``a`` and ``b`` of the record, is no response, such as
+  ``episode_seed`` or ``seed * step``. Two seeds cannot tell that of runs that differ by a constant (those of
+  one record always do), or by one that grows evenly: it takes three.
+- Records that are NaN or infinite alike in all runs say nothing and are left out.
 - A metric that only some of the runs have is no response: its name may hold the seed.
 """
 
@@ -49,15 +51,15 @@ def response(runs: Mapping[int, Values]) -> Response:
         return Response.NO
     if any(len(value) > 1 for value in values) and all(_is_constant(value) for value in values):
         return Response.NO
-    if any(len(value) != len(first) for value in values) or not np.isfinite(np.concatenate(values)).all():
+    if any(len(value) != len(first) for value in values):
         return Response.YES
-    rounding = _ROUNDING * max(float(np.abs(value).max()) for value in values)
-    shifts = [value - first for value in values]
-    if any(float(np.ptp(shift)) > rounding for shift in shifts):
+    table = _without_common_nonfinite(np.stack(values))
+    if not np.isfinite(table).all():
         return Response.YES
+    rounding = _ROUNDING * float(np.abs(table).max())
     if len(seeds) < 3:
-        return Response.OPEN
-    return Response.NO if _is_linear(seeds, [float(shift[0]) for shift in shifts], rounding) else Response.YES
+        return Response.OPEN if _is_simple(table[-1] - table[0], rounding) else Response.YES
+    return Response.NO if _is_linear(seeds, table, rounding) else Response.YES
 
 
 def why_no_response(values: Mapping[int, float]) -> str:
@@ -78,8 +80,24 @@ def _is_constant(values: Values) -> bool:
     return np.array_equal(values, np.full_like(values, values[0]), equal_nan=True)
 
 
-def _is_linear(seeds: list[int], shifts: list[float], rounding: float) -> bool:
-    """Whether the shifts, the first of which is 0, are a multiple of how far each seed is from the first."""
-    away = [seed - seeds[0] for seed in seeds]
-    slope = shifts[-1] / away[-1]
-    return all(abs(shift - slope * far) <= rounding for shift, far in zip(shifts, away, strict=True))
+def _without_common_nonfinite(table: Values) -> Values:
+    """The runs, shape (runs, records), without the records that are the same NaN or infinity in all."""
+    first = table[0]
+    same = ((table == first) | (np.isnan(table) & np.isnan(first))).all(axis=0)
+    left: Values = table[:, np.isfinite(first) | ~same]
+    return left
+
+
+def _is_simple(shift: Values, rounding: float) -> bool:
+    """Whether two runs differ by one constant wherever they differ, or by one that grows evenly."""
+    apart = shift[np.abs(shift) > rounding]
+    grows_evenly = len(shift) > 2 and float(np.abs(np.diff(shift, n=2)).max()) <= 4 * rounding
+    return len(apart) == 0 or float(np.ptp(apart)) <= rounding or grows_evenly
+
+
+def _is_linear(seeds: list[int], table: Values, rounding: float) -> bool:
+    """Whether each record, shape (runs, records), moves by a multiple of how far a seed is from the first."""
+    away = np.array([seed - seeds[0] for seed in seeds], dtype=np.float64)[:, np.newaxis]
+    shifts = table - table[0]
+    slopes = shifts[-1] / away[-1]
+    return bool((np.abs(shifts - slopes * away) <= rounding).all())

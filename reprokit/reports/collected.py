@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from reprokit.core.checklist import Report
+from reprokit.core.checklist import Report, Verdict
+from reprokit.core.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.reports import to_json
 from reprokit.reports.escaping import one_line
@@ -158,6 +159,21 @@ def _must_agree(row: GateRow, report: Report) -> None:
             expected=str(one_line(f"{row.recipe} seed {row.seed}: {row.verdict}")),
             actual=str(one_line(f"{report.recipe} seed {report.seed}: {report.verdict}")),
         )
+    if report.exit_code == 0 and (why := _why_no_pass(report)):
+        raise _refused(f"the report contradicts itself: {report.verdict}, but {why}", where=row.report)
+
+
+def _why_no_pass(report: Report) -> str:
+    """What in a report rules its good verdict out; "" where nothing does."""
+    failed = [row.id for row in report.checks if row.required and row.status is Status.FAILED]
+    if failed:
+        return f"required rows failed: {', '.join(failed[:3])}"
+    if len(set(report.runs)) < 2:
+        return "it judges fewer than two runs"
+    passed = {row.id for row in report.checks if row.status is Status.PASSED}
+    if report.verdict is not Verdict.EQUIVALENT and "repeatable" not in passed:
+        return "its row repeatable did not pass"
+    return ""
 
 
 def _refused(

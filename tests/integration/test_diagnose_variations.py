@@ -70,6 +70,23 @@ def test_what_a_process_inherits_is_named(tmp_path, name, body):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("clock", "import time; used = time.localtime().tm_yday + int(time.strftime('%d'))"),
+        ("clock", "import time; used = len(set(time.ctime()[:10])) + ord(time.asctime()[9])"),
+        ("clock", "import time; used = time.clock_gettime(time.CLOCK_REALTIME) // 1e4"),
+        ("host_name", "used = sum(os.uname().nodename.encode())"),
+        ("host_name", "import platform; used = sum(platform.uname().node.encode())"),
+        ("working_folder", "import pathlib; used = sum(str(pathlib.Path.cwd()).encode())"),
+    ],
+    ids=["date by parts", "date as text", "clock by number", "uname", "platform", "pathlib"],
+)
+def test_a_varied_value_is_given_to_every_function_that_asks_for_it(tmp_path, name, body):
+    answer = diagnose(tmp_path, body, "--vary", name)
+    assert (answer["verdict"], answer["variation"], answer["code"]) == ("NONDETERMINISTIC", name, 1)
+
+
 def test_a_program_that_cannot_bear_a_variation_is_told_and_the_others_are_still_made(tmp_path):
     answer = diagnose(tmp_path, "assert os.umask(18) == 18\nused = 1", "--vary", "umask", "--vary", "locale")
     assert answer["verdict"] == "UNJUDGED"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,8 @@ _LEVEL = 0.05
 _MOST_NAMED = 10
 _HALVES = ("by seed", "by start")
 _SHOWN = 12
+#: Of these a result is known, if only that there is none.
+_ENDED = frozenset({MemberState.COMPLETE, MemberState.CHANGED, MemberState.CRASHED})
 _LOOKED_AT = 5  # so many runs show whether a metric is constant within each
 
 
@@ -78,7 +80,7 @@ def promote_sweep(
     Raises:
         GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
             one, runs that have more apart than their seeds, a value that is not finite, a metric that does
-            not respond to the seed, halves that differ, other seeds that are finished too.
+            not respond to the seed, halves that differ, other seeds that finished or failed.
         RecipeError: The recipe declares no ``statistical``.
     """
     asked = recipes.with_platform((), which.platform)
@@ -102,8 +104,8 @@ def promote_sweep(
     if left_out and not allow_left_out:
         every = ",".join(map(str, sorted([*(member.seed for member in members), *left_out])))
         raise GoldenError(
-            f"{counted(len(left_out), 'finished seed')} of the same would be left out: an ensemble of chosen "
-            "seeds says nothing of the others",
+            f"{counted(len(left_out), 'seed')} of the same that finished or failed would be left out: an "
+            "ensemble of chosen seeds says nothing of the others",
             where=str(project.runs_dir / name),
             actual=f"left out: {_listed(left_out)}",
             fix=f"`reprokit sweep {name} --seeds {every}`, and promote that; or say --allow-left-out, which "
@@ -205,15 +207,24 @@ def _finished(members: Sequence[SweepMember], project: Project) -> list[Path]:
 
 
 def _left_out(members: Sequence[SweepMember], project: Project) -> list[int]:
-    """The seeds of finished runs of the same inputs, whoever made them, that are no members."""
+    """The seeds of runs of the same inputs that finished or failed, whoever made them, and are no members.
+
+    What a record of a sweep says of one counts too: its folder may be gone, or changed since.
+    """
     seeds, inputs = {member.seed for member in members}, {member.inputs for member in members}
-    return sorted(
-        {
-            run.seed
-            for run in whole_runs(project.runs_dir, recipe=members[0].recipe)
-            if run.seed not in seeds and run.inputs.digest in inputs and runs.read(run.path).complete
-        }
-    )
+    found = {one.seed for other in sweeps.list_all(project.runs_dir) for one in other if _is_of(one, inputs)}
+    found |= {
+        run.seed
+        for run in whole_runs(project.runs_dir, recipe=members[0].recipe)
+        if run.seed not in seeds
+        and run.inputs.digest in inputs
+        and sweeps.state_of(runs.read(run.path)) in _ENDED
+    }
+    return sorted(found - seeds)
+
+
+def _is_of(member: SweepMember, inputs: Collection[str]) -> bool:
+    return member.inputs in inputs and member.state in _ENDED
 
 
 def _listed(seeds: Sequence[int]) -> str:

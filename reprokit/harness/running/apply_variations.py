@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from reprokit.capture.interpreter import find_python
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution import varied_start
@@ -122,7 +123,9 @@ def changed(spec: RunSpec, *, start: Sequence[str] = (), cpu: str = "") -> RunSp
         python, starter = "{python}", f"{{mounts}}/{_STARTER.name}"
         mounts = (*mounts, Mount(name=_STARTER.name, path=str(_STARTER.resolve())))
     else:
-        python, starter = sys.executable, str(_STARTER)
+        # The program's own, because what is installed is asked of the Python that the command begins with.
+        own = find_python(spec.command) if spec.realisation is None else None
+        python, starter = own or sys.executable, str(_STARTER)
     command = (python, "-I", "-S", starter, *start, "--", *spec.command)
     return replace(spec, command=command, mounts=mounts)
 

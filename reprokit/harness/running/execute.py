@@ -81,11 +81,7 @@ def execute(
     """
     stop = stop or threading.Event()
     folders: list[Path] = []
-    if len(plan.specs) > 1:  # one alone leaves nothing to another
-        from reprokit.images.cache import cache_folder
-
-        left_out = (runs_dir, cache_folder(None))
-        plan = replace(plan, shared=SharedPlaces(plan.specs, leave_out=left_out))
+    plan = with_shared_places(plan, runs_dir=runs_dir)
     watch = None
     if find_golden is not None:
         from reprokit.harness.running.watch_golden import GoldenWatch
@@ -119,6 +115,16 @@ def execute(
             in_threads(one, plan.specs, workers=side_by_side, stop=stop)
     order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
+
+
+def with_shared_places(plan: RunPlan, *, runs_dir: Path) -> RunPlan:
+    """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole."""
+    if plan.shared is not None or len(plan.specs) < 2:  # one alone leaves nothing to another
+        return plan
+    from reprokit.images.cache import cache_folder
+
+    leave_out = (runs_dir, cache_folder(None))
+    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out))
 
 
 def _run_and_close(

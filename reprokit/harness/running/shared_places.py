@@ -78,7 +78,9 @@ class SharedPlaces:
 
     def _now_written(self, spec: RunSpec, began: float) -> Iterator[str]:
         home = spec.environment.get("HOME") or os.environ.get("HOME") or str(Path.home())
-        flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), home}
+        python = find_python(spec.command)
+        prefix = [str(Path(python).parent.parent)] if python else []
+        flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), home, *prefix}
         for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in _kept_folders(spec))]:
             for path, status in _files(folder, depth=depth):
                 is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()

@@ -21,7 +21,7 @@ from reprokit.execution.engine_socket import remove_orphans
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.harness.running.clock import now, stamp
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.execute import execute, with_shared_places
 from reprokit.harness.running.plan import RunPlan, plan_command
 from reprokit.harness.running.tree_changes import Tree, work_tree_of
 from reprokit.layout import OUTPUT
@@ -74,6 +74,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
             )
             with session.phase("train"):
                 kept = (session.project.runs_dir, session.project.reports_dir)
+                plan = with_shared_places(plan, runs_dir=session.project.runs_dir)
                 tree = Tree.of(command, working_dir=Path.cwd(), skipped=kept)
                 return _one_by_one(plan, request, tree, run=run)
     except CannotRunError as error:

@@ -17,6 +17,8 @@ from pathlib import Path
 _MOST_ENTRIES = 200_000
 _LISTED = 100
 _GIT = ".git"
+#: Of git itself: what `git status` writes, and objects, which nothing finds without a reference.
+_WRITTEN_BY_GIT = frozenset({"index", "index.lock", "objects"})
 _BYTE_CODE = "__pycache__"
 _HEADER = struct.Struct("<IIII")  # magic, flags, the source's time, its size; PEP 552
 
@@ -81,13 +83,15 @@ class Tree:
     def _entries(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         waiting = [str(root) for root in self.roots]
         while waiting:
+            folder = waiting.pop()
+            in_git = Path(folder).name == _GIT
             try:
-                with os.scandir(waiting.pop()) as found:
+                with os.scandir(folder) as found:
                     inside = list(found)
             except OSError:  # it went away, or no one may read it
                 continue
             for one in inside:
-                if one.name == _GIT or one.path in self.skipped:
+                if one.path in self.skipped or (in_git and one.name in _WRITTEN_BY_GIT):
                     continue
                 try:
                     told = one.stat(follow_symlinks=False)

@@ -19,6 +19,11 @@ from . import imports
 from .frames import above, is_own, library_of, own_caller, site_of
 from .watch import Watch, unit
 
+_DAY_S = 86_400
+#: Functions of ``time`` that say what the time is now, where they are given no other.
+_OF_NOW = frozenset({"localtime", "gmtime", "strftime", "ctime", "asctime"})
+_TIME, _LOCALTIME = time.time, time.localtime  # as they are before anything is wrapped
+
 #: What answers a library's question: its frame, the call as it is, and as it is varied.
 Deep = Callable[[FrameType, Callable[[], Any], Callable[[], Any]], Any]
 
@@ -34,14 +39,15 @@ def watch(watch: Watch) -> None:
     for name in ("cpu_count", "getloadavg"):
         shift = 3 if name == "cpu_count" else None
         wrap(os, name, "cpu_count", watch, shift=shift, deep=_asked_by_libraries(watch))
-    wrap(os, "getcwd", "working_folder", watch)
+    wrap(os, "getcwd", "working_folder", watch, deep=_asked_by_pathlib(watch))
+    wrap(os, "uname", "host_name", watch, encode=tuple, decode=os.uname_result)
     for name in ("getlogin", "getuid"):
         if hasattr(os, name):
             wrap(os, name, "surroundings", watch)
     wrap(uuid, "getnode", "host_name", watch, shift=1)
     wrap(uuid, "uuid1", "clock", watch, encode=str, decode=uuid.UUID)
     imports.after("socket", lambda module: _host(module, ("gethostname", "getfqdn"), watch))
-    imports.after("platform", lambda module: _host(module, ("node", "platform"), watch))
+    imports.after("platform", lambda module: _platform(module, watch))
     imports.after("multiprocessing", lambda module: wrap(module, "cpu_count", "cpu_count", watch, shift=3))
     if hasattr(os, "sched_getaffinity"):
         wrap(os, "sched_getaffinity", "cpu_count", watch, deep=_asked_by_libraries(watch))
@@ -67,13 +73,48 @@ def _asked_by_libraries(watch: Watch) -> Deep:
     return answer
 
 
+def _asked_by_pathlib(watch: Watch) -> Deep:
+    """``Path.cwd()`` is a question of the program's own code."""
+
+    def answer(caller: FrameType, natural: Callable[[], Any], varied: Callable[[], Any]) -> Any:
+        frame = caller.f_back
+        asks = caller.f_code.co_name == "cwd" and caller.f_globals.get("__name__", "").startswith("pathlib")
+        if not asks or frame is None or not is_own(frame.f_code.co_filename):
+            return natural()
+        return watch.value(site_of(frame, "working_folder"), varied)
+
+    return answer
+
+
 def _host(module: Any, names: tuple[str, ...], watch: Watch) -> None:
     for name in names:
         wrap(module, name, "host_name", watch)
 
 
-def _other_host(name: str) -> str:
+def _platform(module: Any, watch: Watch) -> None:
+    _host(module, ("node", "platform"), watch)
+    made = module.uname_result
+    encode, decode = (lambda value: value[: len(made._fields)]), (lambda read: made(*read))
+    wrap(module, "uname", "host_name", watch, encode=encode, decode=decode)
+
+
+def _other_host(name: str, _watch: Watch | None = None) -> str:
     return "localhost" if name != "localhost" else "127.0.0.1"
+
+
+def _of_other_host(value: Any, _watch: Watch) -> Any:
+    """What ``os.uname`` or ``platform.uname`` said, of another host."""
+    if hasattr(value, "_replace"):
+        return value._replace(node=_other_host(value.node))
+    return type(value)((value[0], _other_host(value[1]), *value[2:]))
+
+
+def _a_day_ahead(name: str, natural: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What ``time.localtime()``, ``time.strftime("%d")`` and their like say tomorrow."""
+    then = _TIME() + _DAY_S
+    if name in {"localtime", "gmtime", "ctime"}:
+        return natural(then)
+    return natural(*args, _LOCALTIME(then))
 
 
 def _map_missing_cores(watch: Watch) -> None:
@@ -119,14 +160,13 @@ def wrap(
 
     def varied(*args: Any, **options: Any) -> Any:
         value = natural(*args, **options)
-        if not watch.varies(kind):
+        if not watch.varies(kind) or (name == "clock_gettime" and args != (time.CLOCK_REALTIME,)):
             return value
-        if name == "getcwd":
-            return _elsewhere(value, watch)
-        if name == "sched_getaffinity":
-            return value | {max(value) + 1 + more for more in range(3)}
-        if kind == "host_name" and isinstance(value, str):
-            return f"{value}-elsewhere" if name == "platform" else _other_host(value)
+        if name in _OF_NOW:
+            return _a_day_ahead(name, natural, args)
+        other = _OTHER.get(name) or (_other_host if kind == "host_name" and isinstance(value, str) else None)
+        if other is not None:
+            return other(value, watch)
         return value + shift if shift and value is not None else value
 
     @functools.wraps(natural)
@@ -164,3 +204,12 @@ def _elsewhere(folder: str, watch: Watch) -> str:
     except FileExistsError:
         pass
     return path
+
+
+#: What another value than ``value + shift`` makes, by the function's name.
+_OTHER: dict[str, Callable[[Any, Watch], Any]] = {
+    "getcwd": _elsewhere,
+    "sched_getaffinity": lambda cores, _: cores | {max(cores) + 1 + more for more in range(3)},
+    "platform": lambda text, _: f"{text}-elsewhere",
+    "uname": _of_other_host,
+}

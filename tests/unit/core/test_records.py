@@ -81,6 +81,7 @@ def test_a_plan_in_json_has_the_names_of_its_fields_and_plain_defaults():
             "network": False,
         },
         "attempt": 1,
+        "confined": False,
     }
 
 

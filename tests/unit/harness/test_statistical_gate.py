@@ -413,11 +413,39 @@ class TestPromotion:
     def test_finished_seeds_are_not_left_out_silently(self, worst):
         here, chosen = worst
         others = sorted(set(range(20)) - set(chosen))
-        with pytest.raises(GoldenError, match="10 finished seeds of the same would be left out") as refused:
+        with pytest.raises(
+            GoldenError, match="10 seeds of the same that finished or failed would be"
+        ) as refused:
             here.bless(min_seeds=10)
         assert refused.value.actual == f"left out: {', '.join(map(str, others))}"
         assert not here.ensemble.exists()
         assert len(here.sweep("20").bless().seeds) == 20, "all of them are an ensemble"
+
+    @pytest.mark.parametrize("what", ["removed", "changed", "not complete"])
+    def test_seeds_whose_folders_were_removed_or_spoilt_are_left_out_too(self, worst, what):
+        here, chosen = worst
+        others = []
+        for folder in list_all(here.project.runs_dir):
+            if (seed := json.loads((folder / "run.json").read_text())["seed"]) not in chosen:
+                others.append(seed)
+                if what == "removed":
+                    shutil.rmtree(folder)
+                elif what == "changed":
+                    (folder / "metrics.jsonl").write_text('{"step": 1, "return": 0.0}\n')
+                else:
+                    (folder / "COMPLETE").unlink()
+        with pytest.raises(GoldenError, match="10 seeds of the same that finished or failed") as refused:
+            here.bless(min_seeds=10)
+        assert refused.value.actual == f"left out: {', '.join(map(str, sorted(others)))}"
+
+    def test_seeds_that_crash_are_left_out_too(self, fresh):
+        crash = "assert seed not in (3, 7)\n    return generator"
+        fresh.begin(settings=SETTINGS.replace("return generator", crash))
+        fresh.sweep("12")
+        fresh.sweep("0,1,2,4,5,6,8,9,10,11")
+        with pytest.raises(GoldenError, match="2 seeds of the same that finished or failed") as refused:
+            fresh.bless(min_seeds=10)
+        assert refused.value.actual == "left out: 3, 7"
 
     def test_seeds_that_were_left_out_are_recorded_and_told_in_every_answer(self, worst):
         here, chosen = worst

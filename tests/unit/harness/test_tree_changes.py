@@ -104,6 +104,14 @@ def test_runs_that_differ_for_it_are_told_too(here):
     assert report.sentence.endswith("did not begin alike: count.")
 
 
+def test_a_file_in_the_folder_of_git_is_named_and_what_git_status_writes_there_is_not(here):
+    ask = "import pathlib, subprocess; subprocess.run(['git', 'status'], check=True)\n"
+    here.write(train_py=ask + PROGRAM)
+    assert row_of(judged(here)[0]) is None
+    here.write(train_py="import pathlib; pathlib.Path('.git/split').write_text('0.5')\n" + PROGRAM)
+    assert set(row_of(judged(here)[0]).evidence["files"]) == {".git/split"}
+
+
 def test_a_tree_that_is_too_large_is_said_to_be_unknown(here, monkeypatch):
     monkeypatch.setattr(tree_changes, "_MOST_ENTRIES", 1)
     report, _ = judged(here)

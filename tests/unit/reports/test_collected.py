@@ -6,11 +6,13 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reprokit.core.checklist import Verdict
+from reprokit.core.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.reports import collected, to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, gate_json
@@ -111,6 +113,26 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_and_waits_for_nobody(tmp_path)
 def test_a_row_that_says_something_else_than_its_report_is_refused(sample_report, changes):
     with pytest.raises(ReportError, match="contradict"):
         collected.from_archive(packed(gate_of(sample_report(Verdict.REGRESSION), **changes)))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda good: {"checks": ()}, "its row repeatable did not pass"),
+        (lambda good: {"runs": good.runs[:1]}, "fewer than two runs"),
+        (lambda good: {"runs": good.runs[:1] * 2}, "fewer than two runs"),
+        (
+            lambda good: {"checks": tuple(replace(row, status=Status.FAILED) for row in good.checks)},
+            "required rows failed",
+        ),
+    ],
+    ids=["no rows", "one run", "one run twice", "failed rows"],
+)
+def test_a_good_verdict_that_the_rest_of_its_report_rules_out_is_refused(sample_report, change, why):
+    good = sample_report(Verdict.REPRODUCED)
+    assert collected.from_archive(packed(gate_of(good))).reports
+    with pytest.raises(ReportError, match=why):
+        collected.from_archive(packed(gate_of(replace(good, **change(good)))))
 
 
 def test_a_good_row_over_a_bad_report_is_refused(files):
