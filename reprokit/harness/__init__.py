@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
     from reprokit.project import Project
     from reprokit.request import Request
+    from reprokit.session import Session
 
 __all__ = [
     "AfterSearch",
@@ -49,6 +50,7 @@ __all__ = [
     "Project",
     "Request",
     "RunsCompared",
+    "Session",
     "Study",
     "Sweep",
     "WhyStopped",
@@ -104,7 +106,6 @@ _HOMES = {
     "AfterSearch": "reprokit.harness.tuning",
     "Asked": "reprokit.harness.tuning",
     "Audit": "reprokit.harness.audit",
-    "Beside": "reprokit.harness.rerun",
     "FarmRow": "reprokit.harness.farm",
     "Field": "reprokit.harness.rerun",
     "FinishedRuns": "reprokit.harness.sweep",
@@ -112,6 +113,8 @@ _HOMES = {
     "Learned": "reprokit.harness.learning",
     "Project": "reprokit.project",
     "Request": "reprokit.request",
+    "RunsCompared": "reprokit.harness.rerun",
+    "Session": "reprokit.session",
     "Study": "reprokit.harness.tuning",
     "Sweep": "reprokit.harness.sweep",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",

@@ -45,7 +45,7 @@ TOOL = """
 import json, signal, sys
 from pathlib import Path
 import docker
-from reprokit.core.records import Limits, Realisation, RunSpec, to_json
+from reprokit.core.records import Realisation, RunLimits, RunSpec, to_json
 
 plan = json.load(open(sys.argv[1]))
 spec = plan["spec"]
@@ -53,7 +53,7 @@ spec = RunSpec(**{
     **spec,
     "command": tuple(spec["command"]),
     "realisation": Realisation(**spec["realisation"]),
-    "limits": Limits(),
+    "limits": RunLimits(),
     "mounts": (),
 })
 if spec.realisation.kind == "image":

@@ -14,7 +14,17 @@ from reprokit import cli
 
 FOLDER = Path(cli.__file__).parent
 #: Modules right below ``reprokit`` that everything may import whole.
-OPEN = {"compressed", "errors", "layout", "packaged", "project", "redaction", "request", "workspace"}
+OPEN = {
+    "compressed",
+    "errors",
+    "layout",
+    "packaged",
+    "project",
+    "redaction",
+    "request",
+    "session",
+    "workspace",
+}
 PACKAGES = [
     found.name
     for found in pkgutil.walk_packages(reprokit.__path__, "reprokit.")

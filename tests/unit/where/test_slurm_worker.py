@@ -39,7 +39,7 @@ def out_of_time(tmp_path, *, may_be_requeued):
         log=str(tmp_path / "log"),
         may_be_requeued=may_be_requeued,
     )
-    program = f"from reprokit.where.slurm_worker import Command; raise SystemExit({command!r}())"
+    program = f"from reprokit.where.slurm_worker import SlurmCommand; raise SystemExit({command!r}())"
     (tmp_path / "scontrol").write_text(SCONTROL)
     (tmp_path / "scontrol").chmod(0o755)
     environment = {

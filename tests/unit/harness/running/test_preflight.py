@@ -117,19 +117,35 @@ def test_findings_that_cannot_be_read_are_as_none(study, monkeypatch, tmp_path):
     assert json.loads(kept.read_text())["rows"]
 
 
+def in_session(project, progress):
+    return {"session": Session(project=project, progress=progress)}
+
+
+def side_by_side(project, progress):
+    return {"project": project, "progress": progress}
+
+
 @pytest.mark.parametrize(
-    ("names", "next_step", "call"),
+    ("names", "next_step", "call", "where"),
     [
-        (vars(start_runs), "run_recipe", lambda **where: run_once("cartpole_baseline", Request(), **where)),
+        (
+            vars(start_runs),
+            "run_recipe",
+            lambda **where: run_once("cartpole_baseline", Request(), **where),
+            in_session,
+        ),
         (
             sweep.__globals__,
             "make_ready",
             lambda **where: sweep(["cartpole_baseline"], Request(), seeds="1..2", **where),
+            side_by_side,
         ),
     ],
     ids=["run", "sweep"],
 )
-def test_other_verbs_that_train_tell_of_such_a_line_too(study, monkeypatch, tmp_path, names, next_step, call):
+def test_other_verbs_that_train_tell_of_such_a_line_too(
+    study, monkeypatch, tmp_path, names, next_step, call, where
+):
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
     known_claims.keep(measured("backward of something"))
     told = RecordedProgress()
@@ -139,7 +155,7 @@ def test_other_verbs_that_train_tell_of_such_a_line_too(study, monkeypatch, tmp_
 
     monkeypatch.setitem(names, next_step, stop)
     with pytest.raises(CannotRunError, match="the end of this test"):
-        call(project=study, progress=told)
+        call(**where(study, told))
     assert len([note for note in told.notes if "calls backward" in note]) == 1
 
 
