@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import reprokit
+from support.command_recipe import RECIPE, Repository
 
 PROGRAM = """\
 import json, os, sys
@@ -99,3 +100,20 @@ def test_shared_memory_of_system_v_that_was_left_is_told(home, capsys):
         subprocess.run([sys.executable, "-c", remove], check=True)
     assert (code, report["verdict"]) == (4, "UNJUDGED")
     assert "shared memory of System V" in reason
+
+
+@pytest.mark.parametrize("place", ["cache/split.json", "train.py.state", ".hidden"])
+def test_a_recipe_whose_second_run_reads_what_the_first_wrote_to_the_project_is_not_judged(tmp_path, place):
+    """By its absolute path: the program runs in a copy, and `variant: none` may write anywhere."""
+    repository = Repository(tmp_path / "project")
+    repository.root.mkdir()
+    repository.git("init", "--quiet")
+    (repository.root / ".gitignore").write_text("runs/\nreports/\n")
+    command = f'command: ["{sys.executable}", train.py, "{{run_dir}}", "{repository.root / place}"]'
+    recipe = RECIPE.replace('command: [python, train.py, "{seed}", "{run_dir}"]', command)
+    repository.write(train_py=PROGRAM, recipes__train__recipe_yaml=recipe)
+    report = repository.reproduce()
+    (row,) = [check for check in report.checks if check.id == "repeatable"]
+    assert (str(row.status), place in row.reason) == ("ERROR", True)
+    (row,) = [check for check in repository.reproduce().checks if check.id == "repeatable"]
+    assert str(row.status) == "PASSED"  # it was there before both runs

@@ -117,14 +117,21 @@ def execute(
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
 
 
-def with_shared_places(plan: RunPlan, *, runs_dir: Path) -> RunPlan:
-    """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole."""
+def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = None) -> RunPlan:
+    """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole.
+
+    Args:
+        plan: The runs.
+        runs_dir: Where their folders are; it is left out.
+        project: The folder that a recipe's program was copied from, where runs can write to it.
+    """
     if plan.shared is not None or len(plan.specs) < 2:  # one alone leaves nothing to another
         return plan
     from reprokit.images.cache import cache_folder
 
-    leave_out = (runs_dir, cache_folder(None))
-    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out))
+    git = [project / ".git"] if project is not None else []  # the tool itself writes and reads there
+    leave_out = (runs_dir, cache_folder(None), *git)
+    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out, project=project))
 
 
 def _run_and_close(

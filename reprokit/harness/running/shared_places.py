@@ -2,7 +2,7 @@
 
 A file counts that this user wrote while an earlier run was under way and that was read while a later one was.
 Which program it was the system does not say, so what is open now is left out: that is another program's. Of
-shared memory it is enough that it was left. Files in the working folder are told elsewhere.
+shared memory it is enough that it was left. What a plain command leaves in its own folder is told elsewhere.
 """
 
 from __future__ import annotations
@@ -39,10 +39,14 @@ class SharedPlaces:
     Args:
         specs: The runs; of one alone nothing is looked at.
         leave_out: Folders of the tool itself.
+        project: The folder that a recipe's program was copied from; None where the runs start in it.
     """
 
-    def __init__(self, specs: Iterable[RunSpec], *, leave_out: Iterable[Path]) -> None:
+    def __init__(
+        self, specs: Iterable[RunSpec], *, leave_out: Iterable[Path], project: Path | None = None
+    ) -> None:
         self._specs = tuple(specs)
+        self._project = [str(project)] if project is not None else []
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
         self._written: dict[str, float] = {}  # path → when the run that left it had ended
         self._lock = threading.Lock()
@@ -81,7 +85,8 @@ class SharedPlaces:
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
         flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), home, *prefix}
-        for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in _kept_folders(spec))]:
+        deep = dict.fromkeys([*_kept_folders(spec), *self._project])
+        for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in deep)]:
             for path, status in _files(folder, depth=depth):
                 is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
                 if is_own and status.st_ctime >= began and not path.startswith(self._leave_out):

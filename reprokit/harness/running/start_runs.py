@@ -20,7 +20,7 @@ from reprokit.execution import local as local_backend
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.execute import execute, with_shared_places
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
@@ -234,6 +234,8 @@ def _train(recipe: Recipe, request: Request, kind: RunKind, *, session: Session)
         with session.phase("environment"):
             ready, host = ready_to_run(recipe, request, kind, session=session)
         plan = ready.plan
+        if recipe.program is not None and ready.realisation is None:
+            plan = with_shared_places(plan, runs_dir=session.project.runs_dir, project=recipe.project_dir)
         run = partial(
             execute,
             backend=ready.backend,
