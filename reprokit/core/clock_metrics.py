@@ -160,7 +160,7 @@ def _is_stamp(curve: MetricCurve, span: Span) -> bool:
 
 
 def _have_one_origin(both: Sequence[tuple[MetricCurve, Span]], *, unit: float) -> bool:
-    """Whether numbers of runs, made one after the other, are times since one moment, as of a monotonic clock."""
+    """Whether runs made one after another log times since one moment, as a monotonic clock does."""
     earliest, latest = [], []
     for curve, span in both:
         seconds = [unit * value for value in curve.values]
