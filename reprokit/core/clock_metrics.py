@@ -85,10 +85,11 @@ def kind_of(
         return "time left" if all(_is_time_left(one, span, unit=unit) for one, span in both) else ""
     if not words & _TIMES:
         return "duration" if _is_called_t(name) and all(_is_since_begun(*one) for one in both) else ""
-    if all(_is_stamp(one, span) for one, span in both):
-        return "time stamp"
     unit = next((UNITS_S[word] for word in words if word in UNITS_S), 1.0)
-    return "duration" if all(_is_duration(one, span, unit=unit) for one, span in both) else ""
+    is_stamp = all(_is_stamp(one, span) for one, span in both)
+    if not is_stamp and all(_is_duration(one, span, unit=unit) for one, span in both):
+        return "duration"
+    return "time stamp" if is_stamp or _have_one_origin(both, unit=unit) else ""
 
 
 def speaks_of_time(name: str) -> bool:
@@ -156,6 +157,19 @@ def _differ_throughout(first: MetricCurve, other: MetricCurve) -> bool:
 
 def _is_stamp(curve: MetricCurve, span: Span) -> bool:
     return all(span[0] - 1 <= value <= span[1] + 1 for value in curve.values)
+
+
+def _have_one_origin(both: Sequence[tuple[MetricCurve, Span]], *, unit: float) -> bool:
+    """Whether runs made one after another log times since one moment, as a monotonic clock does."""
+    earliest, latest = [], []
+    for curve, span in both:
+        seconds = [unit * value for value in curve.values]
+        if any(one > two for one, two in pairwise(seconds)):
+            return False
+        earliest.append(span[0] - seconds[0])
+        latest.append(span[1] - seconds[-1])
+    begun, ended = zip(*(span for _, span in both), strict=True)
+    return max(begun) >= min(ended) and max(earliest) <= min(latest) + 1
 
 
 def _is_duration(curve: MetricCurve, span: Span, *, unit: float) -> bool:

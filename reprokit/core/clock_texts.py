@@ -19,6 +19,7 @@ _NAMED_DAY = r"(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d(?:
 _NUMBER = r"\d{1,15}(?:\.\d{0,15})?"
 _TIME_UNIT = r"(?:ns|us|[µμ]s|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)"
 _SPAN = re.compile(r"(?:(?P<days>\d{1,5}) days?,? )?(?P<clock>\d{1,5}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?)")
+_TIME_OF_DAY = re.compile(r"[012]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?")
 _WITH_UNIT = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>{_TIME_UNIT})", re.IGNORECASE)
 _FORMS = (
     ("time stamp", re.compile(rf"(?:{_DATE})[T _-]{_HOURS}|{_NAMED_DAY}|[IWEF]\d{{4}} {_HOURS}|{_DATE}")),
@@ -52,7 +53,10 @@ def kind_of_texts(name: str, first: Sequence[str], other: Sequence[str], *, span
     fits = all(
         _fits([seconds_in(text) or 0.0 for text in texts], span, is_left=is_left) for texts, span in both
     )
-    return ("time left" if is_left else "duration") if fits else ""
+    if fits:
+        return "time left" if is_left else "duration"
+    is_time_of_day = all(_is_within_the_day(text, span) for texts, span in both for text in texts)
+    return "time stamp" if is_time_of_day else ""
 
 
 def form_of(text: str) -> str:
@@ -91,6 +95,14 @@ def _fits(seconds: Sequence[float], span: Span, *, is_left: bool) -> bool:
         return seconds[-1] - 1 <= most
     rises = all(one <= two for one, two in pairwise(seconds))
     return (rises and seconds[-1] - 1 <= most) or sum(max(0.0, second - 1) for second in seconds) <= most
+
+
+def _is_within_the_day(text: str, span: Span) -> bool:
+    """Whether a text is a time of the day, such as ``09:41:07``, within a run, whatever the time zone."""
+    if not _TIME_OF_DAY.fullmatch(text.strip()):
+        return False
+    after = (seconds_in(text) or 0.0) - (span[0] - 1)
+    return after % _ZONE_S <= span[1] - span[0] + 2
 
 
 def _is_written_within(text: str, span: Span) -> bool:

@@ -75,7 +75,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
             with session.phase("train"):
                 kept = (session.project.runs_dir, session.project.reports_dir)
                 plan = with_shared_places(plan, runs_dir=session.project.runs_dir)
-                tree = Tree.of(command, working_dir=Path.cwd(), skipped=kept)
+                tree = Tree.of(command, working_dir=Path.cwd(), kept=kept)
                 return _one_by_one(plan, request, tree, run=run)
     except CannotRunError as error:
         name = plan.specs[0].recipe

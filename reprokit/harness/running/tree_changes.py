@@ -7,6 +7,7 @@ keeps beside a source, as that stands, is no change.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,12 +15,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from reprokit.layout import SWEEPS
+
 _MOST_ENTRIES = 200_000
 _LISTED = 100
 _GIT = ".git"
 #: Of git itself: what `git status` writes, and objects, which nothing finds without a reference.
 _WRITTEN_BY_GIT = frozenset({"index", "index.lock", "objects"})
 _BYTE_CODE = "__pycache__"
+#: How the name of each of our run and report folders begins; they lie one level below a recipe's name.
+_OURS = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 _HEADER = struct.Struct("<IIII")  # magic, flags, the source's time, its size; PEP 552
 
 #: Path → what its file is told apart by; of a folder nothing.
@@ -33,20 +38,20 @@ class Tree:
     Attributes:
         roots: The work tree around the working folder, or that folder; the folders of files on the command
             line that lie elsewhere.
-        skipped: Folders that are left out, with all below.
+        kept: Our folders of runs and reports: what we write there is left out, what a program does is not.
     """
 
     roots: tuple[Path, ...]
-    skipped: frozenset[str] = field(default_factory=frozenset)
+    kept: frozenset[str] = field(default_factory=frozenset)
 
     @classmethod
-    def of(cls, command: Sequence[str], *, working_dir: Path, skipped: Collection[Path]) -> Tree:
+    def of(cls, command: Sequence[str], *, working_dir: Path, kept: Collection[Path]) -> Tree:
         here = working_dir.resolve()
         top = work_tree_of(here)
         named = (here / word for word in command[1:] if len(word) < os.pathconf("/", "PC_NAME_MAX"))
         folders = [path.resolve().parent for path in named if path.is_file()]
         elsewhere = [folder for folder in dict.fromkeys(folders) if not folder.is_relative_to(top)]
-        return cls(roots=(top, *elsewhere), skipped=frozenset(str(one.resolve()) for one in skipped))
+        return cls(roots=(top, *elsewhere), kept=frozenset(str(one.resolve()) for one in kept))
 
     def look(self) -> _Seen | None:
         """Every file and folder; None where there are more than can be looked at."""
@@ -91,7 +96,7 @@ class Tree:
             except OSError:  # it went away, or no one may read it
                 continue
             for one in inside:
-                if one.path in self.skipped or (in_git and one.name in _WRITTEN_BY_GIT):
+                if (in_git and one.name in _WRITTEN_BY_GIT) or self._is_ours(folder, one.name):
                     continue
                 try:
                     told = one.stat(follow_symlinks=False)
@@ -99,10 +104,16 @@ class Tree:
                     continue
                 if stat.S_ISDIR(told.st_mode):
                     waiting.append(one.path)
-                    if one.name != _BYTE_CODE:
+                    if one.name != _BYTE_CODE and one.path not in self.kept and folder not in self.kept:
                         yield one.path, ()
                 else:
                     yield one.path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
+
+    def _is_ours(self, folder: str, name: str) -> bool:
+        """Whether we wrote an entry of a folder: a run, a report, a sweep, or a hidden file beside them."""
+        if folder in self.kept:
+            return name == SWEEPS or name.startswith(".")
+        return str(Path(folder).parent) in self.kept and _OURS.match(name) is not None
 
 
 def work_tree_of(working_dir: Path) -> Path:

@@ -229,6 +229,8 @@ def test_the_same_records_in_another_order_are_different_and_said_to_be_the_same
     assert "warning: other_order, both: both sides hold the same records, in another order" in out
     _, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped, late=1))
     assert "in another order: but for clocks" in out
+    code, out = diff(a, ranks_log(tmp_path / "b.jsonl", RANKS, late=1))
+    assert (code, "other_order" in out) == (1, False)
     for other in (
         ranks_log(tmp_path / "c.jsonl", swapped, last=2.75),
         ranks_log(tmp_path / "d.jsonl", RANKS[:-1]),

@@ -69,6 +69,18 @@ def test_neither_a_name_nor_numbers_are_enough_alone(name, numbers):
     assert kind(name, *numbers) == ""
 
 
+def test_times_since_a_moment_that_runs_share_are_time_stamps():
+    first, other = (
+        tuple(7_000.0 + begun - SPANS[0][0] + after for after in (2.1, 4.3, 6.2, 8.9)) for begun, _ in SPANS
+    )
+    assert kind("elapsed", first, other) == "time stamp"
+    assert kind("elapsed", first, tuple(value + 20 for value in other)) == ""
+    assert kind("elapsed", first, other[::-1]) == ""
+    assert kind("loss", first, other) == ""
+    beside = (SPANS[0], SPANS[0])  # of runs side by side, it may be a result that rises
+    assert kind_of("elapsed", curve(*first), curve(7_002.2, 7_004, 7_006, 7_009), spans=beside) == ""
+
+
 def test_a_rate_of_one_record_is_known_by_the_duration_beside_it():
     took = curve(4.0, steps=(10.0,)), curve(5.0, steps=(10.0,))
     rates = curve(25.0, steps=(10.0,)), curve(20.0, steps=(10.0,))
@@ -148,6 +160,9 @@ def test_a_training_may_take_a_moment_of_a_run_that_imports_for_long(took, expec
         ("now", (["1970-01-12 15:48:41.5"], ["1970-01-24 05:33:22"]), ""),
         ("now", (["1971-01-12 13:46:41"], ["1970-01-24 03:33:22"]), ""),
         ("elapsed_time", (["0:02:02"], ["0:00:03"]), ""),
+        ("time", (["13:46:41", "13:46:44"], ["3:33:22", "3:33:22"]), "time stamp"),
+        ("time", (["15:46:41.5"], ["05:33:22.1"]), "time stamp"),
+        ("time", (["13:48:41"], ["03:33:22"]), ""),
         ("note", (["good"], ["bad"]), ""),
         ("note", (["0:00:02", "good"], ["0:00:03", "good"]), ""),
     ],

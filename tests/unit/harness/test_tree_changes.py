@@ -60,6 +60,17 @@ def test_runs_that_leave_nothing_for_each_other_are_told_of_nothing(here):
     assert json.loads((Path(report.runs[1]) / "run.json").read_text())["left_by_earlier_runs"] == {}
 
 
+@pytest.mark.parametrize("place", ["runs/exp/split.json", "runs/split.json", "reports/x/deep/split.json"])
+def test_a_split_in_the_folders_that_runs_and_reports_are_kept_in_is_named(here, place):
+    inside = SPLIT.replace('__file__).with_name("split.json")', f"'{place}')")
+    write = inside.replace("if not", "split.parent.mkdir(parents=True, exist_ok=True)\nif not")
+    here.write(train_py=write + PROGRAM)
+    report, _ = judged(here, repeats=3)
+    assert row_of(report).evidence["files"] == {place: "appeared"}
+    report, _ = judged(here)
+    assert row_of(report) is None
+
+
 @pytest.mark.parametrize(
     ("line", "files"),
     [
@@ -119,7 +130,7 @@ def test_a_tree_that_is_too_large_is_said_to_be_unknown(here, monkeypatch):
 
 
 def test_byte_code_of_another_source_is_named(tmp_path):
-    tree = tree_changes.Tree.of(("python",), working_dir=tmp_path, skipped=())
+    tree = tree_changes.Tree.of(("python",), working_dir=tmp_path, kept=())
     before = tree.look()
     kept = tmp_path / "__pycache__" / "helper.cpython-311.pyc"
     kept.parent.mkdir()
