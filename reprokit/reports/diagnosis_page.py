@@ -61,7 +61,7 @@ def what_differs(found: Any) -> str:
     if found.verdict == "UNJUDGED":
         return "; ".join(f"{shown(one.what)}: not varied: {shown(one.how)}" for one in found.not_varied)
     if found.divergence is None:
-        varied = f"nothing differs in {found.runs} runs, under equal conditions or varied ones"
+        varied = f"no metric differs in {found.runs} runs, under equal conditions or varied ones"
         return found.equality or varied
     varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
     return f"{_first_place(found)}{varied}"

@@ -26,6 +26,8 @@ _BYTE_CODE = "__pycache__"
 #: How the name of each of our run and report folders begins; they lie one level below a recipe's name.
 _OURS = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 _HEADER = struct.Struct("<IIII")  # magic, flags, the source's time, its size; PEP 552
+#: What we keep beside them.
+_BESIDE_RUNS = (".index.json", ".lock", ".machines", ".pruned")
 
 #: Path → what its file is told apart by; of a folder nothing.
 _Seen = Mapping[str, tuple[int, ...]]
@@ -110,9 +112,9 @@ class Tree:
                     yield one.path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
 
     def _is_ours(self, folder: str, name: str) -> bool:
-        """Whether we wrote an entry of a folder: a run, a report, a sweep, or a hidden file beside them."""
+        """Whether we wrote an entry of a folder: a run, a report, sweeps, or what we keep beside them."""
         if folder in self.kept:
-            return name == SWEEPS or name.startswith(".")
+            return name == SWEEPS or name.startswith(_BESIDE_RUNS)
         return str(Path(folder).parent) in self.kept and _OURS.match(name) is not None
 
 

@@ -91,7 +91,7 @@ def test_an_environment_that_could_not_be_asked_alone_is_only_probable_for_anoth
 
 def test_where_nothing_differs_it_is_said_in_how_many_runs():
     equal = replace(FOUND, verdict=EQUAL, divergence=None, began=None, causes=())
-    assert _page(equal)[0].startswith("REPEATABLE: nothing differs in 9 runs, ")
+    assert _page(equal)[0].startswith("REPEATABLE: no metric differs in 9 runs, ")
 
 
 def test_a_cause_that_is_not_known_is_not_made_up():
