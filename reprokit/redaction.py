@@ -104,7 +104,10 @@ def redact(value: Any) -> Any:
         return redact_text(value)
     if isinstance(value, Mapping):
         return {
-            redact_text(str(name)): _marked(inner) if is_secret_name(str(name)) else redact(inner)
+            # Of a nested record's own name: config/api_key.
+            redact_text(str(name)): _marked(inner)
+            if is_secret_name(str(name).rpartition("/")[2])
+            else redact(inner)
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):

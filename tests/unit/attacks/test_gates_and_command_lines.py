@@ -36,9 +36,9 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
         for seed in (3, 4):
             (tmp_path / "golden" / name / "cpu-x86_64" / f"seed-{seed}").mkdir(parents=True)
 
-    def answer(name: str, wanted: Request, *, project: Project, progress: Any) -> Any:
-        recipes.load(name, recipes_dir=project.recipes_dir)
-        golden = project.golden_dir / name / "cpu-x86_64" / f"seed-{wanted.seed}"
+    def answer(name: str, wanted: Request, *, session: Session) -> Any:
+        recipes.load(name, recipes_dir=session.project.recipes_dir)
+        golden = session.project.golden_dir / name / "cpu-x86_64" / f"seed-{wanted.seed}"
         return SimpleNamespace(exit_code=0 if golden.is_dir() else 4), None
 
     module = sys.modules[verify.__module__]

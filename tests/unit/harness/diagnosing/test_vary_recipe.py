@@ -62,7 +62,7 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
             plain = programs["training"]()
             self.pair = make.of_recipe(plain, plain)
 
-            def run_recipe(recipe, request, kind, *, project, phases):
+            def run_recipe(recipe, request, kind, *, session):
                 self.kinds.append((type(kind).__name__, request.seed))
                 plan = plan_recipe(
                     recipe,
