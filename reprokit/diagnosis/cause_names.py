@@ -120,7 +120,7 @@ _KINDS: dict[str, tuple[str, str, str]] = {
         "make the value a setting",
     ),
 }
-_UNKNOWN = ("unknown", "draws on surroundings", "")
+_UNKNOWN = ("unknown", "draws on its conditions", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -248,7 +248,7 @@ def candidate_of(folder: Path) -> golden.Candidate:
         what = "this run was stopped on its way on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
     if record.get("varied") is not None:
-        what = "the surroundings of this run were varied on purpose"
+        what = "the conditions of this run were varied on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
     program = record.get("program") or {}
     environment = read_json(folder / ENVIRONMENT)

@@ -24,7 +24,7 @@ from reprokit.runs.sweeps import short_kind
 _UNLIKE_WHOLE = {
     "resumed_from": "it was resumed, so it holds the later steps only",
     "stopped_by": "it was stopped on its way",
-    "varied": "its surroundings were varied",
+    "varied": "its conditions were varied",
 }
 
 

@@ -312,4 +312,4 @@ def test_at_the_bound_so_many_runs_agree_by_chance_once_in_twenty(num_runs):
 
 def test_a_run_whose_surroundings_were_varied_on_purpose_is_not_one_of_a_pair():
     varied = planted.in_run("run", "varied", {"names": ["umask"]})(planted.clean())
-    assert "its surroundings were varied on purpose" in why_not_two_runs(varied).reason
+    assert "its conditions were varied on purpose" in why_not_two_runs(varied).reason
