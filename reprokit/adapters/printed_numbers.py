@@ -37,7 +37,7 @@ def read(log: Path, patterns: Sequence[str]) -> list[Reading]:
     """A record for each line that a pattern fits; a bar that was drawn again counts as a line each time.
 
     Raises:
-        MetricsError: The log cannot be read, or a pattern takes too long on it.
+        MetricsError: The log cannot be read, a pattern takes too long on it, or ends inside a number.
     """
     descriptor = open_file(log)
     limit_s = _SECONDS + _SECONDS_A_MIB * (log.stat().st_size >> 20)
@@ -53,7 +53,7 @@ def read(log: Path, patterns: Sequence[str]) -> list[Reading]:
         fix = "write a pattern with fewer .* and without a repetition inside a repetition"
         what = f"the patterns under `printed` were not searched to the end: {_reason(ended, limit_s)}"
         raise MetricsError(what, where=log.name, fix=fix)
-    return [_reading(json.loads(line)) for line in ended.stdout.splitlines()]
+    return [_reading(json.loads(line), log=log) for line in ended.stdout.splitlines()]
 
 
 def _reason(ended: subprocess.CompletedProcess[bytes], limit_s: float) -> str:
@@ -62,8 +62,14 @@ def _reason(ended: subprocess.CompletedProcess[bytes], limit_s: float) -> str:
     return f"exit status {ended.returncode}"
 
 
-def _reading(found: Sequence[Any]) -> Reading:
-    number, groups = found
+def _reading(found: Sequence[Any], *, log: Path) -> Reading:
+    number, groups, cut = found
+    if cut is not None:
+        raise MetricsError(
+            f"the pattern under `printed` for {cut} ends inside a number, after {groups[cut][-40:]!r}",
+            where=f"{log.name}:{number}",
+            fix=f"let it take the whole number, as (?P<{cut}>\\S+) does",
+        )
     if groups is None:
         return Reading(line=number, record=None, notes=(("line_too_long", ""),))
     notes: list[Note] = []

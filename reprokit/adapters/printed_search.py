@@ -1,7 +1,8 @@
 """Search a log for patterns: a program of its own, so that it can be stopped.
 
 ``python -I -S printed_search.py '{"patterns": […], "limit_s": 20, "line_bytes": 4194304}' < stdout.log``
-prints a line of JSON for each line that a pattern fits: its number, and the named groups as text; null for a
+prints a line of JSON for each line that a pattern fits: its number, the named groups as text, and the name of
+the group that ends inside a number with the match (8.1 of 8.1e-05) or null; null in place of groups for a
 line that is longer than ``line_bytes``. A bar that is drawn again by a carriage return is a line each time; a
 pattern that begins with ``(?#final)``, a comment to ``re``, looks only at lines that end with a line feed.
 """
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 TOO_SLOW = 9
 FINAL = "(?#final)"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
+_GOES_ON = re.compile(r"\.\d|[eE][-+]?\d", re.ASCII)
 
 
 def search(content: bytes, asked: dict[str, Any]) -> None:
@@ -37,14 +39,21 @@ def search(content: bytes, asked: dict[str, Any]) -> None:
         end = ended.end() if ended else len(content)
         is_final = ended is None or b"\n" in ended[0]
         if len(line) > asked["line_bytes"]:
-            sys.stdout.write(f"{json.dumps([number, None])}\n")
+            sys.stdout.write(f"{json.dumps([number, None, None])}\n")
             continue
         text = line.decode("utf-8", errors="backslashreplace")
         tried = (pattern for pattern, is_of_final in patterns if is_final or not is_of_final)
         match = next((match for pattern in tried if (match := pattern.search(text))), None)
         if match:
             groups = {name: value for name, value in match.groupdict().items() if value is not None}
-            sys.stdout.write(f"{json.dumps([number, groups])}\n")
+            sys.stdout.write(f"{json.dumps([number, groups, _cut(match)])}\n")
+
+
+def _cut(match: re.Match[str]) -> str | None:
+    """The group whose number goes on after the match; a pattern that goes on itself was meant so."""
+    if not match[0][-1:].isdigit() or not _GOES_ON.match(match.string, match.end()):
+        return None
+    return next((name for name in match.re.groupindex if match.end(name) == match.end()), None)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 _AGAIN = "make the environment again from its lock: `reprokit image build`"
+_PYTHON = re.compile(r"/.*/python[\d.]*")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 # What makes an environment is in it before the lock is; none of it is imported by a training.
 _INSTALLERS = frozenset({"pip", "setuptools", "wheel", "uv"})
@@ -31,6 +32,8 @@ def check(evidence: Evidence) -> Finding:
         evidence,
         lambda run: _problem(run, evidence.locked) or _tampered(run) or _not_locked(run, evidence.locked),
     )
+    if not problems and (others := problems_of_runs(evidence, _other_python)):
+        return failed(others[0], "write `python` in the recipe's command: it is the environment's own")
     if problems:
         folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
         remade = f"remove {', '.join(folders)} and run again: it is made anew from its lock"
@@ -74,6 +77,16 @@ def _tampered(run: RunEvidence) -> str:
     more = fact(run.run, "installed.num_foreign")
     others = f" and {more - len(foreign)} more" if isinstance(more, int) and more > len(foreign) else ""
     return f"the environment is not as installed from the lock: {', '.join(map(str, foreign))}{others}"
+
+
+def _other_python(run: RunEvidence) -> str:
+    """A Python that a command names by its path, outside the environment on this host that was looked at."""
+    command, environment = fact(run.run, "command"), fact(run.run, "image.reference")
+    first = str(command[0]) if isinstance(command, list | tuple) and command else ""
+    if fact(run.run, "image.kind") != "venv" or not _PYTHON.fullmatch(first):
+        return ""
+    inside = first.startswith(f"{environment}/")
+    return "" if inside else f"the command names a Python that is not the environment's: {first}"
 
 
 def _not_looked_at(run: RunEvidence) -> str:

@@ -894,6 +894,13 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "installed files as a list": in_run("run", "installed", []),
         "an environment that no one looked at": in_run("run", "image.kind", "venv"),
         "an environment of no kind": in_run("run", "image.kind", ...),
+        "a command with another Python": both(
+            in_run("run", "image.kind", "venv"),
+            both(
+                in_run("run", "installed", {"foreign": []}),
+                in_run("run", "command", ["/usr/bin/python3", "train.py"]),
+            ),
+        ),
         "no run": with_(runs=()),
     },
     "seeded": {

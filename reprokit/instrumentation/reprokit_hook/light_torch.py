@@ -44,6 +44,11 @@ class _Seeding:
         """Read without an operation that anyone would watch."""
         return bytes(self._torch.default_generator.get_state().numpy().tobytes())
 
+    @property
+    def is_used(self) -> bool:
+        """Whether the default generator was seeded or drawn from: before, it holds entropy."""
+        return self._seeded or self._state() != self._began
+
     def _registered(self, *_: Any) -> None:
         """A parameter is about to be registered: by then, those before it have drawn."""
         with suppress(Exception):  # looked at again at the end; the program must not fail by it

@@ -97,13 +97,14 @@ class Parameters:
         self._light.line(record)
 
     def _states(self) -> Iterator[tuple[str, str]]:
-        """Digests of the global generators that someone has seeded."""
+        """Digests of the global generators that were seeded; of PyTorch's also where it was drawn from."""
         if self._light.random.is_seeded:
             yield "python", _digest(repr(random.getstate()))
         numpy = self._light.numpy
         if numpy is not None and numpy.is_seeded:
             yield "numpy", _digest(numpy.state())
-        yield "torch", _digest(state_of(self._torch.default_generator))
+        if self._seeding.is_used:
+            yield "torch", _digest(state_of(self._torch.default_generator))
 
 
 def state_of(generator: Any) -> bytes:

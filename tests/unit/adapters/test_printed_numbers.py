@@ -63,3 +63,31 @@ def test_a_pattern_that_would_take_hours_ends_as_an_error(tmp_path, monkeypatch,
     monkeypatch.setattr(printed_numbers, "_SECONDS", 0.3)
     with pytest.raises(MetricsError, match=r"not searched to the end: more than 0\.3 s in line 2"):
         read(tmp_path, "first\n" + "a" * 400 + "?\n", pattern)
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern"),
+    [
+        ("loss 8.1e-05", r"loss (?P<loss>[\d.]+)"),
+        ("loss 3e4", r"loss (?P<loss>\d+)"),
+        ("loss 5.123", r"loss (?P<loss>\d+)"),
+        ("step 2 loss 5.123", r"step (?P<step>\d+) loss (?P<loss>\d+)"),
+    ],
+)
+def test_a_pattern_that_ends_inside_a_number_is_an_error(tmp_path, line, pattern):
+    with pytest.raises(MetricsError, match="for loss ends inside a number"):
+        read(tmp_path, line, pattern)
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "meant"),
+    [
+        ("loss 5.", r"loss (?P<loss>\d+)", 5),
+        ("loss 5.123", r"loss (?P<loss>\d+\.\d\d)", 5.12),  # so many digits are wanted
+        ("loss 5.123", r"loss (?P<loss>\d+)\.", 5),
+        ("loss 5 epoch", r"loss (?P<loss>\d+)", 5),
+        ("loss 5%, 7.5", r"loss (?P<loss>\d+)", 5),
+    ],
+)
+def test_a_pattern_that_ends_beside_a_number_is_none(tmp_path, line, pattern, meant):
+    assert read(tmp_path, line, pattern)[0].record == {"loss": meant}

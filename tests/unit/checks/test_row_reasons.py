@@ -173,6 +173,11 @@ FAILED = [
     ),
     (
         "versions_locked",
+        "a command with another Python",
+        f"{SECOND}: the command names a Python that is not the environment's: /usr/bin/python3",
+    ),
+    (
+        "versions_locked",
         "installed files as text",
         f"{SECOND}: run.json does not say what of the environment is not as installed",
     ),

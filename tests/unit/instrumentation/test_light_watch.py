@@ -194,6 +194,27 @@ def test_every_step_of_an_optimizer_leaves_the_digests_of_named_parameters(tmp_p
     assert records["0"]["in_force"]["torch"]["threads"] >= 1
 
 
+OWN_GENERATOR = """\
+import torch
+generator = torch.Generator()
+generator.manual_seed(4)
+weights = torch.zeros(2, requires_grad=True)
+sgd = torch.optim.SGD([weights], lr=0.1)
+for step in range(3):
+    (torch.rand(4, 2, generator=generator) @ weights - 1).pow(2).mean().backward()
+    DRAW
+    sgd.step()
+"""
+
+
+@pytest.mark.parametrize(("draw", "states"), [("pass", [0, 0, 0]), ("step and torch.rand(1)", [0, 1, 1])])
+def test_the_default_generator_is_traced_from_its_first_draw_on(tmp_path, draw, states):
+    """Before, it holds entropy, which no number of the program came from."""
+    run(tmp_path, OWN_GENERATOR.replace("DRAW", draw))
+    lines = (tmp_path / "out/light-0.trace").read_text().splitlines()
+    assert [len(json.loads(line)["random"]) for line in lines] == states
+
+
 def test_a_model_that_is_made_before_the_seed_is_named_by_a_line(tmp_path):
     source = "import torch\nmodel = torch.nn.Sequential(\n    torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))\n"
     _, records = run(tmp_path, source + "torch.manual_seed(3)")
