@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.capture.interpreter import find_python
 from reprokit.core.records import Mount, Realisation, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution.docker_config import container_config
@@ -101,7 +102,7 @@ def test_the_starter_stands_before_the_program_with_the_interpreter_that_is_ther
         "x",
     )
     words = changed(PLAIN, start=("--umask", "077")).command
-    assert words[:3] == (sys.executable, "-I", "-S")
+    assert words[:3] == (find_python(PLAIN.command) or sys.executable, "-I", "-S")
     assert Path(words[3]).is_file()
     assert words[-2:] == PLAIN.command
 
