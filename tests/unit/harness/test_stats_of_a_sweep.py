@@ -113,9 +113,9 @@ def test_one_seed_is_ranked_without_intervals(of):
     ]
 
 
-def test_a_setting_that_changes_nothing_is_named(of):
+def test_settings_with_equal_results_are_named(of):
     said = lines(of("0.10", "0.1"))
-    assert said[1].startswith("Warning: lr changes nothing")
+    assert said[1].startswith("Warning: lr=0.10 and lr=0.1 are one number")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
@@ -144,7 +144,7 @@ def test_the_page_has_the_ranking_first_and_the_names_by_what_differs(of):
 
 
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are(of):
-    with pytest.raises(UsageError, match=r"no metric has such a name. expected one of eval/return, loss, lr"):
+    with pytest.raises(UsageError, match=r"no metric fits 'retrun'.*the nearest names: 'eval/return'"):
         of("0.1", "0.3", metrics=["retrun"])
 
 
