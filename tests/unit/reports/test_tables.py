@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def on_terminal(monkeypatch):
     """Call something with a terminal of 40 columns; its result and the screen come back."""
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((40, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((40, 24)))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
 
