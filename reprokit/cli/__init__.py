@@ -6,6 +6,7 @@ A verb is one module with a click object named ``command``. It is imported only 
 
 from __future__ import annotations
 
+import atexit
 import errno
 import importlib
 import io
@@ -162,6 +163,13 @@ def _stop_on_signals() -> None:
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
+    atexit.register(_ignore_signals)
+
+
+def _ignore_signals() -> None:
+    """While Python ends, signals have their default action again: a late one would replace the exit code."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -86,7 +86,7 @@ def test_a_cause_that_is_not_sure_says_so_in_its_title():
 def test_where_nothing_differs_there_is_no_cause():
     lines = texts(replace(FOUND, verdict=EQUAL, divergence=None, causes=()))
     assert lines[0].startswith("REPEATABLE  python train.py")
-    assert lines[1] == "Nothing differs in 9 runs, under equal conditions or varied ones."
+    assert lines[1] == "No metric differs in 9 runs, under equal conditions or varied ones."
     assert "Cause" not in lines
 
 
