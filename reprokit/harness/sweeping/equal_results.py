@@ -62,12 +62,13 @@ def _of_one_recipe(groups: Sequence[Sequence[SweepMember]], *, runs_dir: Path) -
     every = f"every seed ({_listed(seeds)})" if len(seeds) > 1 else f"seed {seeds[0]}"
     but = f", but for {_listed(sorted(repeated))}, which repeats what was set" if repeated else ""
     for name in idle:
-        values = dict.fromkeys(one[name] or f"none of {name}" for one in apart)
+        given = dict.fromkeys(one[name] or f"none of {name}" for one in apart)
+        values = sorted(given, key=_by_number)  # trials side by side end in any order
         if len(numbers := {_number(one) for one in values}) == 1 and None not in numbers:
-            yield f"{_listed(list(values))} are one number: with {every}, their results are equal{but}"
+            yield f"{_listed(values)} are one number: with {every}, their results are equal{but}"
             continue
         yield (
-            f"{name} changes nothing: with {every}, the results of {_listed(list(values))} are equal{but}. "
+            f"{name} changes nothing: with {every}, the results of {_listed(values)} are equal{but}. "
             "Does the program read it?"
         )
     for one in classes:
@@ -168,6 +169,11 @@ def _number(text: str) -> float | None:
         return float(text.rpartition("=")[2])
     except ValueError:
         return None
+
+
+def _by_number(value: str) -> tuple[bool, float]:
+    number = _number(value)
+    return number is None, number or 0.0
 
 
 def _listed(names: Sequence[object]) -> str:
