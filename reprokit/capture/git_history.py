@@ -129,9 +129,9 @@ def subject(folder: Path, commit: str) -> str:
 
 
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    surroundings = _surroundings()
+    variables = _git_variables()
     if arguments[0] in _WRITES_OR_READS_FILES:
-        surroundings |= _without_filters(folder, surroundings)
+        variables |= _without_filters(folder, variables)
     try:
         return subprocess.run(
             ["git", *NO_PROGRAMS, *arguments],
@@ -139,7 +139,7 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
             capture_output=True,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=surroundings,
+            env=variables,
             timeout=_TIMEOUT_S,
         )
     except FileNotFoundError as error:
@@ -149,19 +149,19 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         raise CannotRunError(what, where=str(folder)) from error
 
 
-def _surroundings() -> dict[str, str]:
+def _git_variables() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not _LEADS_ASTRAY.fullmatch(name)}
     return {**kept, **NO_PROGRAMS_ENVIRONMENT}
 
 
-def _without_filters(folder: Path, surroundings: Mapping[str, str]) -> dict[str, str]:
+def _without_filters(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
     """Variables that switch off the filters of the repository's own settings: they are programs."""
     asked = subprocess.run(
         ["git", "config", "--name-only", "-z", "--get-regexp", r"^filter\."],
         cwd=folder,
         capture_output=True,
         check=False,
-        env={**surroundings, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        env={**variables, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
         timeout=_TIMEOUT_S,
     )
     names = {os.fsdecode(key).rpartition(".")[0] for key in asked.stdout.split(b"\0") if key}

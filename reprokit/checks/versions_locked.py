@@ -36,7 +36,7 @@ def check(evidence: Evidence) -> Finding:
         return failed(others[0], "write `python` in the recipe's command: it is the environment's own")
     if problems:
         folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
-        remade = f"remove {', '.join(folders)} and run again: it is made anew from its lock"
+        remade = f"remove {', '.join(folders)} and run again: it is made again from its lock"
         remedy = remade if folders else _AGAIN
         return failed(problems[0], remedy, all=list(problems))
     if unseen := problems_of_runs(evidence, _not_looked_at):

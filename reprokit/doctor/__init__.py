@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from reprokit.doctor.finding import FindingState, HostFinding
 from reprokit.doctor.findings import examine, is_ready
-from reprokit.doctor.surroundings import HostFacts, look
+from reprokit.doctor.host_facts import HostFacts, look
 
 __all__ = ["FindingState", "HostFacts", "HostFinding", "examine", "is_ready", "look"]

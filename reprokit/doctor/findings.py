@@ -9,7 +9,7 @@ from typing import Any
 from reprokit.doctor.escapes import known_escapes
 from reprokit.doctor.finding import FindingState, HostFinding, absent, lack, ok, warning
 from reprokit.doctor.gpu_findings import of_gpus
-from reprokit.doctor.surroundings import PYTHONS, HostFacts
+from reprokit.doctor.host_facts import PYTHONS, HostFacts
 
 _GIB = 1 << 30
 _LEAST_MEMORY, _GOOD_MEMORY = 2 * _GIB, 4 * _GIB

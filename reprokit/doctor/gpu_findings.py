@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reprokit.capture.gpus import GpuState
 from reprokit.doctor.finding import HostFinding, absent, ok, warning
-from reprokit.doctor.surroundings import HostFacts
+from reprokit.doctor.host_facts import HostFacts
 
 _GIB = 1 << 30
 _GOOD_FREE = 4 * _GIB

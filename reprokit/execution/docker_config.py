@@ -70,9 +70,9 @@ def container_config(
         raise ValueError("a container needs a realisation")
     values = placeholders(spec, run_dir=RUN_DIR, mounts=MOUNTS, python=spec.realisation.python)
     command = [fill(word, values) for word in spec.command]
-    surroundings = {"HOME": "/tmp", "TMPDIR": "/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8"}  # noqa: S108
+    base_variables = {"HOME": "/tmp", "TMPDIR": "/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8"}  # noqa: S108
     limits = {"core": 0, **(ulimits or {})}
-    variables = {**surroundings, **{name: fill(value, values) for name, value in spec.environment.items()}}
+    variables = {**base_variables, **{name: fill(value, values) for name, value in spec.environment.items()}}
     return {
         "Image": spec.realisation.reference,
         "Entrypoint": command[:1],

@@ -102,13 +102,13 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
     values = placeholders(spec, run_dir=str(output), mounts=f"{scratch}/mounts", python=python)
     given = {name: fill(value, values) for name, value in spec.environment.items()}
     if spec.inherit_environment:
-        surroundings, working_dir = dict(os.environ), None
+        base_variables, working_dir = dict(os.environ), None
     else:
-        surroundings, working_dir = _minimal_surroundings(python, scratch), str(output)
-        surroundings["PYTHONPYCACHEPREFIX"] = _byte_code(spec, given) or f"{scratch}/byte-code"
+        base_variables, working_dir = _minimal_variables(python, scratch), str(output)
+        base_variables["PYTHONPYCACHEPREFIX"] = _byte_code(spec, given) or f"{scratch}/byte-code"
     return {
         "command": [fill(word, values) for word in spec.command],
-        "environment": {**surroundings, **_visible_gpus(spec), **given},
+        "environment": {**base_variables, **_visible_gpus(spec), **given},
         "working_dir": fill_folder(spec.working_dir, values) if spec.working_dir else working_dir,
         "cpus": spec.limits.cpus,
         # a GPU's driver maps more than it uses: there a limit on mappings would be no limit on memory
@@ -130,7 +130,7 @@ def _visible_gpus(spec: RunSpec) -> dict[str, str]:
     return {} if numbers is None else {accelerators.VISIBLE: ",".join(map(str, numbers))}
 
 
-def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:
+def _minimal_variables(python: str, scratch: str) -> dict[str, str]:
     return {
         "PATH": f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": f"{scratch}/home",

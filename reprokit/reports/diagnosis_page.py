@@ -99,7 +99,7 @@ def _ruled_out(found: Any) -> Iterator[str]:
     if by_how:
         yield "Ruled out:"
     for how, whats in by_how.items():
-        if len(whats) > _FEW and not any(":" in what for what in whats):  # surroundings, no lines
+        if len(whats) > _FEW and not any(":" in what for what in whats):  # conditions, no lines
             yield f"  {shown(how)}: {one_line(', '.join(whats))}"
         else:
             yield from (f"  {shown(what)}: {shown(how)}" for what in whats[:_MOST])
@@ -118,7 +118,7 @@ def _suspicious(found: Any) -> Iterator[str]:
 
 
 def _not_seen(found: Any) -> Iterator[str]:
-    """What is not known: surroundings that were not varied, and what could not be recorded."""
+    """What is not known: conditions that were not varied, and what could not be recorded."""
     if found.not_varied:
         yield "Not varied, so their effect is unknown:"
         yield from (f"  {shown(one.what)}: {shown(one.how)}" for one in found.not_varied[:_MOST])

@@ -154,9 +154,9 @@ def test_a_build_from_a_vendored_folder_with_no_network_is_the_same_image(light,
         "--from-vendor",
         str(stick),
     ]
-    surroundings = {**os.environ, "REPROKIT_CACHE": str(tmp_path / "empty"), "PIP_FIND_LINKS": ""}
+    conditions = {**os.environ, "REPROKIT_CACHE": str(tmp_path / "empty"), "PIP_FIND_LINKS": ""}
     done = subprocess.run(
-        command, cwd=light.root, env=surroundings, capture_output=True, text=True, check=False
+        command, cwd=light.root, env=conditions, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, online.reference), done.stderr
     beside = image_documents.files_of(online.reference, cache=tmp_path / "empty")

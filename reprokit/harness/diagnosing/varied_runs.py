@@ -18,7 +18,7 @@ from reprokit.variations import Variation, VariationNotMade, survey
 _EQUAL = "varied together with all others: the numbers are equal"
 _AFTER_ANOTHER_SEED = (
     "after a run with another seed, whose files were left where they lay, the numbers are equal "
-    "(not part of it: byte-code, since the program's own modules are compiled anew in each run)"
+    "(not part of it: byte-code, since the program's own modules are compiled again in each run)"
 )
 _CRASHED = "with it changed the program does not finish"
 #: How many runs are made at most to find the variations under which the program fails.

@@ -167,8 +167,8 @@ def _build(
     on_progress: Progress,
 ) -> None:
     ingredients = ingredients_of(client, lock, variant, kind=kind, cache=cache, on_progress=on_progress)
-    surroundings = BuildConditions(builder=builder)
-    with made(client, ingredients, surroundings=surroundings, cache=cache, on_progress=on_progress) as image:
+    conditions = BuildConditions(builder=builder)
+    with made(client, ingredients, conditions=conditions, cache=cache, on_progress=on_progress) as image:
         with heartbeat(on_progress, f"image of {variant.name}: loading it into the engine"):
             loaded = client.images.load(image.archive())  # type: ignore[arg-type]  # any iterable of bytes
         if [one.id for one in loaded] != [image.id]:

@@ -63,7 +63,7 @@ def made(
     client: DockerClient,
     ingredients: Ingredients,
     *,
-    surroundings: BuildConditions,
+    conditions: BuildConditions,
     cache: Path,
     on_progress: Progress,
 ) -> Iterator[CanonicalImage]:
@@ -83,7 +83,7 @@ def made(
             with held(cache, turn, on_progress=on_progress):
                 image_store.sweep_stages(client, ingredients.content)
                 try:
-                    _build(client, ingredients, surroundings, archive, on_progress)
+                    _build(client, ingredients, conditions, archive, on_progress)
                 except Exception:
                     image_store.sweep_stages(client, ingredients.content)
                     raise
@@ -101,7 +101,7 @@ def made(
 def _build(
     client: DockerClient,
     ingredients: Ingredients,
-    surroundings: BuildConditions,
+    conditions: BuildConditions,
     archive: Path,
     on_progress: Progress,
 ) -> None:
@@ -115,19 +115,19 @@ def _build(
             on_progress(f"image of {name}: step {number} of {total}, {match[5]}")
 
     with tempfile.TemporaryFile(dir=archive.parent) as context:
-        write_context(context, ingredients, surroundings)
+        write_context(context, ingredients, conditions)
         context.seek(0)
         arguments = {"CONTENT": ingredients.content, "IMPORTS": ",".join(ingredients.variant.imports)}
         request = builders.BuildRequest(
             context=context,
             base=ingredients.base.reference,
             base_id=ingredients.base.id,
-            arguments={**arguments, **surroundings.variables},
-            cores=surroundings.cores,
+            arguments={**arguments, **conditions.variables},
+            cores=conditions.cores,
         )
         try:
             with heartbeat(on_progress, f"image of {name}: building on {ingredients.base.name}"):
-                raw = builders.build(client, request, builder=surroundings.builder, on_line=follow)
+                raw = builders.build(client, request, builder=conditions.builder, on_line=follow)
         except builders.BuildFailedError as error:
             raise _build_error(ingredients.lock, ingredients.variant, str(error), output) from error
     with heartbeat(on_progress, f"image of {name}: reading it back"), archive.open("wb") as stream:
@@ -136,18 +136,18 @@ def _build(
     client.images.remove(raw, force=True)
 
 
-def write_context(context: BinaryIO, ingredients: Ingredients, surroundings: BuildConditions) -> None:
+def write_context(context: BinaryIO, ingredients: Ingredients, conditions: BuildConditions) -> None:
     """Write Dockerfile and wheels as a tar file, with the conditions' owners, modes, times and order."""
     lock = ingredients.lock
     files = {"Dockerfile": lock.dockerfile}
     files |= {f"wheels/{path.name}": path for path in sorted(ingredients.wheels.iterdir())}
     with tarfile.open(fileobj=context, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, path in sorted(files.items(), reverse=surroundings.is_reversed):
+        for name, path in sorted(files.items(), reverse=conditions.is_reversed):
             member = tarfile.TarInfo(name)
-            member.size, member.mode = path.stat().st_size, surroundings.mode
-            member.mtime = lock.bootstrap.epoch if surroundings.mtime is None else surroundings.mtime
-            member.uid = member.gid = surroundings.uid
-            member.uname = member.gname = surroundings.owner
+            member.size, member.mode = path.stat().st_size, conditions.mode
+            member.mtime = lock.bootstrap.epoch if conditions.mtime is None else conditions.mtime
+            member.uid = member.gid = conditions.uid
+            member.uname = member.gname = conditions.owner
             with path.open("rb") as stream:
                 tar.addfile(member, stream)
 

@@ -53,7 +53,7 @@ def rebuild(lock: Lock, report: Path, *, cache: Path, on_progress: Progress) -> 
     with image_store.connected() as client:
         where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
         ingredients = build.ingredients_of(client, lock, variant, kind=kind, **where)
-        with made(client, ingredients, surroundings=BuildConditions(), **where) as found:
+        with made(client, ingredients, conditions=BuildConditions(), **where) as found:
             rebuilt = found.id
     now = {"lock": digest_of(variant.packages_path), "base": ingredients.base.title}
     then = {"lock": str(image["lock_digest"]), "base": base}

@@ -91,7 +91,7 @@ def verify(
         where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
         ingredients = build.ingredients_of(client, lock, variant, kind=kind, **where)
         found = image_store.find(client, image_store.CONTENT, ingredients.content, tag=ingredients.tag)
-        planned = surroundings(num_builds, use or builders.available(), epoch=lock.bootstrap.epoch)
+        planned = conditions(num_builds, use or builders.available(), epoch=lock.bootstrap.epoch)
         builds, difference = _compare(client, ingredients, planned, **where)
     return BuildComparison(
         variant=variant.name,
@@ -102,7 +102,7 @@ def verify(
     )
 
 
-def surroundings(num_builds: int, use: Sequence[str], *, epoch: int) -> tuple[BuildConditions, ...]:
+def conditions(num_builds: int, use: Sequence[str], *, epoch: int) -> tuple[BuildConditions, ...]:
     """The builds to make: the first without variation, each other one varied in everything that may vary."""
     others = (
         BuildConditions(
@@ -132,7 +132,7 @@ def _compare(
 ) -> tuple[tuple[ComparedBuild, ...], ImageDifference | None]:
     where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
     started = time.monotonic()
-    with made(client, ingredients, surroundings=planned[0], **where) as first:
+    with made(client, ingredients, conditions=planned[0], **where) as first:
         builds = [_row(planned[0], first, started)]
         on_progress(f"build 1 of {len(planned)}: {first.id}")
         for number, one in enumerate(planned[1:], start=2):
@@ -140,7 +140,7 @@ def _compare(
             started = time.monotonic()
             with (
                 tempfile.TemporaryDirectory(prefix="another folder ", dir=cache) as name,
-                made(client, _copied(ingredients, Path(name)), surroundings=one, **where) as other,
+                made(client, _copied(ingredients, Path(name)), conditions=one, **where) as other,
             ):
                 builds.append(_row(one, other, started))
                 on_progress(f"build {number} of {len(planned)}: {other.id}")

@@ -90,9 +90,9 @@ def ingredients(small_project) -> Ingredients:
     )
 
 
-def context_of(small_project, **surroundings) -> bytes:
+def context_of(small_project, **conditions) -> bytes:
     stream = io.BytesIO()
-    build_steps.write_context(stream, ingredients(small_project), BuildConditions(**surroundings))
+    build_steps.write_context(stream, ingredients(small_project), BuildConditions(**conditions))
     return stream.getvalue()
 
 
@@ -116,7 +116,7 @@ def test_the_same_files_are_the_same_context_whoever_has_them(small_project):
     assert context_of(small_project) == first
 
 
-def test_the_context_looks_as_the_surroundings_say(small_project):
+def test_the_context_looks_as_the_conditions_say(small_project):
     context = context_of(small_project, mtime=7, uid=1001, owner="ada", mode=0o600, is_reversed=True)
     with tarfile.open(fileobj=io.BytesIO(context)) as tar:
         members = tar.getmembers()

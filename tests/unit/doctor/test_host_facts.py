@@ -4,14 +4,14 @@ import sys
 
 import pytest
 
-from reprokit.doctor import examine, look, surroundings
+from reprokit.doctor import examine, host_facts, look
 from reprokit.execution.docker import EngineStatus
 
 
 @pytest.fixture(autouse=True)
 def _no_engine(monkeypatch, tmp_path):
     none = EngineStatus(reachable=False, error="none", remedy="start one")
-    monkeypatch.setattr(surroundings.docker_backend, "engine_status", lambda: none)
+    monkeypatch.setattr(host_facts.docker_backend, "engine_status", lambda: none)
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
 
 
@@ -56,9 +56,9 @@ def test_distributions_of_other_projects_are_seen(tmp_path, monkeypatch, name, s
     text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.9\nSummary: {summary}\n"
     (folder / "METADATA").write_text(text)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert surroundings._others() == expected
+    assert host_facts._others() == expected
 
 
 def test_a_folder_of_pictures_is_no_place_of_environments(tmp_path):
     (tmp_path / "images").mkdir()
-    assert surroundings._locks(tmp_path) == ({}, {}, "")
+    assert host_facts._locks(tmp_path) == ({}, {}, "")
