@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 #: Protocols that are answered on this machine, also with ``--offline``.
 LOCAL = frozenset({"file", "memory"})
-ARCHIVES = ("zip", "tar")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,10 +110,6 @@ def _plain_rows(found: Outline) -> Iterator[str]:
     yield f"checks: {found.counts}"
 
 
-def _summarised(found: Outline, style: Style) -> str:
-    return draw_lines(summary(found, width=style.width), style=style, tone=found.tone)
-
-
 def _drawn(found: Outline, style: Style) -> str:
     console = console_of(style)
     with console.capture() as captured:

@@ -17,7 +17,6 @@ from reprokit.project import Project
 from reprokit.recipes import Distribution, Recipe
 
 RL = "rl"
-PRESETS = (RL,)
 
 
 def _float(name: str, low: float, high: float, *, log: bool = False) -> Distribution:

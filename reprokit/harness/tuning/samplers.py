@@ -84,11 +84,6 @@ def external_value(one: Distribution, drawn: Any) -> Any:
     return one.choices[drawn] if one.kind == "categorical" else drawn
 
 
-def internal_value(one: Distribution, value: Any) -> Any:
-    """A setting's value as it was drawn."""
-    return [repr(choice) for choice in one.choices].index(repr(value)) if one.kind == "categorical" else value
-
-
 def _sampler(name: str, *, seed: int) -> BaseSampler:
     if name == RANDOM:
         return RandomSampler(seed=seed)
