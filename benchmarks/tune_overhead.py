@@ -21,9 +21,11 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE))
 
-from reprokit.harness import Asked, Request, tune  # noqa: E402
+from reprokit.features.tune import carry_out as tuning_carry_out  # noqa: E402
+from reprokit.features.tune import tune  # noqa: E402
+from reprokit.features.tune.asked import Asked  # noqa: E402
+from reprokit.harness import Request  # noqa: E402
 from reprokit.harness.sweeping import carry_out  # noqa: E402
-from reprokit.harness.tuning import carry_out as tuning_carry_out  # noqa: E402
 from reprokit.project import Project  # noqa: E402
 from reprokit.recipes import read_search_space  # noqa: E402
 from reprokit.reports.sweep_display import SweepDisplay  # noqa: E402

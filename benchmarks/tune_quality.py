@@ -24,11 +24,11 @@ import optuna
 import tune_on_recipe
 
 from reprokit.core.statistics.windows import Window
-from reprokit.harness.tuning.definition import Definition, Objective
-from reprokit.harness.tuning.samplers import distribution_of
-from reprokit.harness.tuning.suggestions import Suggestions
+from reprokit.features.tune.definition import Definition, Objective
+from reprokit.features.tune.samplers import distribution_of
+from reprokit.features.tune.studies import Trial, TrialState
+from reprokit.features.tune.suggestions import Suggestions
 from reprokit.recipes import Distribution
-from reprokit.runs.studies import Trial, TrialState
 
 BUDGETS = (25, 50, 100)
 VARIANTS = ("plain", "lag 0", "lag 2", "lag 4", "lag 8", "random")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import importlib
 import io
 import os
 import re
@@ -23,42 +22,122 @@ import click
 
 from reprokit import __version__
 from reprokit.cli import streams
+from reprokit.cli.extensions import must_differ
 from reprokit.cli.options import examples
 from reprokit.errors import ReprokitError
+from reprokit.feature import Heading, Verb, features, load
 from reprokit.redaction import redact_text
 
 __all__ = ["main", "root"]
 
-#: verb → (module, one line of help). The line is repeated here so that `reprokit --help` imports no verb.
-VERBS = {
-    "init": ("init", "Write a recipe for a program, from what it does."),
-    "reproduce": ("reproduce", "Train twice, compare the runs and the golden, give a verdict."),
-    "bundle": ("bundle", "Write one archive that a reviewer can reproduce a result from."),
-    "run": ("run", "Run a recipe, or any command, once."),
-    "sweep": ("sweep", "Run recipes over seeds and settings, each run once."),
-    "tune": ("tune", "Search settings; the same trials however they are run."),
-    "verify": ("verify", "Reproduce every recipe of this platform: the gate for CI."),
-    "diff": ("diff", "Compare metrics files or run folders, bit for bit by default."),
-    "diagnose": ("diagnose", "Find the line that makes two runs differ."),
-    "trace": ("trace", "Compare the recorded traces of two runs."),
-    "bisect": ("bisect", "Find the commit that changed a recipe's numbers."),
-    "report": ("report", "Show a report, check it against its evidence, sign or export it."),
-    "runs": ("runs", "List, show, compare, repeat, prune and copy run folders."),
-    "learning": ("learning", "Say whether a run learned, and if not, where to look."),
-    "stats": ("stats", "Estimate results over seeds, with intervals."),
-    "recipe": ("recipe", "Check recipes without running them; print their schema."),
-    "data": ("data", "Fetch, list and verify the data that recipes declare."),
-    "export": ("export", "Write a recipe or a sweep as jobs for Kubernetes."),
-    "golden": ("golden", "List, show, compare, check, promote, record, import goldens."),
-    "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
-    "capture": ("capture", "Record what can change numbers in this environment."),
-    "env": ("env", "Compare environment records; check this host against a golden's."),
-    "numerics": ("numerics", "Show how operations round here; find non-portable ones."),
-    "image": ("image", "Build, list, verify and lock the pinned environments."),
-    "selftest": ("selftest", "Plant faults in copies of runs; check that each is caught."),
-    "doctor": ("doctor", "Check this host; print the command that fixes each problem."),
-    "help": ("help", "Show a page of the documentation, or list them."),
+#: The verbs of the core; features bring theirs. Listing them imports no verb.
+_CORE = {
+    "reproduce": Verb(
+        command="reprokit.cli.reproduce:command",
+        help="Train twice, compare the runs and the golden, give a verdict.",
+        heading=Heading.TRAIN,
+    ),
+    "run": Verb(
+        command="reprokit.cli.run:command", help="Run a recipe, or any command, once.", heading=Heading.TRAIN
+    ),
+    "sweep": Verb(
+        command="reprokit.cli.sweep:command",
+        help="Run recipes over seeds and settings, each run once.",
+        heading=Heading.SEVERAL,
+    ),
+    "verify": Verb(
+        command="reprokit.cli.verify:command",
+        help="Reproduce every recipe of this platform: the gate for CI.",
+        heading=Heading.TRAIN,
+    ),
+    "diff": Verb(
+        command="reprokit.cli.diff:command",
+        help="Compare metrics files or run folders, bit for bit by default.",
+        heading=Heading.TRAIN,
+    ),
+    "diagnose": Verb(
+        command="reprokit.cli.diagnose:command",
+        help="Find the line that makes two runs differ.",
+        heading=Heading.EXPLAIN,
+    ),
+    "trace": Verb(
+        command="reprokit.cli.trace:command",
+        help="Compare the recorded traces of two runs.",
+        heading=Heading.TRAIN,
+    ),
+    "report": Verb(
+        command="reprokit.cli.report:command",
+        help="Show a report, check it against its evidence, sign or export it.",
+        heading=Heading.KEEP,
+    ),
+    "runs": Verb(
+        command="reprokit.cli.runs:command",
+        help="List, show, compare, repeat, prune and copy run folders.",
+        heading=Heading.KEEP,
+    ),
+    "stats": Verb(
+        command="reprokit.cli.stats:command",
+        help="Estimate results over seeds, with intervals.",
+        heading=Heading.SEVERAL,
+    ),
+    "recipe": Verb(
+        command="reprokit.cli.recipe:command",
+        help="Check recipes without running them; print their schema.",
+        heading=Heading.INPUTS,
+    ),
+    "data": Verb(
+        command="reprokit.cli.data:command",
+        help="Fetch, list and verify the data that recipes declare.",
+        heading=Heading.INPUTS,
+    ),
+    "export": Verb(
+        command="reprokit.cli.export:command",
+        help="Write a recipe or a sweep as jobs for Kubernetes.",
+        heading=Heading.KEEP,
+    ),
+    "golden": Verb(
+        command="reprokit.cli.golden:command",
+        help="List, show, compare, check, promote, record, import goldens.",
+        heading=Heading.KEEP,
+    ),
+    "capture": Verb(
+        command="reprokit.cli.capture:command",
+        help="Record what can change numbers in this environment.",
+        heading=Heading.INPUTS,
+    ),
+    "env": Verb(
+        command="reprokit.cli.env:command",
+        help="Compare environment records; check this host against a golden's.",
+        heading=Heading.INPUTS,
+    ),
+    "image": Verb(
+        command="reprokit.cli.image:command",
+        help="Build, list, verify and lock the pinned environments.",
+        heading=Heading.INPUTS,
+    ),
+    "help": Verb(
+        command="reprokit.cli.help:command",
+        help="Show a page of the documentation, or list them.",
+        heading=Heading.TOOL,
+    ),
 }
+
+
+def verbs() -> dict[str, Verb]:
+    """Every verb of the core and of the features that are installed.
+
+    Raises:
+        ValueError: Two of them have one name.
+    """
+    found = dict(_CORE)
+    for feature in features():
+        if twice := found.keys() & feature.verbs.keys():
+            raise ValueError(
+                f"two verbs are called {min(twice)}; one of them is of the feature {feature.name}"
+            )
+        found.update(feature.verbs)
+    return found
+
 
 #: 16 MiB less than the limit, so that a process that has loaded a little more gets through, too.
 _LOADED_FIRST = """
@@ -94,15 +173,16 @@ class LazyGroup(click.Group):
     """A group that imports a verb's module when the verb is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Verbs in the order of the help page."""
-        return list(VERBS)
+        """Every verb."""
+        return list(verbs())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's module and return its command."""
-        if cmd_name not in VERBS:
+        verb = verbs().get(cmd_name)
+        if verb is None:
             return None
-        module = importlib.import_module(f"reprokit.cli.{VERBS[cmd_name][0]}")
-        command: click.Command = module.command
+        command: click.Command = load(verb.command)
+        must_differ(command)
         return command
 
     def resolve_command(
@@ -110,18 +190,24 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest the nearest verb if there is none of this name."""
         name = args[0]
-        if name not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
+        known = verbs()
+        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
             import difflib
 
-            near = difflib.get_close_matches(name, VERBS, n=1)
+            near = difflib.get_close_matches(name, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no verb {name!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without importing them."""
-        with formatter.section("Verbs"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+        """List the verbs under their headings, without importing them."""
+        known = verbs()
+        width = max(map(len, known))
+        for heading in Heading:
+            rows = [(name.ljust(width), verb.help) for name, verb in known.items() if verb.heading is heading]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
 
 @click.group(

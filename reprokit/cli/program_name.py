@@ -19,12 +19,12 @@ _TOOL = "reprokit"
 
 def as_called(text: str) -> str:
     """The text with every reprokit command as it can be typed here."""
-    from reprokit.cli import VERBS
+    from reprokit.cli import verbs
 
     name = called()
     if name == _TOOL:
         return text
-    return re.sub(rf"(?<![\w./-]){_TOOL}(?= (?:{'|'.join(VERBS)})\b)", lambda _: name, text)
+    return re.sub(rf"(?<![\w./-]){_TOOL}(?= (?:{'|'.join(verbs())})\b)", lambda _: name, text)
 
 
 def called() -> str:

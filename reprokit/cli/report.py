@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.export_report import export_command
+from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -58,6 +59,7 @@ class _Duration(click.ParamType[timedelta]):
 
 @click.group(
     "report",
+    cls=ExtensibleGroup,
     short_help="Show a report, check it against its evidence, sign or export it.",
     epilog=examples("reprokit report show RUN RUN"),
 )
@@ -219,80 +221,6 @@ def sign_report(path: Path, key: Path, as_json: bool) -> int:
     if as_json:
         print_json({"report": str(stored), "signature": str(signing.signature_of(stored))})
     return 0
-
-
-@command.command(
-    "comment",
-    epilog=examples(
-        "reprokit report comment reports    # with gate.json of verify --gate-file",
-        'reprokit report comment --workflow-run "$GITHUB_EVENT_PATH"',
-    ),
-)
-@click.argument("place", required=False, type=_EXISTING, metavar="[FOLDER | FILE.zip]")
-@click.option(
-    "--workflow-run",
-    "event",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="EVENT.json",
-    help="Write it on GitHub, from what the workflow run of this event left.",
-)
-@click.option("--artifact", default="reprokit", show_default=True, help="With --workflow-run: its artifact.")
-@click.option(
-    "--author",
-    default="github-actions[bot]",
-    show_default=True,
-    help="With --workflow-run: whose comment it is; no one else's is changed.",
-)
-@json_option("Print the text, or what was written where, as a JSON object.")
-def comment(place: Path | None, event: Path | None, artifact: str, author: str, as_json: bool) -> int:
-    """Say in one comment on a pull request what a gate answered: verdicts, first divergences, causes.
-
-    The reports are read strictly and never unpacked, and all their text is escaped, so that those of a
-    stranger's pull request can be read. With --workflow-run, GITHUB_TOKEN must be allowed to read actions
-    and to write on pull requests; which one it is follows from the event alone, and the comment of the
-    commit before is renewed.
-
-    Exit codes: 0 written, whatever the verdicts; 2 the reports were refused; 3 GitHub did not answer;
-    4 reports are missing.
-    """
-    if event is not None and place is None:
-        return _comment_on_github(event, artifact=artifact, author=author, as_json=as_json)
-    if place is None or event is not None:
-        raise click.UsageError("name a folder, a ZIP file, or --workflow-run EVENT.json")
-    from reprokit.reports import collected, pull_request_comment
-
-    text = pull_request_comment.comment(collected.from_place(place))
-    if as_json:
-        print_json({"markdown": text})
-    else:
-        click.echo(text, nl=False)
-    return 0
-
-
-def _comment_on_github(event: Path, *, artifact: str, author: str, as_json: bool) -> int:
-    import dataclasses
-    import os
-
-    from reprokit import github
-
-    posted = github.comment_on_run(
-        event,
-        api_url=os.environ.get("GITHUB_API_URL", "https://api.github.com"),
-        server_url=os.environ.get("GITHUB_SERVER_URL", "https://github.com"),
-        token=os.environ.get("GITHUB_TOKEN", ""),
-        artifact=artifact,
-        author=author,
-    )
-    if as_json:
-        print_json(dataclasses.asdict(posted))
-    else:
-        for url in posted.urls:
-            click.echo(url)
-    if posted.nothing:
-        click.echo(f"No comment was written: {posted.nothing}.", err=True)
-    if posted.problem:
-        click.echo(f"The comment says that nothing is known: {posted.problem}", err=True)
-    return posted.exit_code
 
 
 def _report_file(path: Path) -> Path | None:

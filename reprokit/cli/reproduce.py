@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from reprokit.cli.bundle_options import bundle_file, bundle_options
 from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
+from reprokit.cli.extensions import extensions, feature_options
 from reprokit.cli.options import (
     RecipeOrCommand,
     attribute_option,
@@ -45,7 +45,7 @@ from reprokit.session import Session
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | FILE.tar.gz | -- COMMAND…")
-@bundle_options
+@feature_options("reproduce")
 @ignore_option()
 @output_option()
 @sign_option
@@ -69,7 +69,9 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     from reprokit.cli import show_report
 
     recipe, plain = recipe_or_command(recipe)
-    file = bundle_file(recipe, {**options, "ignore": ignore})
+    asked = {**options, "ignore": ignore}
+    of_features = [each.reproduces(recipe, asked) for each in extensions("reproduce") if each.reproduces]
+    reproduce_it = next(filter(None, of_features), None)
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
     if options["outputs"] and recipe:
@@ -85,17 +87,13 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
         _must_hold_goldens(project.golden_dir)
     key = key_of(options["sign_with"])
     with show_report.progress() as progress:
-        if file is not None:
-            bundled = {"sha256": options["sha256"], "keep": options["keep"], "home": project}
-            answer, folder = harness.reproduce_bundle(file, request, progress=progress, **bundled)
+        session = Session(project=project, progress=progress)
+        if reproduce_it is not None:
+            answer, folder = reproduce_it(request, session)
         elif recipe is not None:
-            answer, folder = harness.reproduce(
-                recipe, request, session=Session(project=project, progress=progress)
-            )
+            answer, folder = harness.reproduce(recipe, request, session=session)
         else:
-            answer, folder = harness.reproduce_command(
-                plain, request, session=Session(project=project, progress=progress)
-            )
+            answer, folder = harness.reproduce_command(plain, request, session=session)
     sign(folder, key=key)
     show_report.to_github([answer])
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])

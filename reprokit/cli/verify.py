@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.extensions import extensions, feature_options
 from reprokit.cli.options import (
-    all_of,
     attribute_option,
     examples,
     exclusive_option,
     folder_options,
     judge_options,
-    number_option,
     project_of,
     request_of,
     resume_options,
@@ -30,17 +29,6 @@ from reprokit.session import Session
 if TYPE_CHECKING:
     from reprokit.harness import GateAnswer
     from reprokit.project import Project
-
-_cpu_options = all_of(
-    click.option(
-        "--cpu",
-        "cpus",
-        multiple=True,
-        metavar="MODEL[,MODEL…]",
-        help="Only the first updates, on emulated CPUs (`qemu-x86_64 -cpu help` lists them).",
-    ),
-    number_option("--updates", least=3, most=8, default=3, help="With --cpu: how many updates."),
-)
 
 
 @click.command(
@@ -57,14 +45,8 @@ _cpu_options = all_of(
     ),
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
-@_cpu_options
+@feature_options("verify")
 @place_options(default=None)
-@click.option(
-    "--selftest",
-    "proves_itself",
-    is_flag=True,
-    help="Then plant faults in copies of the runs; exit code 4 if one is missed.",
-)
 @click.option(
     "--changed",
     metavar="COMMIT",
@@ -113,16 +95,14 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     settings = place_settings(options["on"], options["address"], options["slurm"])
     if options["on"] is not None:
         return _verify_on(recipes, options, settings)
-    if options["cpus"]:
-        for name in ("platform", "exclusive", "gate_file"):
-            if options[name]:
-                typed = name.replace("_", "-")
-                raise click.UsageError(f"--{typed} is for whole trainings, not for --cpu")
-        return _verify_cpus(recipes, options)
+    of_features = extensions("verify")
+    for extension in of_features:
+        answered = extension.answers({**options, "recipes": recipes}) if extension.answers else None
+        if answered is not None:
+            return answered
     from reprokit import harness
     from reprokit.cli import show_report
-    from reprokit.harness.selftest import gate_code, prove
-    from reprokit.reports import selftest_score, to_json
+    from reprokit.reports import to_json
 
     project = project_of(options)
     _clear(options["gate_file"], project=project)  # before anything else can end this call
@@ -135,14 +115,12 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             changed=options["changed"],
         )
         reports = [answer.report for answer in answers if answer.report is not None]
-        proofs = (
-            prove(reports, session=Session(project=project, progress=progress))
-            if options["proves_itself"]
-            else []
-        )
+        session = Session(project=project, progress=progress)
+        added = [extension.adds(reports, options, session) for extension in of_features if extension.adds]
     for answer in answers:
         sign(answer.folder, key=key)
-    code = gate_code(harness.gate_code(answers), proofs)
+    replaced = (addition.exit_code for addition in added if addition.exit_code is not None)
+    code = next(replaced, harness.gate_code(answers))
     _record(answers, code, file=options["gate_file"])
     show_report.to_github(
         reports, gate=harness.gate_record(answers, exit_code=code, folder=project.reports_dir)
@@ -156,15 +134,16 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             else {"recipe": answer.recipe, "error": answer.error}
             for answer in answers
         ]
-        proven = {"selftest": [selftest_score.proof_data(proof) for proof in proofs]} if proofs else {}
-        print_json({"exit_code": code, "reports": rows, **proven})
+        further = {key: value for addition in added for key, value in addition.data.items()}
+        print_json({"exit_code": code, "reports": rows, **further})
         return code
     for answer in answers:
         if answer.report is not None:
             show_report.report(answer.report, folder=answer.folder, as_json=False, verbose=options["verbose"])
     show_report.gate(answers)
-    for proof in proofs:
-        click.echo("\n".join(selftest_score.proof_lines(proof)))
+    for addition in added:
+        for line in addition.lines:
+            click.echo(line)
     return code
 
 
@@ -185,35 +164,6 @@ def _record(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> N
         record = harness.gate_record(answers, exit_code=code, folder=file.parent)
         file.parent.mkdir(parents=True, exist_ok=True)
         workspace.write_atomic(file, gate_record.gate_json(record).encode("ascii"))
-
-
-def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
-    """Answer ``--cpu``; returns the exit code."""
-    from reprokit import harness
-    from reprokit.cli import show_report
-    from reprokit.harness import portability
-    from reprokit.reports import cpu_answers
-
-    cpus = _models(options["cpus"])
-    with show_report.progress() as progress:
-        answers = portability.verify_cpus(
-            request_of(options),
-            cpus=cpus,
-            session=Session(project=project_of(options), progress=progress),
-            names=recipes,
-            updates=options["updates"],
-        )
-    code = harness.gate_code(answers)
-    if options["as_json"]:
-        print_json({"exit_code": code, "answers": [cpu_answers.answer_data(one) for one in answers]})
-        return code
-    for answer in answers:
-        click.echo("\n".join(cpu_answers.answer_lines(answer)))
-    if not answers:
-        click.echo("no recipe was judged", err=True)
-    elif any(answer.cpu.endswith("without AVX-512") for answer in answers):
-        click.echo("The emulator has no AVX-512; only a native run shows what a CPU with AVX-512 computes.")
-    return code
 
 
 #: What has no meaning where whole pairs are made on a cluster, and is asked of one machine.
@@ -256,12 +206,3 @@ def _verify_on(recipes: Sequence[str], options: dict[str, Any], settings: dict[s
     click.echo("\n".join(machine_matrix.lines(rows)))
     click.echo(f"Page: {page}", err=True)
     return code
-
-
-def _models(typed: Sequence[str]) -> tuple[str, ...]:
-    """Models from ``--cpu A,B --cpu C``, each once."""
-    named = [name.strip() for one in typed for name in one.split(",")]
-    found = tuple(dict.fromkeys(name for name in named if name))
-    if not found:
-        raise click.UsageError("--cpu needs a model, such as: --cpu Haswell,EPYC")
-    return found

@@ -1,8 +1,8 @@
 """Reproduce and verify: plan, run, read, judge. The only place where the parts meet.
 
 Here are the verbs on single recipes and runs. ``running`` and ``judging`` are what they all stand on; each
-story has a package with names of its own: ``diagnosing``, ``portability``, ``attribution``, ``curation``,
-``bundling``, ``sweeping``, ``tuning`` and ``selftest``.
+story has a package with names of its own: ``diagnosing``, ``attribution``, ``curation``, ``sweeping``. What a
+verdict can do without is in ``reprokit.features``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reprokit.harness.audit import Audit, audit
-    from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
     from reprokit.harness.farm import FarmRow, record_goldens, verify_on
     from reprokit.harness.judging.left_out_metrics import must_leave_out
     from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
-    from reprokit.harness.learning import Learned, learned
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
     from reprokit.harness.running.start_runs import choose_backend
@@ -31,36 +29,27 @@ if TYPE_CHECKING:
         stop_at_time_limit,
         stop_when_closed,
     )
-    from reprokit.harness.tune import tune
-    from reprokit.harness.tuning import AfterSearch, Asked, Study
     from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
     from reprokit.project import Project
     from reprokit.request import Request
     from reprokit.session import Session
 
 __all__ = [
-    "AfterSearch",
-    "Asked",
     "Audit",
     "FarmRow",
     "Field",
     "FinishedRuns",
     "GateAnswer",
-    "Learned",
     "Project",
     "Request",
     "RunsCompared",
     "Session",
-    "Study",
     "Sweep",
     "WhyStopped",
-    "WrittenBundle",
     "attach",
     "attribution",
     "audit",
     "beside",
-    "bundle",
-    "bundling",
     "carry_out_job",
     "choose_backend",
     "curation",
@@ -74,55 +63,42 @@ __all__ = [
     "gate_code",
     "gate_record",
     "goes_on_from_a_checkpoint",
-    "init",
     "judge_again",
     "judging",
-    "learned",
     "must_hold_reports",
     "must_leave_out",
-    "portability",
     "record_goldens",
     "reproduce",
-    "reproduce_bundle",
     "reproduce_command",
     "reproduce_run",
     "run_command_once",
     "run_once",
     "running",
-    "selftest",
     "stats",
     "stop_at_time_limit",
     "stop_when_closed",
     "sweep",
     "sweeping",
-    "tune",
-    "tuning",
     "verify",
     "verify_on",
 ]
 
 #: Name → the module that has it. Each is imported where it is used: a run loads no judge.
 _HOMES = {
-    "AfterSearch": "reprokit.harness.tuning",
-    "Asked": "reprokit.harness.tuning",
     "Audit": "reprokit.harness.audit",
     "FarmRow": "reprokit.harness.farm",
     "Field": "reprokit.harness.rerun",
     "FinishedRuns": "reprokit.harness.sweep",
     "GateAnswer": "reprokit.harness.verify",
-    "Learned": "reprokit.harness.learning",
     "Project": "reprokit.project",
     "Request": "reprokit.request",
     "RunsCompared": "reprokit.harness.rerun",
     "Session": "reprokit.session",
-    "Study": "reprokit.harness.tuning",
     "Sweep": "reprokit.harness.sweep",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
-    "WrittenBundle": "reprokit.harness.bundle",
     "attach": "reprokit.harness.sweep",
     "audit": "reprokit.harness.audit",
     "beside": "reprokit.harness.rerun",
-    "bundle": "reprokit.harness.bundle",
     "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
     "choose_backend": "reprokit.harness.running.start_runs",
     "curves": "reprokit.harness.rerun",
@@ -133,12 +109,10 @@ _HOMES = {
     "gate_record": "reprokit.harness.verify",
     "goes_on_from_a_checkpoint": "reprokit.harness.sweeping.on_this_machine",
     "judge_again": "reprokit.harness.reproduce",
-    "learned": "reprokit.harness.learning",
     "must_hold_reports": "reprokit.harness.verify",
     "must_leave_out": "reprokit.harness.judging.left_out_metrics",
     "record_goldens": "reprokit.harness.farm",
     "reproduce": "reprokit.harness.reproduce",
-    "reproduce_bundle": "reprokit.harness.bundle",
     "reproduce_command": "reprokit.harness.reproduce",
     "reproduce_run": "reprokit.harness.rerun",
     "run_command_once": "reprokit.harness.single_run",
@@ -146,7 +120,6 @@ _HOMES = {
     "stop_at_time_limit": "reprokit.harness.sweeping.on_this_machine",
     "stop_when_closed": "reprokit.harness.sweeping.on_this_machine",
     "sweep": "reprokit.harness.sweep",
-    "tune": "reprokit.harness.tune",
     "verify": "reprokit.harness.verify",
     "verify_on": "reprokit.harness.farm",
 }

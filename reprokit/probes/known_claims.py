@@ -27,7 +27,7 @@ def keep(found: Mapping[str, Any], *, cache: Path | None = None) -> None:
     stays known.
 
     Args:
-        found: As ``reprokit.probes.determinism_claims`` prints them.
+        found: As ``reprokit.features.numerics.inside.determinism_claims`` prints them.
         cache: None for the user's.
 
     Raises:

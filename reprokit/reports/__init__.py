@@ -19,13 +19,8 @@ if TYPE_CHECKING:  # it loads numpy
 
 __all__ = [
     "across_page",
-    "bisection_page",
     "bytes_text",
-    "checkpoint_page",
-    "collected",
-    "cpu_answers",
     "data_page",
-    "determinism_claims_page",
     "diagnosis_page",
     "diagnosis_screen",
     "diff_to_svg",
@@ -38,18 +33,13 @@ __all__ = [
     "gate_record",
     "golden_diff",
     "golden_list",
-    "host_findings",
     "image_page",
-    "learning_page",
     "machine_matrix",
     "one_line",
     "progress",
-    "pull_request_comment",
     "render_all",
-    "rounding_table",
     "run_tables",
     "runs_beside",
-    "selftest_score",
     "shorten",
     "shown",
     "signing",
@@ -57,7 +47,6 @@ __all__ = [
     "statement_formats",
     "statistics_html",
     "statistics_page",
-    "study_page",
     "sweep_display",
     "sweep_table",
     "table",
@@ -67,7 +56,6 @@ __all__ = [
     "to_json",
     "to_terminal",
     "trace_diff",
-    "tuning_table",
 ]
 
 

@@ -1,7 +1,7 @@
 """Run folders: ``runs/<recipe>/<run id>/``, everything that one execution produced.
 
 Their layout and the COMPLETE marker, a quick list of many of them (``listing``), their copies at a URL
-(``remote``), and the records of sweeps and searches (``sweeps``, ``studies``). What is cached about a folder
+(``remote``), and the records of sweeps (``sweeps``). What is cached about a folder
 is read again as soon as a file in it changes.
 """
 
@@ -36,7 +36,6 @@ __all__ = [
     "remote",
     "selection",
     "stopped_at_golden",
-    "studies",
     "sweeps",
     "touched",
 ]

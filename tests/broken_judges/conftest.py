@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness import selftest
-from reprokit.harness.selftest import planting
+from reprokit.features.selftest import planting
+from reprokit.features.selftest.samples import find
 from reprokit.project import Project
 from reprokit.session import Session
 from support.made_once import made_once
@@ -43,9 +43,7 @@ def project(study):
 
 @pytest.fixture(scope="session")
 def samples(project) -> planting.Samples:
-    return selftest.find(
-        "cartpole_baseline", session=Session(project=project, progress=SilentProgress())
-    ).samples
+    return find("cartpole_baseline", session=Session(project=project, progress=SilentProgress())).samples
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,10 @@ import pytest
 
 from broken_judges.broken_judges import BROKEN
 from reprokit.errors import CannotJudgeError
-from reprokit.harness import selftest
-from reprokit.harness.selftest import judging
-from reprokit.harness.selftest.planting import Stage
-from reprokit.harness.selftest.score import prepare
-from reprokit.harness.selftest.table import KINDS
+from reprokit.features.selftest import judging
+from reprokit.features.selftest.planting import Stage
+from reprokit.features.selftest.score import CLEAN, prepare, run
+from reprokit.features.selftest.table import KINDS
 
 ONE_ROUND = 400
 
@@ -30,10 +29,10 @@ def test_there_are_at_least_twenty_broken_judges():
 
 def test_the_real_judge_misses_nothing(samples, silent):
     """Every kind of fault at least once; the slow test plants thousands."""
-    result = selftest.run(samples, num_faults=100, num_clean=5, seed=1, progress=silent)
+    result = run(samples, num_faults=100, num_clean=5, seed=1, progress=silent)
     assert [(miss.id, miss.because) for miss in result.misses] == []
     assert result.not_planted == []
-    assert {row.id for row in result.rows.values()} == {*(kind.id for kind in KINDS), selftest.CLEAN}
+    assert {row.id for row in result.rows.values()} == {*(kind.id for kind in KINDS), CLEAN}
     assert (result.planted, result.clean.planted, result.exit_code) == (100, 5, 0)
 
 
@@ -53,7 +52,7 @@ def test_a_broken_judge_makes_the_selftest_fail(broken, samples, silent, monkeyp
     """The whole way, from the samples to the exit code; a judge that spoils the runs themselves ends in 4."""
     broken(monkeypatch)
     try:
-        result = selftest.run(samples, num_faults=ONE_ROUND, num_clean=2, seed=0, progress=silent)
+        result = run(samples, num_faults=ONE_ROUND, num_clean=2, seed=0, progress=silent)
         told, code = sorted({miss.id.partition("/")[0] for miss in result.misses}), result.exit_code
     except CannotJudgeError as error:
         told, code = [str(error)], error.exit_code
@@ -64,7 +63,7 @@ def test_a_broken_judge_makes_the_selftest_fail(broken, samples, silent, monkeyp
 
 @pytest.mark.slow
 def test_thousands_of_faults_and_clean_copies(samples, silent):
-    result = selftest.run(samples, num_faults=5000, num_clean=1000, seed=7, progress=silent)
+    result = run(samples, num_faults=5000, num_clean=1000, seed=7, progress=silent)
     assert [(miss.id, miss.because) for miss in result.misses] == []
     assert (result.planted, result.clean.right) == (5000, 1000)
 

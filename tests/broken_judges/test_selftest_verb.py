@@ -8,9 +8,11 @@ import pytest
 
 from reprokit import adapters
 from reprokit.errors import CannotJudgeError
-from reprokit.harness import Request, judge_again, selftest
-from reprokit.harness.selftest import gate, judging
-from reprokit.reports.selftest_score import end_lines
+from reprokit.features.selftest import gate, judging
+from reprokit.features.selftest.gate import exit_code, prove
+from reprokit.features.selftest.score import run
+from reprokit.features.selftest.score_lines import end_lines
+from reprokit.harness import Request, judge_again
 from reprokit.session import Session
 from reprokit.workspace import sha256_of_tree
 
@@ -63,7 +65,7 @@ def test_a_selftest_that_could_plant_nothing_proves_nothing(samples, silent, mon
         raise CannotJudgeError("no place for it")
 
     monkeypatch.setattr(judging, "judged", no_place)
-    score = selftest.run(samples, num_faults=20, num_clean=2, seed=0, progress=silent)
+    score = run(samples, num_faults=20, num_clean=2, seed=0, progress=silent)
     assert (score.planted, score.clean.right, score.exit_code) == (0, 2, 4)
     assert "The gate cannot be trusted: 0 of 0 faults" in list(end_lines(score, command=[]))[-1]
 
@@ -78,9 +80,9 @@ def test_runs_that_differ_prove_nothing_about_the_gate(study, samples):
 def test_the_gate_proves_itself_on_the_runs_that_it_judged(samples, project, silent, monkeypatch):
     monkeypatch.setattr(gate, "NUM_FAULTS", 20)
     report = judge_again(samples.runs, Request(), project=project)
-    (proof,) = selftest.prove([report], session=Session(project=project, progress=silent))
+    (proof,) = prove([report], session=Session(project=project, progress=silent))
     assert (proof.trusted, proof.because, proof.score.planted) == (True, "", 20)
-    assert selftest.gate_code(0, [proof]) == 0
+    assert exit_code([proof]) is None
 
 
 def test_a_gate_that_misses_a_fault_ends_with_4_whatever_it_found(samples, project, silent, monkeypatch):
@@ -89,9 +91,9 @@ def test_a_gate_that_misses_a_fault_ends_with_4_whatever_it_found(samples, proje
     monkeypatch.setattr(
         adapters, "compare", lambda expected, actual, tolerances=None: real(expected, expected)
     )
-    (proof,) = selftest.prove([report], session=Session(project=project, progress=silent))
+    (proof,) = prove([report], session=Session(project=project, progress=silent))
     assert not proof.trusted
-    assert [selftest.gate_code(code, [proof]) for code in (0, 1)] == [4, 4]
+    assert exit_code([proof]) == 4
 
 
 @pytest.mark.slow

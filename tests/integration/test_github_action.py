@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.features.github import collected, pull_request_comment
 from reprokit.harness import Request, reproduce
 from reprokit.project import Project
-from reprokit.reports import collected, pull_request_comment
 from reprokit.session import Session
 from support import command_recipe
 from support.composite_action import ROOT, run_action

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.reports import collected, pull_request_comment
+from reprokit.features.github import collected, pull_request_comment
 from support import command_recipe
 from support.composite_action import CONTAINER_PATH, ROOT, Result, in_container, run_action
 from support.minimal_system import minimal_system, output

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from reprokit.core.checklist import Verdict
-from reprokit.reports.collected import Collected
+from reprokit.features.github.collected import Collected
+from reprokit.features.github.pull_request_comment import comment
 from reprokit.reports.escaping import Visible, github_property, markdown, markdown_code, one_line
 from reprokit.reports.gate_record import GateRecord, GateRow
-from reprokit.reports.pull_request_comment import comment
 from reprokit.reports.to_json import from_json, to_json
 from reprokit.reports.to_junit import to_junit
 from support import sample_report as samples

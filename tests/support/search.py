@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprokit.core.statistics.windows import Window
-from reprokit.harness.tuning.definition import LAG, Definition, Objective
+from reprokit.features.tune.definition import LAG, Definition, Objective
 from reprokit.recipes import Distribution
 
 RATE = Distribution(setting="rate", kind="float", low=1e-5, high=1e-1, log=True)

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reprokit.harness import Asked, Request, Study, tune
+from reprokit.features.tune import tune
+from reprokit.features.tune.asked import Asked
+from reprokit.features.tune.study import Study
+from reprokit.harness import Request
 from reprokit.project import Project
 from reprokit.recipes import read_search_space
 from support.command_recipe import Repository

@@ -8,7 +8,10 @@ import pytest
 import reprokit
 
 PACKAGE = Path(reprokit.__file__).parent
-INSIDE_PROGRAMS = ("runtime", "instrumentation/reprokit_hook", "probes", "data/step_launcher.py")
+INSIDE_PROGRAMS = (
+    *("runtime", "instrumentation/reprokit_hook", "probes", "data/step_launcher.py"),
+    *sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("features/*/inside")),
+)
 
 
 def files_inside_programs() -> list[Path]:

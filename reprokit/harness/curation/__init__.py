@@ -1,7 +1,5 @@
 """Curation: promoting, importing, comparing, linting, pruning and exporting what runs leave behind."""
 
-from reprokit.harness.curation import checkpoint_files
-from reprokit.harness.curation.convert_checkpoint import convert as convert_checkpoint
 from reprokit.harness.curation.export_environment import export_environment
 from reprokit.harness.curation.golden_diff import compare_goldens, opened
 from reprokit.harness.curation.import_log import import_log
@@ -17,9 +15,7 @@ __all__ = [
     "RecipeFinding",
     "WhichSweep",
     "check_recipes",
-    "checkpoint_files",
     "compare_goldens",
-    "convert_checkpoint",
     "export_environment",
     "import_log",
     "lint_goldens",

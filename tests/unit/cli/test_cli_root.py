@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import pytest
 
 from reprokit import cli
 from reprokit.errors import CannotJudgeError, EngineError, MetricsError, RecipeError
+from reprokit.feature import load
 from reprokit.recipes.mistakes import combined
 from support.tool_process import ROOT, TERMINAL, reprokit
 
@@ -58,20 +58,10 @@ ANSWERING = [one for one in ALL if not isinstance(one.values[1], click.Group) an
 # The map and the help pages
 
 
-@pytest.mark.parametrize("verb", list(cli.VERBS))
-def test_the_map_says_of_a_verb_what_the_verb_says_of_itself(verb):
-    module, text = cli.VERBS[verb]
-    command = importlib.import_module(f"reprokit.cli.{module}").command
-    assert (command.name, command.short_help) == (verb, text)
-
-
-def test_every_module_with_a_command_is_in_the_map():
-    modules = {
-        path.stem
-        for path in Path(cli.__file__).parent.glob("*.py")
-        if re.search(r"^def command\(|^command = ", path.read_text(encoding="utf-8"), re.MULTILINE)
-    }
-    assert modules == {module for module, _ in cli.VERBS.values()}
+@pytest.mark.parametrize(("verb", "listed"), cli.verbs().items())
+def test_the_map_says_of_a_verb_what_the_verb_says_of_itself(verb, listed):
+    command = load(listed.command)
+    assert (command.name, command.short_help) == (verb, listed.help)
 
 
 def help_page(words, command) -> str:
@@ -103,8 +93,8 @@ def test_every_option_says_what_it_does(words, command):
 
 def test_the_map_of_verbs_is_one_line_a_verb():
     page = help_page((), cli.root)
-    for verb, (_, text) in cli.VERBS.items():
-        assert re.search(rf"^  {verb} +{re.escape(text)}$", page, re.MULTILINE), verb
+    for verb, listed in cli.verbs().items():
+        assert re.search(rf"^  {verb} +{re.escape(listed.help)}$", page, re.MULTILINE), verb
 
 
 # Start-up

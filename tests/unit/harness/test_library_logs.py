@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from reprokit.capture import capture_interpreter
-from reprokit.harness import Request, init
+from reprokit.features.init import write_recipe as init
+from reprokit.harness import Request
 from reprokit.harness.reproduce import reproduce_command
 from reprokit.harness.running import start_runs
 from reprokit.project import Project

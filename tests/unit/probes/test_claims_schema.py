@@ -11,8 +11,8 @@ import pytest
 
 from reprokit.core import determinism_claims as claims
 from reprokit.core.false_claims import false_calls
+from reprokit.features.numerics import determinism_claims_page
 from reprokit.probes.claims_schema import MAX_BYTES, are_findings, mistake_in, parse
-from reprokit.reports import determinism_claims_page
 from support.claim_findings import DIFFERS, SAME, findings, row
 
 WHOLE = findings(

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from reprokit import recipes
-from reprokit.probes.determinism import verify_determinism
+from reprokit.features.numerics.inside.determinism import verify_determinism
 from reprokit.runtime import config
 
 PROJECT = Path(__file__).resolve().parents[3]

@@ -6,7 +6,7 @@ import pytest
 
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError, UsageError
-from reprokit.harness.portability.nonportable_ops import NonportableOperation, plain_name, sentence
+from reprokit.features.numerics.nonportable_ops import NonportableOperation, plain_name, sentence
 from reprokit.harness.running import emulation
 
 

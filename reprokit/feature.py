@@ -1,0 +1,90 @@
+"""What a feature brings: its verbs, its parts of other verbs, and what it adds to their answers.
+
+A feature is a folder below ``reprokit/features``; its module ``declaration`` says what it brings and imports
+nothing else of it. The rest of the package asks here what there is and never imports a feature. Where the
+folder of a feature is missing, its verbs and options are unknown words.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+#: All that there are. A clash of two verbs or options is an error as soon as one of them is typed.
+FEATURES = (
+    "bisect",
+    "bundles",
+    "checkpoints",
+    "doctor",
+    "github",
+    "init",
+    "learning",
+    "numerics",
+    "selftest",
+    "tune",
+)
+
+
+class Heading(StrEnum):
+    """What verbs stand under in the list of verbs, in this order."""
+
+    TRAIN = "Train and compare"
+    EXPLAIN = "Find out why"
+    SEVERAL = "Several seeds and settings"
+    KEEP = "Keep and share"
+    INPUTS = "Recipes, data and environments"
+    TOOL = "The tool and this host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """A verb that a feature brings.
+
+    Attributes:
+        command: Where its click command is: ``module:name``.
+        help: One line, for the list of verbs; repeated here so that listing imports no verb.
+        heading: What it stands under in that list.
+    """
+
+    command: str
+    help: str
+    heading: Heading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """One feature.
+
+    Attributes:
+        name: That of its folder.
+        verbs: Name → verb.
+        subverbs: Group of verbs, such as ``report`` → name → ``module:name`` of the click command.
+        extends: Verb → ``module:name`` of the ``Extension`` for it.
+    """
+
+    name: str
+    verbs: Mapping[str, Verb] = field(default_factory=dict)
+    subverbs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    extends: Mapping[str, str] = field(default_factory=dict)
+
+
+def features() -> Iterator[Feature]:
+    """Every feature that is installed, in the order of the list."""
+    for name in FEATURES:
+        package = f"reprokit.features.{name}"
+        try:
+            found: Feature = importlib.import_module(f"{package}.declaration").FEATURE
+        except ModuleNotFoundError as error:
+            if error.name != package:
+                raise
+            continue
+        yield found
+
+
+def load(place: str) -> Any:
+    """What ``module:name`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,56 @@
+"""``reprokit bisect``: find the commit that changed the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reprokit.cli.options import (
+    examples,
+    folder_options,
+    json_option,
+    project_of,
+    request_of,
+    run_options,
+)
+from reprokit.cli.output import print_answer
+from reprokit.session import Session
+
+
+@click.command(
+    "bisect",
+    short_help="Find the commit that changed a recipe's numbers.",
+    epilog=examples(
+        "reprokit bisect cartpole_baseline --good v1.0 --bad HEAD",
+        "reprokit bisect pg --good v1.0 --bad HEAD --set training.n_epochs=2",
+    ),
+)
+@click.argument("recipe")
+@click.option("--good", required=True, metavar="COMMIT", help="A commit with the right numbers.")
+@click.option("--bad", required=True, metavar="COMMIT", help="A later commit with other numbers.")
+@json_option()
+@run_options
+@folder_options
+def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> int:
+    """Find the commit that changed the numbers, by running git bisect in a work tree of its own.
+
+    The numbers of each commit are compared with those of the good commit. Commits that cannot run are
+    skipped; commits that change nothing the recipe depends on are not trained again.
+
+    Exit codes: 0 one commit found; 4 several are left, or there is nothing to find; 3 the good or the bad
+    commit cannot run.
+    """
+    import dataclasses
+
+    from reprokit.cli import show_report
+    from reprokit.features.bisect.bisect import bisect
+    from reprokit.features.bisect.page import page_lines
+
+    request, project = request_of(options), project_of(options)
+    with show_report.progress() as progress:
+        found = bisect(
+            recipe, good=good, bad=bad, request=request, session=Session(project=project, progress=progress)
+        )
+    print_answer(page_lines(found), data=lambda: dataclasses.asdict(found), as_json=as_json)
+    return 0 if len(found.guilty) == 1 else 4

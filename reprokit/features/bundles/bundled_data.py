@@ -1,0 +1,151 @@
+"""Data of a recipe in a bundle: which of it goes along, and how it gets into the cache of whoever opens it.
+
+A file lies in the archive as ``data/<SHA-256>``, as it does in the cache. It goes along where the recipe
+states its licence and there is room; all else is named by its digest. What comes out is compared with the
+recipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reprokit import data
+from reprokit.errors import BundleError
+from reprokit.features.bundles.writing import Packed
+from reprokit.harness.running.preparation import CODE, LAUNCHER, code_of
+from reprokit.harness.running.recipe_data import sources_of
+from reprokit.images.cache import cache_folder
+from reprokit.layout import SOURCE
+from reprokit.recipes import PARTS, Recipe
+from reprokit.workspace import sha256_of
+
+FOLDER = "data"
+#: Of all data of a bundle together, unless someone asks for more.
+MOST_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundledData:
+    """One file that a recipe declares by name.
+
+    Attributes:
+        source: Its declaration.
+        path: Its copy in the cache, which goes along; None where it does not.
+        why_not: Why it does not, or "".
+    """
+
+    source: data.DataSource
+    path: Path | None
+    why_not: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its name in the archive."""
+        return f"{FOLDER}/{self.source.hex_digits}"
+
+
+def chosen_data(recipe: Recipe, *, most_bytes: int) -> tuple[BundledData, ...]:
+    """All data that a recipe declares by name, and which of it goes into a bundle.
+
+    Args:
+        recipe: The recipe.
+        most_bytes: Of all of it together, in the order of the recipe; 0 for none.
+    """
+    sources = sources_of(recipe)
+    cache = cache_folder(None) if sources else Path()
+    found, left = [], most_bytes
+    for source in sources:
+        why_not = _why_not(source, left=left, most_bytes=most_bytes)
+        plain = replace(source, unpack=None)
+        state = None if why_not else data.check(plain, cache=cache)
+        if state is not None and state.status is not data.SourceStatus.READY:
+            why_not = f"{state.problem} on the machine that made the bundle"
+        left -= 0 if why_not else source.num_bytes
+        path = None if why_not or state is None else state.path
+        found.append(BundledData(source=source, path=path, why_not=why_not))
+    return tuple(found)
+
+
+def packed(found: tuple[BundledData, ...]) -> dict[str, Packed]:
+    """Name in the archive → file, of all that goes along."""
+    return {one.place: Packed(content=one.path) for one in found if one.path is not None}
+
+
+def steps_of(recipe: Recipe) -> dict[str, Packed]:
+    """The code of the steps that prepare data, so that whoever opens the bundle can prepare it anew."""
+    if not recipe.plain.get("prepare"):
+        return {}
+    places = {f"{CODE}/": f"{SOURCE}/{recipe.name}/", f"recipes/{PARTS}/": f"{SOURCE}/{PARTS}/"}
+    files = {}
+    for name, content in code_of(recipe).items():
+        if name != LAUNCHER:
+            first = next(place for place in places if name.startswith(place))
+            files[places[first] + name.removeprefix(first)] = Packed(content=content)
+    return files
+
+
+def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str], None]) -> None:
+    """Hold the data of an unpacked bundle against its recipe, then bring it into the cache of this machine.
+
+    Args:
+        recipe: The bundle's, which its golden names by its digest.
+        folder: Where the bundle was unpacked.
+        on_progress: Told what is brought.
+
+    Raises:
+        BundleError: A file is not what the recipe declares, or it declares no such file.
+        DataError: An archive among them must not be unpacked.
+        WorkspaceError: The cache cannot be written, or the disk is full.
+    """
+    place = folder / FOLDER
+    there = {path.name: path for path in sorted(place.iterdir())} if place.is_dir() else {}
+    sources = [source for source in sources_of(recipe) if source.hex_digits in there]
+    declared = {source.hex_digits for source in sources}
+    if unknown := sorted(set(there) - declared):
+        raise BundleError(
+            "the bundle holds data that its recipe does not declare", where=f"{FOLDER}/{unknown[0]}"
+        )
+    for source in sources:
+        _must_be_declared(there[source.hex_digits], source)
+
+    def tell(source: data.DataSource, _: int, what: str) -> None:
+        if what:
+            on_progress(f"the data {source.name}: {what}")
+
+    for source in sources:
+        brought = replace(source, places=(there[source.hex_digits].as_uri(),), prepared_by="")
+        data.fetch(brought, cache=cache_folder(None), offline=True, on_progress=tell)
+
+
+def told(found: tuple[BundledData, ...]) -> Iterator[str]:
+    """One sentence for each file that does not come with a bundle."""
+    for one in found:
+        if one.why_not:
+            yield f"the data {one.source.name} ({one.source.sha256}): {one.why_not}"
+
+
+def _why_not(source: data.DataSource, *, left: int, most_bytes: int) -> str:
+    """Why a file does not go along whatever the cache holds, or ""."""
+    if not most_bytes:
+        return "no data was asked for"
+    if not source.licence:
+        return "the recipe states no licence under which it may be passed on"
+    if not source.redistribute:
+        return f"it must not be passed on (licence: {source.licence})"
+    if source.num_bytes > left:
+        return f"{source.num_bytes:,} bytes are more than the bundle has room for"
+    return ""
+
+
+def _must_be_declared(path: Path, source: data.DataSource) -> None:
+    actual = sha256_of(path)
+    if (actual, path.stat().st_size) != (source.sha256, source.num_bytes):
+        raise BundleError(
+            f"the data {source.name} in the bundle is another file than its recipe declares",
+            where=f"{FOLDER}/{path.name}",
+            expected=f"{source.sha256}, {source.num_bytes:,} bytes",
+            actual=f"{actual}, {path.stat().st_size:,} bytes",
+            fix="get the bundle again from whoever made it",
+        )

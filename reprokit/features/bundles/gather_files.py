@@ -1,0 +1,263 @@
+"""The files of a bundle: code, environment, golden and records, all compared with what was recorded."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import reprokit
+from reprokit import golden, images, recipes
+from reprokit.core.inputs import INPUTS, changed
+from reprokit.errors import BundleError, ImageError
+from reprokit.execution import mounted_copies
+from reprokit.features.bundles import bundled_data
+from reprokit.features.bundles.documents import read_me, ro_crate
+from reprokit.features.bundles.manifest import FORMAT, BundleManifest
+from reprokit.features.bundles.secret_files import why_secret
+from reprokit.features.bundles.subject import BundleSubject
+from reprokit.features.bundles.writing import Packed
+from reprokit.harness.running.numbers import PACKAGE, code_digests
+from reprokit.harness.running.program import sources_of
+from reprokit.images import packages, vendor
+from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
+from reprokit.project import Project
+from reprokit.recipes import NO_VARIANT, Recipe
+
+#: What is taken of a run: its records. What it printed, its checkpoints and its outputs stay behind.
+_RECORDS = (RECORD, ENVIRONMENT, CONFIG, METRICS, TRACE, TIMING, MARKER)
+_NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk: looked through part by part
+_PART_BYTES = 16 << 20
+_REPORTS = (REPORT, f"{REPORT}.sig", "report.md", "report.html", "junit.xml")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundled:
+    """What goes into an archive."""
+
+    files: Mapping[str, Packed]
+    manifest: BundleManifest
+    data: tuple[bundled_data.BundledData, ...] = ()
+
+
+def gather_files(
+    subject: BundleSubject,
+    *,
+    project: Project,
+    vendored: Path | None,
+    most_data_bytes: int,
+    on_progress: Callable[[str], None],
+) -> Bundled:
+    """Everything that a reviewer needs, from the project as it lies there now.
+
+    Args:
+        subject: What is bundled.
+        project: Whose tree it stands on.
+        vendored: An empty folder to collect the environment's packages in; None to name them only.
+        most_data_bytes: Of the data that goes along, together; 0 to name all of it only.
+        on_progress: Told what is fetched.
+
+    Raises:
+        BundleError: The tree is not the one that was recorded, or a file looks like a secret.
+        ReprokitError: Something of it cannot be read or fetched.
+    """
+    recipe = recipes.load(subject.recipe, recipes_dir=project.recipes_dir, overrides=subject.overrides)
+    then = f"`git worktree add ../then {subject.commit}`, and bundle it there"
+    fix = then if subject.commit else "restore those files"
+    must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
+    if subject.golden is not None:
+        blessed = golden.load(subject.golden).provenance["digests"]
+        must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+    left_out = _Omissions()
+    code = {**bundled_data.steps_of(recipe), **_code(recipe)}
+    data = bundled_data.chosen_data(recipe, most_bytes=most_data_bytes)
+    environment = _environment(recipe, project, vendored=vendored, on_progress=on_progress)
+    records = dict(_records(subject, left_out))
+    blessed_records = {name: one for name, one in records.items() if name.startswith("golden/")}
+    _must_hold_no_secret({**code, **environment, **blessed_records}, recipe)
+    if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
+        left_out.sentences.append(f"data: {recipe.data}")
+    left_out.sentences.extend(bundled_data.told(data))
+    if recipe.variant == NO_VARIANT:
+        left_out.sentences.append(
+            "the environment: the recipe pins none, so environment.json is all that is known"
+        )
+    elif vendored is None:
+        left_out.sentences.append("the packages of the environment: the lock names them by their hashes")
+    manifest = BundleManifest(
+        format=FORMAT,
+        of=subject.of,
+        recipe=subject.recipe,
+        platform=subject.platform,
+        seed=subject.seed,
+        variant=recipe.variant,
+        modified=subject.overrides,
+        digests=dict(subject.digests),
+        commit=subject.commit,
+        tool=reprokit.__version__,
+        vendored=vendored is not None,
+        left_out=tuple(left_out.sentences),
+        files={},
+    )
+    files = {
+        **code,
+        **environment,
+        **records,
+        **_own_package(subject.digests),
+        **bundled_data.packed(data),
+    }
+    files["README.md"] = Packed(content=read_me(manifest, recipe, sorted(files), data).encode())
+    files["ro-crate-metadata.json"] = Packed(content=ro_crate(manifest, subject, recipe, files, data))
+    return Bundled(files=files, manifest=manifest, data=data)
+
+
+def must_stand_on(
+    digests: Mapping[str, str],
+    recipe: Recipe,
+    root: Path,
+    *,
+    what: str,
+    fix: str,
+    package: Path = PACKAGE,
+) -> None:
+    """Refuse a tree whose code or lock is not what was recorded, whatever its commit is called.
+
+    Args:
+        digests: Input → digest, as recorded.
+        recipe: As the tree has it, overrides applied.
+        root: The folder that holds ``images/``.
+        what: What recorded them, for the message.
+        fix: What to do about it, for the message.
+        package: The ``reprokit`` that a trainer imports its runtime from.
+
+    Raises:
+        BundleError: Some input differs; the message names it.
+    """
+    today = code_digests(recipe, package=package)
+    recorded = {name: digest for name, digest in digests.items() if name in INPUTS}
+    if recipe.variant == NO_VARIANT:
+        recorded.pop("lock", None)  # of the packages that were installed, which no file pins
+    else:
+        lock = images.locks.read_lock(root).variant(recipe.variant)
+        today["lock"] = packages.digest_of(lock.packages_path)
+    if different := changed(recorded, today):
+        first, named = different[0], ", ".join(INPUTS[name] for name in different)
+        raise BundleError(
+            f"the {what} was made from other files than those here: {named}",
+            where=str(root),
+            expected=f"{first} {recorded.get(first, 'none')}",
+            actual=str(today.get(first, "none")),
+            fix=fix,
+        )
+
+
+class _Omissions:
+    """What does not come with a bundle, one sentence each."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+
+def _code(recipe: Recipe) -> dict[str, Packed]:
+    files, executables = sources_of(recipe)
+    return {name: Packed(content=data, executable=name in executables) for name, data in files.items()}
+
+
+def _own_package(digests: Mapping[str, str]) -> dict[str, Packed]:
+    """This ``reprokit``, where it is part of what the numbers stand on."""
+    if not {"runtime", "instrumentation"} & digests.keys():
+        return {}
+    found = mounted_copies.source_files(PACKAGE)
+    return {
+        f"package/reprokit/{path.relative_to(PACKAGE).as_posix()}": Packed(content=path) for path in found
+    }
+
+
+def _environment(
+    recipe: Recipe, project: Project, *, vendored: Path | None, on_progress: Callable[[str], None]
+) -> dict[str, Packed]:
+    if recipe.variant == NO_VARIANT:
+        if vendored is not None:
+            fix = "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in the recipe"
+            raise ImageError("there are no packages to vendor: the recipe's variant is none", fix=fix)
+        return {}
+    lock = images.locks.read_lock(project.root)
+    variant = lock.variant(recipe.variant)
+    declared = {
+        f"images/{name}": Packed(content=path)
+        for name, path in vendor.environment_files(lock, variant).items()
+    }
+    if vendored is None:
+        return declared
+    cache = images.cache.cache_folder(None)
+    machine = platform.machine()
+    vendor.fill(lock, variant, vendored, machine=machine, cache=cache, on_progress=on_progress)
+    packed = (path for path in sorted(vendored.rglob("*")) if path.is_file())
+    return {
+        **declared,
+        **{f"vendored/{path.relative_to(vendored).as_posix()}": Packed(content=path) for path in packed},
+    }
+
+
+def _records(subject: BundleSubject, left_out: _Omissions) -> Iterator[tuple[str, Packed]]:
+    """Golden, report and run records; what looks like a secret in one of a run stays behind, and is named."""
+    if subject.golden is not None:
+        place = f"golden/{subject.recipe}/{subject.platform}/seed-{subject.seed}"
+        for path in sorted(path for path in subject.golden.iterdir() if path.is_file()):
+            yield f"{place}/{path.name}", Packed(content=path)
+    else:
+        left_out.sentences.append("a golden: there is none for this recipe, platform and seed")
+    found = [
+        (f"runs/{subject.recipe}/{run.name}/{name}", run / name) for run in subject.runs for name in _RECORDS
+    ]
+    if subject.report is not None:
+        found += [
+            (f"reports/{subject.recipe}/{subject.path.name}/{name}", subject.path / name) for name in _REPORTS
+        ]
+    for name, path in found:
+        if path.is_file() and not path.is_symlink():
+            why = _why_secret(name, path)
+            if why:
+                left_out.sentences.append(f"{name}: {why}")
+            else:
+                yield name, Packed(content=path)
+    if subject.runs:
+        left_out.sentences.append(
+            "of the runs: what they printed, their checkpoints and the files that they wrote"
+        )
+
+
+def _why_secret(name: str, path: Path) -> str:
+    if path.name not in _NUMBERS:
+        return why_secret(name, path.read_bytes())
+    with path.open("rb") as stream:
+        parts = iter(lambda: b"".join(stream.readlines(_PART_BYTES)), b"")
+        found = next(filter(None, (why_secret(name, part) for part in parts)), "")
+    return re.sub(r"^line \d+ holds", "it holds", found)  # counted from where the part begins
+
+
+def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
+    """Refuse a file that the numbers stand on and that must not be given away: it cannot be left out.
+
+    The message names each with the line.
+
+    Raises:
+        BundleError: There is one; its content is not repeated.
+    """
+    found = []
+    for name, one in files.items():
+        if name.startswith("vendored/"):
+            continue  # packages of an index and of the distribution, by their hashes
+        content = one.content if isinstance(one.content, bytes) else one.content.read_bytes()
+        if why := why_secret(name, content):
+            found.append(f"{name} ({why})")
+    if found:
+        more = f" and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
+        raise BundleError(
+            f"these files hold what must not be given away in a bundle: {', '.join(found[:_SHOWN])}{more}",
+            where=recipe.where("sees"),
+            fix="take it out of the file, or let `sees` in the recipe leave the file out; then promote again",
+        )

@@ -1,0 +1,98 @@
+"""Options of ``reprokit reproduce`` that only a bundle has, and those that none may have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reprokit.cli.extensions import Extension, Options, Reproduce
+
+if TYPE_CHECKING:
+    from reprokit.core.checklist import Report
+    from reprokit.request import Request
+    from reprokit.session import Session
+
+#: Options of `reproduce` that say otherwise than a bundle: name → as it is typed.
+_REFUSED = {
+    "seed": "--seed",
+    "overrides": "--set",
+    "platform": "--platform",
+    "golden_dir": "--golden",
+    "ignore": "--ignore-metric",
+    "outputs": "--output",
+    "resume": "--resume",
+    "stop_at": "--stop-at",
+    "vary": "--vary",
+    "attribute": "--attribute",
+    "diagnose": "--diagnose",
+}
+_OWN = {"sha256": "--sha256", "keep": "--keep"}
+
+
+def _digest(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    digest = value.strip().lower().removeprefix("sha256:")
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise click.BadParameter(f"{value!r} is not the SHA-256 that `reprokit bundle` printed")
+    return f"sha256:{digest}"
+
+
+def _bundle_file(name: str | None, options: Options) -> Path | None:
+    """The bundle that RECIPE names; None for a recipe or a plain command.
+
+    Raises:
+        click.UsageError: There is no such file, or an option does not go with what is named.
+    """
+    from reprokit.features.bundles.archive_form import SUFFIXES
+
+    is_archive = name is not None and name.endswith(SUFFIXES)
+    if name is None or not (is_archive or ("/" in name and Path(name).is_file())):
+        for option, typed in _OWN.items():
+            if options[option] is not None:
+                raise click.UsageError(
+                    f"{typed} goes with a bundle: reprokit reproduce FILE.tar.gz {typed} …"
+                )
+        return None
+    for option, typed in _REFUSED.items():
+        if options.get(option) not in (None, False, (), []):
+            raise click.UsageError(f"{typed} does not go with a bundle, which says this itself")
+    if not Path(name).is_file():
+        raise click.UsageError(f"there is no file {name!r}")
+    return Path(name)
+
+
+def _reproduces(name: str | None, options: Options) -> Reproduce | None:
+    file = _bundle_file(name, options)
+    if file is None:
+        return None
+
+    def reproduce(request: Request, session: Session) -> tuple[Report, Path]:
+        from reprokit.features.bundles.bundle import reproduce_bundle
+
+        bundled = {"sha256": options["sha256"], "keep": options["keep"], "home": session.project}
+        return reproduce_bundle(file, request, progress=session.progress, **bundled)
+
+    return reproduce
+
+
+EXTENSION = Extension(
+    options=(
+        click.option(
+            "--sha256",
+            metavar="DIGEST",
+            callback=_digest,
+            help="Of a bundle: what `reprokit bundle` printed.",
+        ),
+        click.option(
+            "--keep",
+            type=click.Path(path_type=Path),
+            metavar="FOLDER",
+            help="Of a bundle: unpack it into this new folder, which stays.",
+        ),
+    ),
+    reproduces=_reproduces,
+)

@@ -1,0 +1,279 @@
+"""Files that look as if they held credentials: none of them goes into a bundle.
+
+All bytes are looked at: texts in every usual encoding, the texts within other files, base64, and the members
+of archives.
+
+>>> why_secret("config/.env", b"A=1")
+'files of this name hold credentials'
+"""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import pickletools
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import IO
+
+from reprokit.features.bundles.secret_texts import found_in, has_token, is_credential
+from reprokit.issued_tokens import ISSUED_TOKEN
+from reprokit.redaction import redact_text
+from reprokit.secret_lines import looks_random
+from reprokit.secret_names import is_secret_name
+
+_NAMES = (
+    *(".env", ".env.*", "*.env", ".envrc", ".envrc.*", "*.envrc", "*netrc", ".netrc.*", ".pgpass", ".npmrc"),
+    *(".pypirc", ".git-credentials", ".htpasswd", ".boto", ".s3cfg", ".dockercfg", ".dockerconfigjson"),
+    *("rclone.conf", ".my.cnf", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p8"),
+    *("*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.ovpn", "*.tfstate", "*.kubeconfig"),
+    *("kubeconfig", ".databrickscfg", ".vault_pass*", ".vault-token", "credentials"),
+    *("*credentials.json", "client_secret*.json", "service[-_]account*.json", "kaggle.json"),
+    *("known_hosts", "authorized_keys", "*.env.local", ".env~", ".*_history", ".authinfo*", ".xauthority"),
+    *("cookies.sqlite", "*.keychain", "*.keychain-db", "gha-creds-*.json", "settings-security.xml"),
+)
+#: Unless it is code: what stands in it is looked at.
+_NAMES_OF_DATA = ("credentials.*", "secrets.*")
+_FOLDERS = {".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".kaggle", "gcloud"}
+#: Forms of such files that hold no credentials.
+_EXAMPLES = (".example", ".sample", ".template", ".dist", ".pub")
+#: How the name of a file ends that holds one value alone.
+_ALONE = {"", ".txt", ".secret"}
+_CODE = {
+    *(".c", ".cc", ".cpp", ".css", ".cu", ".cuh", ".go", ".h", ".hpp", ".html", ".ipynb", ".java", ".jl"),
+    *(".js", ".lua", ".m", ".md", ".py", ".pyi", ".pyx", ".r", ".rb", ".rmd", ".rs", ".rst", ".tex"),
+    *(".ts", ".tsx"),
+}
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32-le",  # begins like the mark of UTF-16: must stand before it
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_WIDE = (
+    (re.compile(rb"(?:[\t\n\r\x1b\x20-\x7e]\0){8,}"), "utf-16-le"),
+    (re.compile(rb"(?:\0[\t\n\r\x1b\x20-\x7e]){8,}"), "utf-16-be"),
+    (re.compile(rb"(?:[\t\n\r\x1b\x20-\x7e]\0\0\0){8,}"), "utf-32-le"),
+    (re.compile(rb"(?:\0\0\0[\t\n\r\x1b\x20-\x7e]){8,}"), "utf-32-be"),
+)
+_NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROL = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+_UNSHOWN = re.compile(r"[^\t\n\r\x20-\x7e]+")
+# A name, what a format puts between, and a value: in pickles, databases and compiled code.
+_NAME_THEN_VALUE = re.compile(
+    r"(?P<name>[\w.-]{3,60})[\"']?[^\x20-\x7e]{1,8}[\x20-\x7e]?(?<![\w+/.~-])(?P<value>[\w+/=.~-]{12,200})",
+    re.ASCII,
+)
+_ISSUED = re.compile(ISSUED_TOKEN.pattern.removeprefix(r"\b"), re.ASCII)  # a name may stand right before it
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{60,}\\?n?\s+)*[A-Za-z0-9+/_-]{24,}={0,2}")
+_SET_APART = re.compile(r"(?:[=:][ \t]*|[\"'])([\w-]{16,100})(?=[\"',\s]|\Z)", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]){16,}(?![0-9A-Fa-f])")
+_MOST_BYTES = 256 << 20
+_MOST_PICKLE_BYTES = 16 << 20
+_PICKLED = (b"\x80", b"(dp", b"(lp", b"ccopy_reg")
+_PICKLES = {".pkl", ".pickle", ".joblib"}
+_DEEPEST = 6
+_TOO_MUCH = f"unpacked it has more than {_MOST_BYTES >> 20} MiB, too much to be looked through for secrets"
+_LINE_END = "\n"
+_SHORTEST_RUN = 6
+_HOLDS = "it holds what looks like a password or key"
+_ZIP_ENDS, _ZIP_TAIL = b"PK\5\6", 66_000
+_TAR, _TAR_AT = b"ustar", 257
+_Packed = gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
+_OPENED: dict[bytes, Callable[[IO[bytes]], _Packed]] = {
+    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
+_DEFLATED = (b"x\x01", b"x\x9c", b"x\xda")
+_PACKED_MARKS = (*_OPENED, *_DEFLATED, b"PK\3\4")
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
+
+
+class _TooMuchError(Exception):
+    """More is packed in a file than is unpacked for a look."""
+
+
+def why_secret(name: str, content: bytes) -> str:
+    """Why a file must not be given away, with the line or the member; "" where nothing says so.
+
+    Args:
+        name: Its path, with ``/``.
+        content: Its bytes.
+    """
+    try:
+        return _why_secret(name, content, depth=0)
+    except _TooMuchError:
+        return _TOO_MUCH
+
+
+def _why_secret(name: str, content: bytes, *, depth: int) -> str:
+    path = PurePosixPath(name.lower())
+    if _is_named(path):
+        return "files of this name hold credentials"
+    if redact_text(name) != name:
+        return "its name holds what looks like a secret"
+    is_code = path.suffix in _CODE
+    for text in _texts(content):
+        if found := found_in(text, code=is_code) or _under_name(path, text) or _encoded_in(text, depth=depth):
+            return found
+    if found := _in_members(content, depth=depth) if depth < _DEEPEST else "":
+        return found
+    if (content.startswith(_PICKLED) or path.suffix in _PICKLES) and any(
+        map(_is_assigned, pairwise(_pickled(content)))
+    ):
+        return _HOLDS
+    is_text = not _NO_TEXT.search(content) and _is_utf8(content)
+    return "" if is_text else _in_bytes(content, is_code=is_code)
+
+
+def _is_named(path: PurePosixPath) -> bool:
+    patterns = _NAMES if path.suffix in _CODE else (*_NAMES, *_NAMES_OF_DATA)
+    named = any(fnmatchcase(path.name, pattern) for pattern in patterns) or _FOLDERS & set(path.parts[:-1])
+    alone = path.suffix in _ALONE and is_secret_name(path.stem.lstrip("."))
+    return bool(named or alone) and not path.name.endswith(_EXAMPLES)
+
+
+def _under_name(path: PurePosixPath, text: str) -> str:
+    """What looks made by chance, in quotes or behind a sign, in a file called ``api_keys`` or ``tokens``."""
+    stem = path.stem.lstrip(".")
+    if not (is_secret_name(stem) or stem in {"tokens", "keys"}):
+        return ""
+    words = (match[1] for match in _SET_APART.finditer(text))
+    return _HOLDS if any(looks_random(one) and not _DIGEST.fullmatch(one) for one in words) else ""
+
+
+def _in_members(content: bytes, *, depth: int) -> str:
+    for member, inner in _members(content):
+        if found := _why_secret(member, inner, depth=depth + 1):
+            return f"{redact_text(member)} in it: {found}" if member else f"unpacked: {found}"
+    return ""
+
+
+def _texts(content: bytes) -> Iterator[str]:
+    """The texts that the bytes stand for: in their own encoding, and wide ones among other bytes."""
+    for mark, encoding in _BOMS.items():
+        if content.startswith(mark):
+            yield content[len(mark) :].decode(encoding, "replace")
+            return
+    if not _NO_TEXT.search(content):
+        yield content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+        return
+    for pattern, encoding in _WIDE:
+        if runs := [match[0].decode(encoding) for match in pattern.finditer(content)]:
+            yield "".join(runs)
+
+
+def _in_bytes(content: bytes, *, is_code: bool) -> str:
+    """What stands among bytes that are no text, or in a text with a few of them."""
+    text = content.decode("latin-1")
+    few = len(_NO_TEXT.findall(content)) * 10 < len(content)
+    if few and (found := found_in(_CONTROL.sub("", text), code=is_code)):
+        return found
+    if has_token(text, _ISSUED):
+        return "it holds what looks like a token"
+    shown = "\n".join(one for one in _UNSHOWN.split(text) if len(one) >= _SHORTEST_RUN)
+    if found := found_in(shown, code=True):
+        return re.sub(r"^line \d+ holds", "it holds", found)
+    pairs = ((match["name"], match["value"]) for match in _NAME_THEN_VALUE.finditer(text))
+    return _HOLDS if any(is_secret_name(name) and looks_random(value) for name, value in pairs) else ""
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _pickled(content: bytes) -> Iterator[str]:
+    """The texts in a pickle, in their order, which is that of names and values; nothing of it is run."""
+    if len(content) > _MOST_PICKLE_BYTES:
+        return
+    try:
+        for _code, value, _at in pickletools.genops(content):
+            if isinstance(value, str | bytes):
+                yield value if isinstance(value, str) else value.decode("latin-1")
+    except (ValueError, UnicodeDecodeError, EOFError, IndexError, OverflowError):
+        return
+
+
+def _is_assigned(pair: tuple[str, str]) -> bool:
+    name, value = pair
+    return is_secret_name(name) and is_credential(name, value, quoted=True, code=True)
+
+
+def _encoded_in(text: str, *, depth: int) -> str:
+    """What words in base64 or hexadecimal digits, also over several lines, stand for."""
+    if depth >= _DEEPEST:
+        return ""
+    for pattern, inside in ((_BASE64, _from_base64), (_HEXADECIMAL, bytes.fromhex)):
+        for match in pattern.finditer(text):
+            if (inner := inside(match[0])) and (found := _why_secret("", inner, depth=depth + 1)):
+                return f"line {text.count(_LINE_END, 0, match.start()) + 1} holds an encoded text: {found}"
+    return ""
+
+
+def _from_base64(words: str) -> bytes:
+    """The bytes, where they are a text or something packed; else none, as most are pictures and weights."""
+    plain = re.sub(r"\\n|\s", "", words).rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        content = base64.b64decode(plain[: len(plain) - (len(plain) % 4 == 1)] + "===")
+    except ValueError:
+        return b""
+    unseen = len(_NO_TEXT.findall(content)) + len(re.findall(rb"[\x80-\xff]", content))
+    return content if not unseen or content.startswith(_PACKED_MARKS) else b""
+
+
+def _members(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """The members of an archive, or what a packed file holds, which has no name."""
+    left = [_MOST_BYTES]
+    try:
+        if _ZIP_ENDS in content[-_ZIP_TAIL:]:
+            yield from _of_zip(content, left)
+        elif content[_TAR_AT:].startswith(_TAR):
+            yield from _of_tar(content, left)
+        elif content.startswith(_DEFLATED):
+            yield "", _read(io.BytesIO(zlib.decompressobj().decompress(content, _MOST_BYTES + 1)), left)
+        elif opened := next((_OPENED[mark] for mark in _OPENED if content.startswith(mark)), None):
+            with opened(io.BytesIO(content)) as stream:
+                yield "", _read(stream, left)
+    except _DAMAGED:
+        return  # or not what it begins like
+
+
+def _of_zip(content: bytes, left: list[int]) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        for one in packed.infolist():
+            if one.flag_bits & 1:
+                yield one.filename, b""  # encrypted: only its name is seen
+                continue
+            with packed.open(one) as stream:
+                yield one.filename, _read(stream, left)
+
+
+def _of_tar(content: bytes, left: list[int]) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+        for member in tar:
+            stream = tar.extractfile(member) if member.isfile() else None
+            yield member.name, _read(stream, left) if stream else b""
+
+
+def _read(stream: IO[bytes] | _Packed, left: list[int]) -> bytes:
+    content = stream.read(left[0] + 1)
+    left[0] -= len(content)
+    if left[0] < 0:
+        raise _TooMuchError
+    return content

@@ -1,0 +1,1 @@
+"""Shows, compares and converts checkpoints; none is executed."""

@@ -1,0 +1,1 @@
+"""Checks whether this host is ready."""

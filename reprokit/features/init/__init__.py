@@ -1,0 +1,1 @@
+"""From someone's program to a recipe of it, by looking at it and by running it."""

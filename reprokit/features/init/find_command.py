@@ -1,0 +1,133 @@
+"""The command that trains: as it was given, with the seed and the output folder put in, or found by looking.
+
+>>> with_placeholders(["python", "train.py", "--seed", "1"], Options(seed="--seed")).words
+('python', 'train.py', '--seed', '{seed}')
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from reprokit.errors import UsageError
+from reprokit.features.init.find_options import Options, find_options
+
+_LIKELY = (
+    "train.py",
+    "main.py",
+    "run.py",
+    "experiment.py",
+    "training.py",
+    "src/train.py",
+    "scripts/train.py",
+)
+_LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "horovodrun")
+_LARGEST_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramCommand:
+    """A command line with placeholders.
+
+    Attributes:
+        words: The command line.
+        script: The program's file below the project's folder; "" where none was found.
+        options: What its source says of its options.
+        added: The placeholders that were put in, as a sentence says it.
+    """
+
+    words: tuple[str, ...]
+    script: str
+    options: Options
+    added: tuple[str, ...] = ()
+
+
+def given_command(words: Sequence[str], root: Path) -> ProgramCommand:
+    """A command that a person typed, with placeholders where its seed and its folder go."""
+    script = script_of(words, root)
+    options = find_options(_text(root / script)) if script else Options()
+    return with_placeholders(words, options, script=script)
+
+
+def found_command(root: Path) -> ProgramCommand:
+    """The program that most likely trains: ``[project.scripts]``, or a file by its usual name.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    likely = [name for name in _LIKELY if (root / name).is_file()]
+    candidates = likely[:1] or [path.name for path in sorted(root.glob("*train*.py"))]
+    if len(candidates) == 1:
+        return given_command(["python", candidates[0]], root)
+    scripts = _project_scripts(root)
+    if not candidates and len(scripts) == 1:
+        return given_command(scripts[:1], root)
+    found = [*candidates, *scripts]
+    raise UsageError(
+        f"several programs could be the one: {', '.join(found)}"
+        if found
+        else "no program that trains was found",
+        where=str(root),
+        fix="name it: reprokit init -- python train.py",
+    )
+
+
+def with_placeholders(words: Sequence[str], options: Options, *, script: str = "") -> ProgramCommand:
+    """The command with ``{seed}`` and ``{run_dir}`` in it, where the program takes them."""
+    made, added = list(words), []
+    for placeholder, option in (("{seed}", options.seed), ("{run_dir}", options.folder)):
+        if any(placeholder in word for word in made) or not option:
+            continue
+        if (changed := _replaced(made, option, placeholder)) is None:
+            made += [f"{option}{placeholder}"] if option.endswith("=") else [option, placeholder]
+        else:
+            made = changed
+        added.append(f"{option.rstrip('=')} {placeholder}")
+    return ProgramCommand(words=tuple(made), script=script, options=options, added=tuple(added))
+
+
+def script_of(words: Sequence[str], root: Path) -> str:
+    """The program's own file in a command line, below the project's folder; "" where there is none."""
+    for at, word in enumerate(words):
+        if word.endswith(".py") and (root / word).is_file():
+            return PurePosixPath(word).as_posix()
+        if word == "-m" and at + 1 < len(words) and words[0] not in _LAUNCHERS:
+            below = words[at + 1].replace(".", "/")
+            for name in (
+                f"{below}.py",
+                f"{below}/__main__.py",
+                f"src/{below}.py",
+                f"src/{below}/__main__.py",
+            ):
+                if (root / name).is_file():
+                    return name
+    return ""
+
+
+def _replaced(words: list[str], option: str, placeholder: str) -> list[str] | None:
+    """The words with an option's value replaced; None where the option is not among them."""
+    for at, word in enumerate(words):
+        if word == option and at + 1 < len(words):
+            return [*words[: at + 1], placeholder, *words[at + 2 :]]
+        if word.startswith(f"{option.rstrip('=')}="):
+            return [*words[:at], f"{option.rstrip('=')}={placeholder}", *words[at + 1 :]]
+    return None
+
+
+def _project_scripts(root: Path) -> list[str]:
+    try:
+        project = tomllib.loads(_text(root / "pyproject.toml")).get("project", {})
+    except ValueError:
+        return []
+    scripts = project.get("scripts", {}) if isinstance(project, dict) else {}
+    return sorted(name for name in scripts if re.search(r"train|run|experiment", name))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes()[:_LARGEST_BYTES].decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,149 @@
+"""Runs of a program that has no recipe yet: in a copy of its project, in the environment that it will have.
+
+The copy is a repository of its own, so nothing of the person's project is touched before they agree.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, recipes, runs
+from reprokit.capture import git_history
+from reprokit.core.comparison import Comparison
+from reprokit.core.records import Outcome
+from reprokit.errors import CannotRunError, MetricsError
+from reprokit.features.init.recipe_text import recipe_text
+from reprokit.harness.running import program_files, program_output
+from reprokit.harness.running.failure import failure_of
+from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.start_runs import run_recipe
+from reprokit.images.locking import own_variants
+from reprokit.layout import METRICS, PROGRAM, RECIPE, RECORD, STDERR, STDOUT, read_json
+from reprokit.project import Project, project_folder
+from reprokit.recipes import Program, Recipe
+from reprokit.request import Request
+from reprokit.session import Progress, Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftProject:
+    """A copy of a project in which a draft of a recipe can be run.
+
+    Attributes:
+        project: The copy.
+        progress: Told of what happens.
+    """
+
+    project: Project
+    progress: Progress
+
+    def recipe(self, values: Mapping[str, Any]) -> Recipe:
+        """The draft as a recipe.
+
+        Raises:
+            RecipeError: It is none.
+        """
+        name = str(values["name"])
+        file = self.project.recipes_dir / name / RECIPE
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(recipe_text(values), encoding="utf-8")
+        return recipes.load(name, recipes_dir=self.project.recipes_dir)
+
+    def run(self, recipe: Recipe, *, seed: int, repeats: int) -> tuple[Path, ...]:
+        """Run folders, whether the program ended well or not."""
+        request = Request(seed=seed, repeats=repeats, backend="local", side_by_side=False)
+        return run_recipe(
+            recipe,
+            request,
+            WholeRun(repeats=repeats),
+            session=Session(project=self.project, progress=self.progress),
+        )
+
+
+@contextmanager
+def trial_of(project: Project, *, progress: Progress) -> Iterator[DraftProject]:
+    """A copy of the project's tracked files, removed afterwards.
+
+    Raises:
+        UsageError: The project is in no git repository, or git tracks nothing in it.
+    """
+    with tempfile.TemporaryDirectory(prefix="reprokit-init-", ignore_cleanup_errors=True) as name:
+        root = Path(name).resolve() / project.root.name
+        root.mkdir()
+        for file in program_files.tracked_files(project.root):
+            target = root / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(project.root / file, target)
+            shutil.copymode(project.root / file, target)
+        project_folder(root, "recipes").mkdir(parents=True, exist_ok=True)
+        for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
+            git_history.git(root, *arguments)
+        yield DraftProject(project=Project.around(root), progress=progress)
+
+
+def lock_environment(name: str, source: Path, trial: DraftProject) -> None:
+    """Lock an environment of the copy from one of its files."""
+    own_variants.lock_from(
+        name,
+        [source],
+        project=trial.project.root,
+        choice=own_variants.VariantChoice(),
+        on_progress=trial.progress.note,
+    )
+
+
+def written_places(folder: Path) -> tuple[str, ...]:
+    """Where a run that ended because it wrote into its own files wrote: folders and files at the top."""
+    digests = (read_json(folder / RECORD).get("program") or {}).get("files") or {}
+    changed = program_output.changed_files(folder, digests)
+    tops = {f"{name.partition('/')[0]}/" if "/" in name else name for name in changed}
+    return tuple(sorted(top for top in tops if not (folder / PROGRAM / top).name.startswith(".")))
+
+
+def must_have_ended(folders: Sequence[Path]) -> None:
+    """Raise what kept a run from its end, with the last lines that the program printed.
+
+    Raises:
+        CannotRunError: A run is not complete.
+    """
+    failure = failure_of(folders, [runs.read(folder, verify=False) for folder in folders])
+    if failure is None:
+        return
+    tail = str(failure["log_tail"])
+    missing = re.search(r"ModuleNotFoundError: No module named '([^']+)'", tail)
+    fix = "does it run as it was typed? name {seed} and {run_dir} where the program takes them"
+    if failure["outcome"] != Outcome.CRASHED:
+        fix = str(failure["remedy"])
+    if missing:
+        fix = f"add the package of {missing[1]!r} to the file that names the dependencies, and try again"
+    message = re.sub(rf"/[^\s:]*/{PROGRAM}/", "", str(failure["message"]))  # of a copy that is gone by now
+    raise CannotRunError(f"the program did not end well: {message}", fix=fix)
+
+
+def metrics_of(folder: Path, program: Program) -> dict[str, Any]:
+    """The run's metrics written anew, as ``program`` says; ``metrics_problem`` where there are none."""
+    (folder / METRICS).unlink(missing_ok=True)
+    return program_output.write_metrics(folder, program)
+
+
+def compared(first: Path, other: Path) -> Comparison:
+    """Two runs' metrics.
+
+    Raises:
+        MetricsError: One has none.
+    """
+    if not (first / METRICS).is_file() or not (other / METRICS).is_file():
+        raise MetricsError("a run left no metrics", kind="no_metrics_file", where=str(first))
+    return adapters.compare(first / METRICS, other / METRICS)
+
+
+def printed_by(folder: Path) -> str:
+    """What a run's program printed."""
+    return "\n".join((folder / log).read_text("utf-8", "replace") for log in (STDOUT, STDERR))

@@ -1,0 +1,77 @@
+"""``reprokit init``: a recipe for a program that has none."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reprokit.cli.options import (
+    RecipeOrCommand,
+    examples,
+    json_option,
+    plain_command,
+)
+from reprokit.session import Session
+
+
+@click.command(
+    "init",
+    cls=RecipeOrCommand,
+    short_help="Write a recipe for a program, from what it does.",
+    epilog=examples(
+        "reprokit init -- python train.py --seed {seed} --out {run_dir}",
+        "reprokit init --yes              # look for the program, take what is proven",
+        "reprokit init --dry-run -- python train.py",
+    ),
+)
+@click.option("--yes", is_flag=True, help="Write without asking.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
+@click.option("--name", help="The recipe's name  [default: that of the program].")
+@json_option()
+def command(*, yes: bool, dry_run: bool, name: str | None, as_json: bool) -> int:
+    """Write a recipe for the command after --, or for the program that is found here.
+
+    The program's dependencies are locked into an environment of its own, and it is run in it three times, in
+    a copy of the project: twice with one seed and once with another. What is proposed is what was seen.
+    """
+    from reprokit.cli import show_report
+    from reprokit.features.init.write_recipe import propose, write
+    from reprokit.project import Project
+
+    words = plain_command()
+    if words == ():
+        raise click.UsageError("nothing follows --: give a command, such as -- python train.py")
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise click.UsageError("no one can be asked here: pass --yes to write, or --dry-run to look")
+    project = Project.around(Path.cwd())
+    with show_report.progress() as progress:
+        proposal = propose(words or (), name=name, session=Session(project=project, progress=progress))
+    if as_json:
+        click.echo(json.dumps(proposal.as_data(), indent=2))
+    else:
+        _show(proposal)
+    if proposal.changed and not dry_run and (yes or click.confirm("Write these files?", default=True)):
+        for path in write(proposal, project=project):
+            click.echo(f"Written: {path.relative_to(project.root)}", err=True)
+    if proposal.problem:
+        click.echo(f"Error: {proposal.problem}\nHint: {proposal.next_commands[0]}", err=True)
+        return 1
+    if not as_json:
+        click.echo("\n".join(["", "next:", *(f"  {line}" for line in proposal.next_commands)]))
+    return 0
+
+
+def _show(proposal: Any) -> None:
+    for what, sentence in proposal.found.items():
+        click.echo(f"{what:<12} {sentence}")
+    recipe = proposal.files.get(f"recipes/{proposal.name}/recipe.yaml")
+    if recipe is not None:
+        click.echo(f"\nrecipes/{proposal.name}/recipe.yaml:")
+        click.echo("".join(f"  {line}\n" for line in recipe.decode().splitlines()), nl=False)
+    others = sorted(set(proposal.files) - {f"recipes/{proposal.name}/recipe.yaml"})
+    if others:
+        click.echo(f"and {', '.join(others[:6])}{f' and {len(others) - 6} more' if others[6:] else ''}")

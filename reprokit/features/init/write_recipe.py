@@ -1,0 +1,259 @@
+"""``init``: a recipe for a program that has none, found by looking at it and proven by running it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprokit import workspace
+from reprokit.core import fingerprint
+from reprokit.core.rows import counted
+from reprokit.errors import MetricsError, RecipeError, UsageError
+from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
+from reprokit.features.init.find_dependencies import find_dependencies
+from reprokit.features.init.printed_metrics import propose_patterns
+from reprokit.features.init.proposal import Proposal
+from reprokit.features.init.recipe_text import recipe_text
+from reprokit.features.init.trial import (
+    DraftProject,
+    compared,
+    lock_environment,
+    metrics_of,
+    must_have_ended,
+    printed_by,
+    trial_of,
+    written_places,
+)
+from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.layout import ENVIRONMENT, RECIPE, RECORD, read_json
+from reprokit.project import Project, project_folder, settings_of
+from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.session import Session
+
+_SEEDS = (1, 2)
+
+
+def propose(words: Sequence[str], *, name: str | None = None, session: Session) -> Proposal:
+    """Find out what a recipe for a program would say.
+
+    The program is run three times in a copy of the project: twice with one seed, once with another.
+
+    Args:
+        words: The command that trains; empty to look for it.
+        name: Of the recipe; that of the program's file when None.
+        session: The project, and who is told what takes long.
+
+    Raises:
+        UsageError: No program was found, or it is in no git repository.
+        RecipeError: There is a recipe of that name for something else.
+        CannotRunError: The environment cannot be made, or the program does not end well in it.
+    """
+    command = given_command(words, session.project.root) if words else found_command(session.project.root)
+    missing = next((word for word in command.words if word.endswith(".py")), "")
+    if missing and not command.script:
+        raise UsageError(
+            f"there is no {missing}", where=str(session.project.root), fix="name a file of this folder"
+        )
+    name = name or _name_of(command)
+    existing = session.project.recipes_dir / name / RECIPE
+    if existing.is_file():
+        return _unchanged(name, existing, command)
+    with trial_of(session.project, progress=session.progress) as trial:
+        return _ProgramInspection(trial, command, name=name, project=session.project).answer()
+
+
+def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
+    """Write what was proposed.
+
+    Raises:
+        WorkspaceError: A file cannot be written.
+    """
+    written = []
+    for name, content in proposal.files.items():
+        path = project.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        workspace.write_atomic(path, content)
+        written.append(path)
+    return tuple(written)
+
+
+class _ProgramInspection:
+    """One program, run and looked at until its recipe is known."""
+
+    def __init__(self, trial: DraftProject, command: ProgramCommand, *, name: str, project: Project) -> None:
+        self._trial, self._command, self._project = trial, command, project
+        self._settings = settings_of(project.root)
+        self._found: dict[str, str] = {"program": command.script or command.words[0]}
+        self._values: dict[str, Any] = {
+            "schema": 1,
+            "name": name,
+            "title": f"{command.script or command.words[0]} as it is",
+            "variant": NO_VARIANT,
+            "command": list(command.words),
+            "seeds": list(_SEEDS[:1]),
+            "platforms": ["cpu-x86_64"],
+        }
+
+    def answer(self) -> Proposal:
+        """What came of it."""
+        self._environment()
+        folders = self._two_runs()
+        self._metrics(folders)
+        problem = self._repeatability(folders)
+        self._seed(folders[0])
+        environment = read_json(folders[0] / ENVIRONMENT)
+        self._values["platforms"] = [fingerprint.platform_of(environment)]
+        name = str(self._values["name"])
+        return Proposal(
+            name=name,
+            files=self._files(),
+            found={**self._found, "command": " ".join(self._values["command"])},
+            problem=problem,
+            next_commands=_next(name, problem),
+        )
+
+    def _environment(self) -> None:
+        source = find_dependencies(self._trial.project.root)
+        if source is None:
+            self._found["environment"] = "no file names its dependencies: this Python, which nothing pins"
+            return
+        name = str(self._values["name"])
+        if not (project_folder(self._project.root, "images") / name).is_dir():
+            lock_environment(name, source, self._trial)
+        self._values["variant"] = name
+        relative = source.relative_to(self._trial.project.root).as_posix()
+        self._found["environment"] = f"{self._settings.images}/{name}, locked from {relative}"
+
+    def _two_runs(self) -> tuple[Path, ...]:
+        folders = self._run(_SEEDS[0], repeats=2)
+        if read_json(folders[0] / RECORD).get("outcome") == "mounts_changed":
+            self._values["collect"] = list(written_places(folders[0]))
+            self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
+            folders = self._run(_SEEDS[0], repeats=2)
+        must_have_ended(folders)
+        return folders
+
+    def _run(self, seed: int, *, repeats: int) -> tuple[Path, ...]:
+        return self._trial.run(self._recipe(), seed=seed, repeats=repeats)
+
+    def _recipe(self) -> Recipe:
+        return self._trial.recipe(self._values)
+
+    def _metrics(self, folders: Sequence[Path]) -> None:
+        """Where the metrics are: in files, else in what the program prints."""
+        made = self._read(folders)
+        problem = made.get("metrics_problem")
+        if problem and problem["kind"] == "no_metrics_file":
+            patterns = propose_patterns(printed_by(folders[0]))
+            if patterns:
+                self._values["printed"] = list(patterns)
+                made = self._read(folders)
+        if problem := made.get("metrics_problem"):
+            raise MetricsError(str(problem["what"]), kind=str(problem["kind"]), fix=problem["fix"])
+        self._found["metrics"] = ", ".join(f"{one} ({form})" for one, form in made["sources"].items())
+
+    def _read(self, folders: Sequence[Path]) -> Mapping[str, Any]:
+        program = self._recipe().program
+        if program is None:
+            raise UsageError("the draft has no command", where=str(self._values["name"]))
+        made = [metrics_of(folder, program) for folder in folders]
+        return made[0]
+
+    def _repeatability(self, folders: Sequence[Path]) -> str:
+        """Why two runs with one seed differ, "" where they agree; metrics of the clock are left out."""
+        comparison = compared(*folders[:2])
+        kinds = only_the_clock([(folders[0], folders[1])], [comparison])
+        if kinds and len(kinds) < comparison.metrics_compared:
+            self._values["volatile"] = [
+                {"metric": metric, "because": f"measures the wall clock: {kind}"}
+                for metric, kind in kinds.items()
+            ]
+            self._found["volatile"] = ", ".join(f"{metric} ({kind})" for metric, kind in kinds.items())
+            self._read(folders)
+            comparison = compared(*folders[:2])
+        if comparison.identical:
+            of = counted(comparison.metrics_compared, "metric")
+            count = f"{counted(comparison.records_compared, 'record')} of {of}"
+            exact = "to the digits printed" if self._values.get("printed") else "bit for bit"
+            self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, {exact}"
+            return ""
+        first = comparison.divergence
+        where = f"from step {first.step} on, {first.metric}" if first else "in what they hold"
+        return f"two runs with one seed differ {where}"
+
+    def _seed(self, first: Path) -> None:
+        """Which metrics respond to another seed."""
+        if not any("{seed}" in word for word in self._values["command"]):
+            self._found["seed"] = "no option for a seed was found: every run has the program's own"
+            self._values["unresponsive"] = {"because": "the program takes no seed"}
+            return
+        [other] = self._run(_SEEDS[1], repeats=1)
+        must_have_ended([other])
+        self._read([other])
+        per_metric = compared(first, other).per_metric
+        respond = sorted(name for name, one in per_metric.items() if one.mismatches)
+        if respond:
+            self._found["seed"] = f"{len(respond)} of {len(per_metric)} metrics respond to it"
+        else:
+            self._found["seed"] = "no metric responds to it: does the program use it?"
+            self._values["unresponsive"] = {"because": "two seeds gave equal metrics when init looked"}
+
+    def _files(self) -> dict[str, bytes]:
+        """What would be written, by path below the project's folder."""
+        name, trial = str(self._values["name"]), self._trial.project.root
+        told = self._settings
+        files = {f"{told.recipes}/{name}/{RECIPE}": recipe_text(self._values).encode()}
+        made = project_folder(trial, "images")
+        if self._values["variant"] == name and not (self._project.root / told.images / name).is_dir():
+            inside = (path for path in sorted((made / name).rglob("*")) if path.is_file())
+            files |= {
+                f"{told.images}/{path.relative_to(made).as_posix()}": path.read_bytes() for path in inside
+            }
+        ignored = self._project.root / ".gitignore"
+        text = ignored.read_text("utf-8") if ignored.is_file() else ""
+        ignored_folders = (f"/{told.runs}/", f"/{told.reports}/")
+        missing = [line for line in ignored_folders if not _ignores(text, line)]
+        if missing:
+            lines = [*text.splitlines(), *missing]
+            files[".gitignore"] = "".join(f"{line}\n" for line in lines).encode()
+        return files
+
+
+def _ignores(text: str, line: str) -> bool:
+    plain = line.strip("/")
+    return any(line.strip().strip("/") == plain for line in text.splitlines())
+
+
+def _name_of(command: ProgramCommand) -> str:
+    path = Path(command.script or command.words[0])
+    stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:60] or "training"
+
+
+def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
+    """Nothing to do, where the recipe that is there runs the same program.
+
+    Raises:
+        RecipeError: It runs another one.
+    """
+    text = existing.read_text("utf-8", "replace")
+    if recipe_text({"command": list(command.words)}).strip() not in text:
+        raise RecipeError(
+            f"there is a recipe {name!r} already, with another command",
+            where=str(existing),
+            fix="choose another name: --name NAME",
+        )
+    found = {"recipe": f"{existing} is there already: nothing to do"}
+    return Proposal(name=name, found=found, next_commands=_next(name, ""))
+
+
+def _next(name: str, problem: str) -> tuple[str, ...]:
+    if problem:
+        return (f"reprokit diagnose {name}",)
+    return (
+        'git add --all && git commit --message "Add a recipe"',
+        f"reprokit reproduce {name}",
+        f'reprokit golden promote {name} --reason "first golden"',
+    )

@@ -1,0 +1,1 @@
+"""Portability: whether a golden holds on other CPUs, and which operation does not."""

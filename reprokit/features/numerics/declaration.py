@@ -1,0 +1,17 @@
+"""What the feature ``numerics`` brings."""
+
+from __future__ import annotations
+
+from reprokit.feature import Feature, Heading, Verb
+
+FEATURE = Feature(
+    name="numerics",
+    verbs={
+        "numerics": Verb(
+            command="reprokit.features.numerics.verb:command",
+            help="Show how operations round here; find non-portable ones.",
+            heading=Heading.EXPLAIN,
+        ),
+    },
+    extends={"verify": "reprokit.features.numerics.verify_options:EXTENSION"},
+)

@@ -1,0 +1,69 @@
+"""``reprokit verify --cpu``: the first updates on emulated CPUs, in place of whole trainings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from reprokit.cli.extensions import Extension, Options
+from reprokit.cli.options import number_option, project_of, request_of
+from reprokit.cli.output import print_json
+from reprokit.session import Session
+
+
+def _answered(options: Options) -> int | None:
+    if not options["cpus"]:
+        return None
+    for name in ("platform", "exclusive", "gate_file"):
+        if options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for whole trainings, not for --cpu")
+    from reprokit import harness
+    from reprokit.cli import show_report
+    from reprokit.features.numerics.cpu_answers import answer_data, answer_lines
+    from reprokit.features.numerics.verify_cpus import verify_cpus
+
+    asked, cpus = dict(options), _models(options["cpus"])
+    with show_report.progress() as progress:
+        answers = verify_cpus(
+            request_of(asked),
+            cpus=cpus,
+            session=Session(project=project_of(asked), progress=progress),
+            names=asked["recipes"],
+            updates=asked["updates"],
+        )
+    code = harness.gate_code(answers)
+    if asked["as_json"]:
+        print_json({"exit_code": code, "answers": [answer_data(answer) for answer in answers]})
+        return code
+    for answer in answers:
+        click.echo("\n".join(answer_lines(answer)))
+    if not answers:
+        click.echo("no recipe was judged", err=True)
+    elif any(answer.cpu.endswith("without AVX-512") for answer in answers):
+        click.echo("The emulator has no AVX-512; only a native run shows what a CPU with AVX-512 computes.")
+    return code
+
+
+def _models(typed: Sequence[str]) -> tuple[str, ...]:
+    """Models from ``--cpu A,B --cpu C``, each once."""
+    named = [name.strip() for models in typed for name in models.split(",")]
+    found = tuple(dict.fromkeys(name for name in named if name))
+    if not found:
+        raise click.UsageError("--cpu needs a model, such as: --cpu Haswell,EPYC")
+    return found
+
+
+EXTENSION = Extension(
+    options=(
+        click.option(
+            "--cpu",
+            "cpus",
+            multiple=True,
+            metavar="MODEL[,MODEL…]",
+            help="Only the first updates, on emulated CPUs (`qemu-x86_64 -cpu help` lists them).",
+        ),
+        number_option("--updates", least=3, most=8, default=3, help="With --cpu: how many updates."),
+    ),
+    answers=_answered,
+)

@@ -1,0 +1,95 @@
+"""``reprokit selftest``: plant faults in copies of runs, and count those that are caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
+from reprokit.cli.output import print_json
+from reprokit.session import Session
+
+_EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command(
+    "selftest",
+    short_help="Plant faults in copies of runs; check that each is caught.",
+    epilog=examples(
+        "reprokit selftest cartpole_baseline",
+        "reprokit selftest cartpole_baseline --faults 5000 --clean 1000",
+        "reprokit selftest --runs RUN RUN --only flipped-bit/run-1/sealed/0",
+    ),
+)
+@click.argument("recipe", required=False)
+@number_option("--faults", "num_faults", least=1, most=10**6, default=1000, help="How many faults.")
+@number_option("--clean", "num_clean", least=1, most=10**6, default=100, help="How many clean copies.")
+@number_option("--seed", least=0, most=2**32 - 1, default=0, help="Seed that the faults are drawn from.")
+@click.option("--only", metavar="ID", help="Plant only this fault, by the ID that was printed.")
+@click.option(
+    "--runs",
+    "named",
+    nargs=2,
+    type=_EXISTING,
+    metavar="RUN RUN",
+    help="Two runs to copy  [default: the newest pair].",
+)
+@json_option()
+@folder_options
+def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, **options: Any) -> int:
+    """Plant faults in copies of runs and of their golden, judge each copy, and count the faults caught.
+
+    Copied is the newest finished pair of RECIPE (default: the recipe of the newest run); if there is none,
+    it is trained first. Runs and goldens are not changed.
+
+    Exit codes: 0 every fault got its verdict and every clean copy REPRODUCED; 1 not; 4 these runs prove
+    nothing about the gate.
+    """
+    from reprokit.cli import show_report
+    from reprokit.features.selftest import score_lines as selftest_score
+    from reprokit.features.selftest.samples import find
+    from reprokit.features.selftest.score import run
+
+    project = project_of(options)
+    with show_report.progress() as progress:
+        found = find(recipe, session=Session(project=project, progress=progress), named=named or ())
+        score = run(
+            found.samples,
+            num_faults=options["num_faults"],
+            num_clean=options["num_clean"],
+            seed=options["seed"],
+            only=options["only"],
+            progress=progress,
+        )
+    score.notes[:0] = found.notes
+    where = ["--runs", *map(str, named)] if named else [found.samples.recipe]
+    again = ["reprokit", "selftest", *where]
+    if as_json:
+        print_json(selftest_score.score_data(score, recipe=found.samples.recipe, command=again))
+    elif options["only"]:
+        click.echo("\n".join(selftest_score.one_fault_lines(score)))
+    else:
+        click.echo(f"Runs: {', '.join(run.name for run in found.samples.runs)} of {found.samples.recipe}")
+        _print_kinds(selftest_score.kind_rows(score))
+        for line in (*selftest_score.note_lines(score), *selftest_score.end_lines(score, command=again)):
+            click.echo(line)
+    return score.exit_code
+
+
+def _print_kinds(rows: Iterable[tuple[str, str, str, str]]) -> None:
+    """One line for each kind of fault, as wide as the terminal."""
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for name, justify in (("fault", "left"), ("planted", "right"), ("found", "right"), ("", "left")):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*row)
+    width = None if sys.stdout.isatty() else 100
+    Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False).print(table)

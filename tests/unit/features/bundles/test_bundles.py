@@ -1,0 +1,217 @@
+"""A bundle of someone's program: written in one project, reproduced from the archive alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from reprokit.errors import BundleError, EngineError, UsageError
+from reprokit.features.bundles import bundle
+from reprokit.features.bundles.bundle import reproduce_bundle
+from reprokit.harness import Request, audit, judge_again
+from reprokit.project import Project
+from reprokit.session import Session
+from support.recorded_progress import RecordedProgress
+
+
+@pytest.fixture
+def golden(repository):
+    repository.promote(repository.reproduce())
+    return repository.root / "golden" / "train" / "cpu-x86_64" / "seed-3"
+
+
+@pytest.fixture
+def made(repository, tmp_path):
+    def make(path, name="theirs.tar.gz", *, vendor=False):
+        project = Project.around(repository.root)
+        return bundle(
+            path,
+            tmp_path / name,
+            session=Session(project=project, progress=RecordedProgress()),
+            vendor=vendor,
+        )
+
+    return make
+
+
+@pytest.fixture
+def reviewer(tmp_path):
+    """An empty folder of someone else's, where nothing of the project is."""
+    home = tmp_path / "reviewer"
+    home.mkdir()
+
+    def reproduce(file, told=None, *, sha256=None, keep=None, backend="local"):
+        request = Request(backend=backend, side_by_side=False)
+        progress = told or RecordedProgress()
+        return reproduce_bundle(
+            file, request, sha256=sha256, keep=keep, home=Project.around(home), progress=progress
+        )
+
+    return reproduce
+
+
+def test_a_golden_is_reproduced_from_its_bundle_alone(golden, made, reviewer, repository, tmp_path):
+    written = made(golden)
+    repository.root.rename(tmp_path / "gone")
+    report, folder = reviewer(written.path, sha256=written.sha256)
+    assert (report.verdict, report.exit_code) == ("REPRODUCED", 0), report.sentence
+    assert report.bundle == {"file": "theirs.tar.gz", "sha256": written.sha256}
+    assert written.sha256 in report.sentence
+    assert written.sha256 in (folder / "report.md").read_text()
+    assert report.rerun.startswith(
+        f"reprokit reproduce {written.path} --sha256 {written.sha256} --backend local"
+    )
+    assert str(written.path) in (folder / "report.md").read_text()
+
+
+def test_a_report_of_a_bundle_is_judged_again_from_its_runs(golden, made, reviewer, tmp_path):
+    written = made(golden)
+    report, _ = reviewer(written.path, keep=tmp_path / "kept")
+    folders = [Path(run) for run in report.runs]
+    home = Project.around(tmp_path / "reviewer", golden_dir=tmp_path / "kept" / "golden")
+    again = judge_again(folders, Request(), project=home)
+    assert (again.verdict, again.bundle, again.sentence) == (report.verdict, report.bundle, report.sentence)
+
+
+def test_two_bundles_of_one_golden_are_the_same_bytes(golden, made):
+    first, second = made(golden), made(golden, "again.tar.gz")
+    assert first.path.read_bytes() == second.path.read_bytes()
+    assert first.sha256 == second.sha256
+
+
+def test_a_run_and_a_report_are_bundled_with_their_records(golden, made, reviewer, repository):
+    report, folder = repository.reproduced()
+    run = Path(report.runs[0])
+    of_run, of_report = made(run, "run.tar.gz"), made(folder, "report.tar.gz")
+    assert f"runs/train/{run.name}/metrics.jsonl" in of_run.files
+    assert f"reports/train/{folder.name}/report.json" in of_report.files
+    assert reviewer(of_run.path)[0].verdict == "REPRODUCED"
+    assert reviewer(of_report.path)[0].verdict == "REPRODUCED"
+
+
+def test_a_run_without_a_golden_can_only_be_repeated(made, reviewer, repository):
+    written = made(Path(repository.reproduce().runs[0]))
+    assert any(sentence.startswith("a golden") for sentence in written.left_out)
+    assert reviewer(written.path)[0].verdict == "NO_GOLDEN"
+
+
+def test_a_run_with_the_settings_of_a_platform_is_bundled_and_run_again_with_them(
+    made, reviewer, repository, tmp_path
+):
+    recipe = (repository.root / "recipes" / "train" / "recipe.yaml").read_text()
+    there = "platform_settings:\n  cpu-x86_64: {numerics: native}\n"
+    repository.write(recipes__train__recipe_yaml=recipe + there)
+    repository.promote(repository.reproduce(overrides=("platform=cpu-x86_64",)))
+    report, folder = repository.reproduced(overrides=("platform=cpu-x86_64",))
+    golden = repository.root / "golden" / "train" / "cpu-x86_64" / "seed-3"
+    bundles = [made(one, f"{one.name}.tar.gz") for one in (Path(report.runs[0]), folder, golden)]
+    repository.root.rename(tmp_path / "gone")
+    for written in bundles:
+        again, _ = reviewer(written.path)
+        record = json.loads((Path(again.runs[0]) / "run.json").read_text())
+        assert (record["platform_asked"], record["modified"]) == ("cpu-x86_64", [])
+        assert again.verdict == "REPRODUCED", again.sentence
+
+
+def test_changed_code_is_refused_by_name_and_taken_again_once_it_is_restored(golden, made, repository):
+    repository.write(settings_py="RATE = 0.2\n")
+    with pytest.raises(BundleError, match=r"other files than those here: the program .*git worktree"):
+        made(golden)
+    (repository.root / "settings.py").write_text("RATE = 0.1\n")  # not committed, but what was digested
+    assert "source/program/settings.py" in made(golden).files
+
+
+def test_a_report_that_was_edited_is_not_bundled(golden, made, repository):
+    _, folder = repository.reproduced()
+    text = (folder / "report.json").read_text()
+    (folder / "report.json").write_text(text.replace('"sentence": "2 runs', '"sentence": "9 runs'))
+    with pytest.raises(BundleError, match="the report does not stand"):
+        made(folder)
+
+
+def test_ignored_files_stay_behind_and_a_tracked_secret_is_refused(golden, made, repository):
+    (repository.root / ".env").write_text("HF_TOKEN=hf_0123456789abcdefghij\n")
+    (repository.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\n")
+    names = made(golden).files
+    assert not any(name.endswith(".env") for name in names)
+    repository.git("add", "--force", ".env")
+    with pytest.raises(BundleError, match="made from other files"):  # it is seen from now on, so it counts
+        made(golden)
+    repository.promote(repository.reproduce())
+    with pytest.raises(
+        BundleError, match=r"must not be given away in a bundle: source/program/\.env"
+    ) as refused:
+        made(golden)
+    assert "hf_0123" not in str(refused.value)
+
+
+def test_a_container_is_the_only_way_unless_local_is_typed(golden, made, reviewer):
+    written = made(golden)
+    for backend in ("auto", "docker"):
+        with pytest.raises(EngineError, match=r"no environment that a container is made of.*--backend local"):
+            reviewer(written.path, backend=backend)
+    told = RecordedProgress()
+    reviewer(written.path, told)
+    assert any("with your rights and no container" in note for note in told.notes)
+
+
+def test_what_cannot_be_vendored_is_said(golden, made):
+    with pytest.raises(Exception, match="the recipe's variant is none"):
+        made(golden, vendor=True)
+
+
+def test_what_is_no_result_is_refused(made, tmp_path):
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(BundleError, match="neither a run, a golden nor a report"):
+        made(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="cannot be written there"):
+        made(tmp_path / "nothing", "bundle.zip")
+
+
+def test_the_unpacked_folder_is_removed_unless_it_is_kept(golden, made, reviewer, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    written = made(golden)
+    reviewer(written.path)
+    assert [path for path in (tmp_path / "temporary").iterdir() if "bundle" in path.name] == []
+    reviewer(written.path, keep=tmp_path / "kept")
+    assert json.loads((tmp_path / "kept" / "bundle.json").read_text())["recipe"] == "train"
+    with pytest.raises(UsageError, match="already there"):
+        reviewer(written.path, keep=tmp_path / "kept")
+    with pytest.raises(BundleError, match="another bundle"):
+        reviewer(written.path, sha256=f"sha256:{'0' * 64}", keep=tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
+
+
+def test_a_file_that_can_be_executed_still_can_be(golden, made, reviewer, repository):
+    (repository.root / "tool.sh").write_text("#!/bin/sh\n")
+    (repository.root / "tool.sh").chmod(0o755)
+    repository.commit()
+    repository.promote(repository.reproduce())
+    written = made(golden)
+    report, _ = reviewer(written.path)
+    assert report.verdict == "REPRODUCED"
+    assert os.access(Path(report.runs[0]) / "source" / "program" / "tool.sh", os.X_OK)
+
+
+def test_a_report_that_claims_or_hides_its_bundle_does_not_stand(
+    golden, made, reviewer, tmp_path, repository
+):
+    written, home = (
+        made(golden),
+        Project.around(tmp_path / "reviewer", golden_dir=tmp_path / "kept" / "golden"),
+    )
+    _, folder = reviewer(written.path, keep=tmp_path / "kept")
+    assert audit(folder / "report.json", project=home).findings == ()
+    text = (folder / "report.json").read_text()
+    (folder / "report.json").write_text(text.replace(written.sha256, f"sha256:{'0' * 64}"))
+    assert any("bundle" in finding for finding in audit(folder / "report.json", project=home).findings)
+    _, folder = repository.reproduced()
+    told = json.loads((folder / "report.json").read_text())
+    told["bundle"] = {"file": "x.tar.gz", "sha256": written.sha256}
+    (folder / "report.json").write_text(json.dumps(told))
+    findings = audit(folder / "report.json", project=Project.around(repository.root)).findings
+    assert any("bundle" in finding for finding in findings)

@@ -1,0 +1,149 @@
+"""``init``: from someone's program to a recipe that reproduces it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reprokit.capture import capture_interpreter
+from reprokit.errors import CannotRunError, MetricsError, RecipeError, UsageError
+from reprokit.features.init import write_recipe as init
+from reprokit.harness import Request, reproduce
+from reprokit.harness.running import start_runs
+from reprokit.project import Project
+from reprokit.session import Session
+from tests.support.recorded_progress import RecordedProgress
+
+PROGRAM = """\
+import argparse, json, random, time
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int, default=0)
+parser.add_argument("--out", default="results")
+options = parser.parse_args()
+random.seed(options.seed)
+begin = time.time()
+with open(f"{options.out}/log.jsonl", "w") as log:
+    for step in range(4):
+        time.sleep(0.01)
+        record = {"step": step, "loss": random.random(), "elapsed_seconds": time.time() - begin}
+        log.write(json.dumps(record) + "\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def inside():
+    return {**capture_interpreter(["python"]), "device": {"kind": "cpu"}}
+
+
+@pytest.fixture
+def theirs(tmp_path, monkeypatch, inside):
+    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: dict(inside))
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    track(tmp_path)
+    return tmp_path
+
+
+def track(root: Path) -> None:
+    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
+
+
+def propose(root, *words, name=None):
+    return init.propose(
+        words, name=name, session=Session(project=Project.around(root), progress=RecordedProgress())
+    )
+
+
+def recipe_of(proposal) -> str:
+    return proposal.files[f"recipes/{proposal.name}/recipe.yaml"].decode()
+
+
+def test_a_recipe_is_proposed_that_reproduces_the_program(theirs):
+    proposal = propose(theirs)
+    assert 'command: [python, train.py, --seed, "{seed}", --out, "{run_dir}"]' in recipe_of(proposal)
+    assert "metric: elapsed_seconds" in recipe_of(proposal)
+    assert "metric: loss" not in recipe_of(proposal)
+    assert not proposal.problem
+    init.write(proposal, project=Project.around(theirs))
+    track(theirs)
+    request = Request(backend="local", side_by_side=False)
+    report, _ = reproduce(
+        "train", request, session=Session(project=Project.around(theirs), progress=RecordedProgress())
+    )
+    assert report.verdict == "NO_GOLDEN"
+
+
+def test_nothing_is_written_and_nothing_left_before_it_is_agreed_to(theirs):
+    before = sorted(path.name for path in theirs.rglob("*") if ".git" not in path.parts)
+    propose(theirs)
+    assert sorted(path.name for path in theirs.rglob("*") if ".git" not in path.parts) == before
+
+
+def test_doing_it_again_changes_nothing(theirs):
+    init.write(propose(theirs), project=Project.around(theirs))
+    again = propose(theirs)
+    assert not again.changed
+
+
+def test_another_command_under_the_same_name_is_refused(theirs):
+    init.write(propose(theirs), project=Project.around(theirs))
+    with pytest.raises(RecipeError, match="with another command"):
+        propose(theirs, "python", "train.py", "--lr", "3")
+
+
+def test_a_program_without_a_seed_call_is_told_and_nothing_that_it_draws_is_volatile(theirs):
+    (theirs / "train.py").write_text(PROGRAM.replace("random.seed(options.seed)\n", ""))
+    track(theirs)
+    proposal = propose(theirs)
+    assert proposal.problem.startswith("two runs with one seed differ from step 0 on, loss")
+    assert "volatile" not in recipe_of(proposal)
+
+
+def test_results_at_a_fixed_place_are_collected(theirs):
+    (theirs / "train.py").write_text(PROGRAM.replace('f"{options.out}/log.jsonl"', '"log.jsonl"'))
+    track(theirs)
+    assert "collect: [log.jsonl]" in recipe_of(propose(theirs))
+
+
+def test_a_seed_that_changes_nothing_is_told(theirs):
+    (theirs / "train.py").write_text(PROGRAM.replace("random.seed(options.seed)", "random.seed(0)"))
+    track(theirs)
+    proposal = propose(theirs)
+    assert proposal.found["seed"].startswith("no metric responds to it")
+    assert "unresponsive:" in recipe_of(proposal)
+
+
+def test_what_is_only_printed_is_proposed_as_patterns(theirs):
+    (theirs / "train.py").write_text("for i in range(3):\n    print(f'step {i} loss {0.5 ** i}')\n")
+    track(theirs)
+    assert "printed: [" in recipe_of(propose(theirs))
+
+
+def test_a_program_that_tells_no_number_has_no_recipe(theirs):
+    (theirs / "train.py").write_text("print('done')\n")
+    track(theirs)
+    with pytest.raises(MetricsError, match="left no metrics"):
+        propose(theirs)
+
+
+def test_a_program_that_crashes_says_why(theirs):
+    (theirs / "train.py").write_text("import nowhere_to_be_found\n")
+    track(theirs)
+    with pytest.raises(CannotRunError, match="did not end well") as caught:
+        propose(theirs)
+    assert "nowhere_to_be_found" in str(caught.value)
+
+
+def test_without_git_nothing_says_what_the_program_is(tmp_path):
+    (tmp_path / "train.py").write_text(PROGRAM)
+    with pytest.raises(UsageError, match="in no git repository"):
+        propose(tmp_path)
+
+
+def test_the_proposal_as_data_names_its_files(theirs):
+    data = propose(theirs).as_data()
+    assert data["files"] == [".gitignore", "recipes/train/recipe.yaml"]
+    assert json.dumps(data)

@@ -1,0 +1,136 @@
+"""A feature is whole in its folder: without it the rest works, and only its verbs and options are gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import reprokit
+from reprokit import cli, feature
+from reprokit.cli import extensions
+from reprokit.feature import FEATURES, Feature, Heading, Verb, features
+
+PACKAGE = Path(reprokit.__file__).parent
+LOAD_ALL = """
+import importlib, json, pathlib, click, reprokit.cli
+from reprokit import feature
+folder = pathlib.Path(reprokit.cli.__file__).parent
+for module in sorted(path.stem for path in folder.glob("*.py")):
+    importlib.import_module(f"reprokit.cli.{module}")
+for found in feature.features():
+    places = [verb.command for verb in found.verbs.values()] + [*found.extends.values()]
+    for place in places + [place for group in found.subverbs.values() for place in group.values()]:
+        feature.load(place)
+context, words = click.Context(reprokit.cli.root), {}
+for verb in ("reproduce", "verify", "report"):
+    command = reprokit.cli.root.get_command(context, verb)
+    words[verb] = sorted(name for option in command.params for name in option.opts)
+    if hasattr(command, "list_commands"):
+        words[verb] += command.list_commands(context)
+print(json.dumps({"verbs": sorted(reprokit.cli.verbs()), "words": words}))
+"""
+
+
+def tool(package: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python with the package that lies in this folder."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=package,
+        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_folder_below_features_is_in_the_list():
+    folders = {path.parent.name for path in (PACKAGE / "features").glob("*/__init__.py")}
+    assert folders == set(FEATURES) == {found.name for found in features()}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_without_a_feature_the_rest_works_and_only_its_words_are_gone(name, tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "reprokit", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(tmp_path / "reprokit" / "features" / name)
+    (gone,) = [found for found in features() if found.name == name]
+
+    ended = tool(tmp_path, "-c", LOAD_ALL)
+    assert ended.returncode == 0, ended.stderr
+    left = json.loads(ended.stdout)
+
+    assert set(left["verbs"]) == set(cli.verbs()) - set(gone.verbs)
+    for verb, place in gone.extends.items():
+        added = {word for option in params_of(place) for word in option.opts}
+        assert added, "an extension without an option"
+        assert added.isdisjoint(left["words"][verb])
+    for group, verbs in gone.subverbs.items():
+        assert set(verbs).isdisjoint(left["words"][group])
+
+
+def test_an_option_of_a_missing_feature_is_refused_and_never_ignored(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "reprokit", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(tmp_path / "reprokit" / "features" / "selftest")
+    ended = tool(tmp_path, "-m", "reprokit", "verify", "--selftest")
+    assert (ended.returncode, "No such option" in ended.stderr) == (2, True)
+
+
+def test_a_feature_that_cannot_be_imported_is_no_missing_feature(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "reprokit", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "reprokit" / "features" / "tune" / "declaration.py").write_text("import no_such_module\n")
+    ended = tool(tmp_path, "-m", "reprokit", "--help")
+    assert (ended.returncode, "no_such_module" in ended.stderr) == (3, True)
+
+
+def params_of(place: str) -> list[click.Parameter]:
+    def function() -> None:
+        """Takes the options."""
+
+    for option in feature.load(place).options:
+        function = option(function)
+    return list(function.__click_params__)  # type: ignore[attr-defined]
+
+
+# Clashes
+
+
+@pytest.fixture
+def one_more(monkeypatch):
+    """Installs one more feature."""
+
+    def install(**brings):
+        found = Feature(name="further", **brings)
+        for module in (cli, extensions):
+            monkeypatch.setattr(module, "features", lambda: [*features(), found])
+
+    return install
+
+
+def test_two_verbs_of_one_name_are_an_error(one_more):
+    one_more(verbs={"run": Verb(command="a:b", help="Again.", heading=Heading.TOOL)})
+    with pytest.raises(ValueError, match=r"two verbs are called run; one of them is of the feature further"):
+        cli.verbs()
+
+
+def test_two_options_of_one_name_are_an_error():
+    @click.command("made")
+    @click.option("--json", "as_json")
+    @click.option("--json", "again")
+    def made() -> None:
+        """A verb."""
+
+    with pytest.raises(ValueError, match=r"two options of `reprokit made` are called --json"):
+        extensions.must_differ(made)
+
+
+def test_two_subverbs_of_one_name_are_an_error(one_more):
+    one_more(subverbs={"report": {"show": "reprokit.cli.report:command"}})
+    group = cli.root.get_command(click.Context(cli.root), "report")
+    with pytest.raises(ValueError, match="two verbs are called report show"):
+        group.get_command(click.Context(group), "show")
