@@ -19,8 +19,6 @@ from typing import Any
 
 from reprokit.workspace import sha256_of
 
-#: Key of ``RunResult.isolation`` under which the backend gives what ``judged`` says.
-CODE_ELSEWHERE = "code_elsewhere"
 #: What the tool itself puts beside a program: the hook, and what starts it under other conditions.
 OURS = (
     str(Path(__file__).parent.parent / "instrumentation"),

@@ -90,12 +90,13 @@ class LocalBackend:
         facts = program.facts()
         if spec.confined:
             isolation["confined"] = bool(facts.get("confined"))
-        if plan["watched"]:
-            found = code_elsewhere.judged(facts, python=plan["watched"]["libraries"])
-            isolation[code_elsewhere.CODE_ELSEWHERE] = found
         seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
-        return watch.result(why, seen=seen, isolation=isolation)
+        result = watch.result(why, seen=seen, isolation=isolation)
+        if not plan["watched"]:
+            return result
+        found = code_elsewhere.judged(facts, python=plan["watched"]["libraries"])
+        return replace(result, outside_code=found)
 
 
 def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:

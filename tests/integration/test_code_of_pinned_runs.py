@@ -99,6 +99,18 @@ ELSEWHERE = {
         "script.write_text(f'#!{other_python}\\nprint(0.9)')\nscript.chmod(0o755)\n" + asks("script"),
         "PYTHON",
     ),
+    "a library loaded before all others": (
+        asks(f"sys.executable, {PRINTS}", "env={'LD_PRELOAD': f'{elsewhere}/native.so'}"),
+        "native.so",
+    ),
+    "a path of a process without site": (
+        asks(
+            "sys.executable, '-S', '-c', 'import helper; print(helper.RATE)'",
+            "env={'PYTHONPATH': elsewhere}",
+        ),
+        "helper.py",
+    ),
+    "a script of another folder": (asks("sys.executable, f'{elsewhere}/script.py'"), "script.py"),
     "a program of another folder": (asks("f'{elsewhere}/prints'"), "prints"),
 }
 OWN = {
@@ -153,6 +165,7 @@ def elsewhere(tmp_path) -> Path:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "helper.py").write_text(RATE)
+    (folder / "script.py").write_text("print(0.9)\n")
     (folder / "helper.egg-link").write_text(f"{folder}\n.")
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
     with zipfile.ZipFile(folder / "inside.zip", "w") as archive:
@@ -194,6 +207,15 @@ def test_what_is_its_own_or_the_systems_passes(theirs, elsewhere, other_python, 
     row = row_of(theirs.reproduce())
     assert row.status is Status.PASSED, f"{row.reason} {logs_of(theirs)}"
     assert "all from the lock" in row.reason
+
+
+def test_a_link_of_the_repository_to_another_folder_is_no_part_of_it(theirs, elsewhere, other_python):
+    (theirs.root / "helper.py").symlink_to(elsewhere / "helper.py")
+    theirs.write(train_py=program(IMPORTS, elsewhere, other_python))
+    row = row_of(theirs.reproduce())
+    assert row.status is not Status.PASSED or (elsewhere / "helper.py").read_text() == RATE
+    print(row, logs_of(theirs))
+    raise AssertionError
 
 
 def test_an_edit_of_it_is_named(theirs, elsewhere, other_python):

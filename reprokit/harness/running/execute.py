@@ -16,7 +16,6 @@ from reprokit import capture, file_tree, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
-from reprokit.execution.code_elsewhere import CODE_ELSEWHERE
 from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import RunPlan
@@ -171,7 +170,6 @@ def _run_and_close(
             instrumented.make_room(spec, folder)
         began = time.time()
         result = backend.run(replace(spec, confined=_is_confined(spec, plan)), folder, on_tick=tick)
-        result, elsewhere = _code_elsewhere(result)
         if watch:
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = _unless_data_changed(result, plan)
@@ -180,7 +178,7 @@ def _run_and_close(
         result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
         result = before_close(folder, result) if result.completed else result
-        found = {**found, **elsewhere, **_shared(result, spec, plan, began=began)}
+        found = {**found, **_shared(result, spec, plan, began=began)}
     except KeyboardInterrupt:
         runs.close_interrupted(folder, secrets=secrets)
         raise
@@ -205,13 +203,6 @@ def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) ->
         return {}
     is_confined = bool(result.isolation.get("confined"))
     return plan.shared.after(spec, began=began, ended=time.time(), is_confined=is_confined)
-
-
-def _code_elsewhere(result: RunResult) -> tuple[RunResult, dict[str, Any]]:
-    """The result, and what ``run.json`` says of code that was not a pinned program's own."""
-    isolation = dict(result.isolation)
-    found = isolation.pop(CODE_ELSEWHERE, None)
-    return replace(result, isolation=isolation), {} if found is None else {"outside_code": found}
 
 
 def _is_confined(spec: RunSpec, plan: RunPlan) -> bool:
