@@ -209,15 +209,6 @@ def test_what_is_its_own_or_the_systems_passes(theirs, elsewhere, other_python, 
     assert "all from the lock" in row.reason
 
 
-def test_a_link_of_the_repository_to_another_folder_is_no_part_of_it(theirs, elsewhere, other_python):
-    (theirs.root / "helper.py").symlink_to(elsewhere / "helper.py")
-    theirs.write(train_py=program(IMPORTS, elsewhere, other_python))
-    row = row_of(theirs.reproduce())
-    assert row.status is not Status.PASSED or (elsewhere / "helper.py").read_text() == RATE
-    print(row, logs_of(theirs))
-    raise AssertionError
-
-
 def test_an_edit_of_it_is_named(theirs, elsewhere, other_python):
     theirs.write(train_py=program(ELSEWHERE["a folder on its path"][0], elsewhere, other_python))
     theirs.promote(theirs.reproduce(), allow_failed=True)
