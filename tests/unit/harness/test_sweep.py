@@ -350,6 +350,26 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
     assert len(promote("").members) == 10
 
 
+def test_seeds_of_uncommitted_changes_are_run_again_once_these_are_committed(here):
+    judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
+    (here.root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE + judged)
+    asked = {"reason": "first", "now": "2026-01-01T00:00:00+00:00", "min_seeds": 10}
+    changed = swept(here.root, seeds="1..10")
+    assert swept(here.root, seeds="1..10").actions == ("reuse",) * 10, "no other state of the source"
+    with pytest.raises(GoldenError, match="type the `reprokit sweep` again"):
+        promote_sweep("train", project=Project.around(here.root), **asked)
+
+    here.commit()
+    clean = swept(here.root, seeds="1..10")
+    assert (clean.actions, clean.name) == (("run",) * 10, changed.name)
+    assert swept(here.root, seeds="1..10").actions == ("reuse",) * 10
+    made = promote_sweep("train", project=Project.around(here.root), **asked)
+    assert len(made.members) == 10
+    assert set(finished_runs(clean.path).folders.values()) == {
+        here.root / "runs" / one.run for one in clean.members
+    }
+
+
 @pytest.mark.parametrize(
     "logged",
     ['"return": value', '"return": value, "seed": seed', '"return": value, "env_seed": seed + 1000 + step'],
