@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters import printed_numbers, sources
+from reprokit.adapters import held_numbers, not_logs, printed_numbers, sources
 from reprokit.adapters.reading import Reading
 from reprokit.core import json_values, problems, steps
 from reprokit.core.metric_names import nearest, quoted
@@ -111,12 +111,17 @@ def _fits(full: str, pattern: str, *, prefixed: bool) -> bool:
 
 
 def _in_files(output: Path, *, by_content: bool) -> list[_Source]:
-    is_there = output.is_dir()
-    found = sources.find_all(output, skipped=frozenset(), by_content=by_content) if is_there else ()
-    return [
+    if not output.is_dir():
+        return []
+    found = sources.find_all(output, skipped=frozenset(), by_content=by_content)
+    named = sources.find_all(output, skipped=frozenset(), by_content=False)
+    every = [
         _Source(one.name, one.adapter, lambda one=one: sources.adapter_named(one.adapter).read(one.path))  # type: ignore[misc]
         for one in sorted(found, key=lambda one: one.name)
     ]
+    if len(found) == len(named):
+        return every
+    return [one for one in every if held_numbers.holds_record(one.read())]  # others stand in for the empty
 
 
 def _in_logs(logs: Sequence[Path], printed: Sequence[str]) -> list[_Source]:
@@ -176,13 +181,15 @@ def _nothing(found: Sequence[_Source], left_out: Mapping[str, str], output: Path
     if left_out:
         what = f"every metric is left out as volatile: {', '.join(sorted(left_out))}"
         return MetricsError(what, where="volatile", fix="keep at least one metric that must repeat")
+    looked_at = ", ".join(not_logs.why_not(output, skipped=frozenset())) or None
     if found:
         what = f"{', '.join(source.name for source in found)} holds no record"
-        return MetricsError(what, kind="no_records", where=str(output))
+        return MetricsError(what, kind="no_records", where=str(output), actual=looked_at)
     return MetricsError(
         "the program left no metrics",
         kind="no_metrics_file",
         where=str(output),
         expected="a .jsonl or .csv file, another known log, or numbers in .log or .txt files in {run_dir}",
+        actual=looked_at,
         fix="write them there, name the folder under `collect`, or say what it prints under `printed`",
     )

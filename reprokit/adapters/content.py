@@ -14,17 +14,17 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from reprokit.adapters import from_csv, from_json, from_jsonl, from_printed
+from reprokit.adapters import from_csv, from_json, from_jsonl, from_printed, held_numbers
 from reprokit.adapters.jsonl_line import read_line
 from reprokit.adapters.reading import open_file
-from reprokit.core import json_values
 from reprokit.errors import MetricsError
 
 #: Endings of names that say little about what is inside.
 ENDINGS = frozenset({".json", ".txt", ".log", ".out", ".dat"})
 
 _LOOKED_AT_BYTES = 1 << 18
-_MOST_FILES = 1_000
+#: So many files of such names are samples, not logs.
+MOST_FILES = 1_000
 _NAME = re.compile(r"[^\W\d][\w ./()%@#:-]{0,80}")
 
 
@@ -50,7 +50,7 @@ def forms_in(folder: Path, places: Sequence[PurePath], *, printed: bool) -> dict
     Documents that are numbered are their folder together. Logs with ``printed`` lines come only where asked
     for, then alone, or where there is nothing else. Of very many files there are none: they are samples.
     """
-    if len(places) > _MOST_FILES:
+    if len(places) > MOST_FILES:
         return {}
     found = {} if printed else {place: form_of(folder / place) for place in places}
     documents = {place for place, form in found.items() if form == from_json.NAME}
@@ -76,13 +76,7 @@ def forms_in(folder: Path, places: Sequence[PurePath], *, printed: bool) -> dict
 def _are_records(lines: Sequence[bytes], *, at_least: int) -> bool:
     """Whether the first lines are objects with a number in them."""
     records = [read_line(line.rstrip(b"\r"), number=1).record for line in lines[:at_least]]
-    return len(records) == at_least and all(record and _holds_number(record) for record in records)
-
-
-def _holds_number(value: object) -> bool:
-    if isinstance(value, dict | list):
-        return any(map(_holds_number, value.values() if isinstance(value, dict) else value))
-    return json_values.kind(value) == "number"
+    return len(records) == at_least and all(record and held_numbers.in_value(record) for record in records)
 
 
 def _is_table(lines: Sequence[bytes]) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.adapters import sources
+from reprokit.adapters import not_logs, run_files, sources
 from reprokit.adapters.comparing import compare_first, compare_sources
 from reprokit.adapters.reading import MetricsSource
 from reprokit.adapters.summaries import names_in
@@ -55,7 +55,7 @@ def compare_paths(
         )
         return _must_differ(comparison, sides), [pair]
     folders = expected.is_dir() and actual.is_dir()
-    plain = all(map(sources.is_of_plain_command, sides))  # every file was compared when they were judged
+    plain = all(map(run_files.is_of_plain_command, sides))  # every file was compared when they were judged
     if folders and (plain or not all(stored(folder / METRICS).exists() for folder in sides)):
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
         unread = () if plain else _not_compared(expected, actual)
@@ -162,7 +162,8 @@ def compare_runs(
             ignore=[one for pattern in ignore for one in within(pattern, left.name)],
             placeholders=placeholders,
         )
-        if len(pairs) == 1 and not log.has(problems.DIFFERENCE) and of_outputs is None:
+        is_all = len(pairs) == 1 and not log.has(problems.DIFFERENCE) and of_outputs is None
+        if is_all and not _says_nothing(comparison):
             return replace(comparison, problems=(*log.problems(), *comparison.problems))
         found.append(_prefixed(comparison, left.name) if len(pairs) > 1 else comparison)
     for name in metrics or ():
@@ -170,6 +171,9 @@ def compare_runs(
             names = [known for pair in pairs for source in pair for known in names_in(source)]
             near = ", ".join(map(quoted, nearest(name, names)))
             log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}; the nearest: {near}")
+    if all(map(_says_nothing, found)):
+        for why in not_logs.why_not(expected):
+            log.add("not_a_log", problems.BOTH, detail=why)
     return _merged([*found, *([of_outputs] if of_outputs else ())], log.problems())
 
 
@@ -203,8 +207,9 @@ def pair_runs(expected: Path, actual: Path) -> tuple[list[Pair], ProblemLog]:
     with the time in its name, those two are taken for each other, with a warning.
     """
     log = ProblemLog()
-    left = {source.name: source for source in sources.find_all(expected)}
-    right = {source.name: source for source in sources.find_all(actual)}
+    left, right = ({one.name: one for one in sources.find_all(folder)} for folder in (expected, actual))
+    if left.keys() != right.keys():
+        left, right = _read_in_both(left, actual), _read_in_both(right, expected)
     pairs = [(left[name], right[name]) for name in left if name in right]
     alone = [source for name, source in left.items() if name not in right]
     new = [source for name, source in right.items() if name not in left]
@@ -221,6 +226,15 @@ def pair_runs(expected: Path, actual: Path) -> tuple[list[Pair], ProblemLog]:
     return pairs, log
 
 
+def _read_in_both(found: Mapping[str, MetricsSource], other: Path) -> dict[str, MetricsSource]:
+    """The sources of one side without files that the other has too, and does not read.
+
+    It does not where a log that is known by its name holds numbers there, and none here.
+    """
+    unread = sources.unread_logs(other) if any(map(sources.is_by_content, found.values())) else {}
+    return {name: source for name, source in found.items() if name not in unread}
+
+
 def no_metrics(run_dir: Path) -> MetricsError:
     """The error for a run folder without any metrics."""
     return MetricsError(
@@ -228,6 +242,7 @@ def no_metrics(run_dir: Path) -> MetricsError:
         kind="no_metrics_file",
         where=str(run_dir),
         expected="metrics.jsonl, a .jsonl or .csv file, another known log, or numbers in .log or .txt files",
+        actual=", ".join(not_logs.why_not(run_dir)) or None,
         fix="let the program write its metrics into the folder that {run_dir} names",
     )
 

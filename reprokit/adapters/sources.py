@@ -2,7 +2,7 @@
 
 An adapter is found because its module is called ``from_….py``: adding one is adding a file. Only where many
 programs use a name for something else does the adapter look into the file before it is taken for a source.
-Files whose names say nothing, such as ``log.txt``, are looked into where a folder holds no others.
+Files whose names say nothing, such as ``log.txt``, are looked into where the others hold no number.
 
     >>> find(Path("runs/x")).name
     'metrics.jsonl'
@@ -17,29 +17,21 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from reprokit import file_tree, layout
-from reprokit.adapters import content, from_json, from_jsonl, from_printed, source_names
+from reprokit import file_tree
+from reprokit.adapters import (
+    content,
+    from_json,
+    from_jsonl,
+    from_printed,
+    held_numbers,
+    run_files,
+    source_names,
+)
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind
-from reprokit.layout import RECORD, TIMING, TRACE
 from reprokit.plugin_files import PluginFolder, load
 
-#: What is never compared as metrics, by contract: durations, and the trace, which is judged elsewhere.
-NOT_METRICS = frozenset({TIMING, TRACE})
-#: Whether a run is of a plain command → its folders without metrics. Such a command may write anything.
-_NO_METRICS_OF = {
-    None: frozenset[str](),
-    True: frozenset({"output"}),
-    False: frozenset({"output", "source", "checkpoints"}),
-}
-#: What the harness writes into a folder that holds its record, beside the metrics.
-_OURS = frozenset(
-    {
-        *(RECORD, layout.ENVIRONMENT, layout.RUNTIME, layout.INSTRUMENT, layout.OTHER_SEED, layout.MANIFEST),
-        *(layout.STDOUT, layout.STDERR, layout.SBOM, layout.IMAGE_PROVENANCE),
-    }
-)
 #: Adapters from this order on read files by what is in them, where a folder holds no others.
 _BY_CONTENT = 100
 _FOLDER = PluginFolder(
@@ -130,16 +122,29 @@ def find_all(
 ) -> tuple[MetricsSource, ...]:
     """Every source of metrics in a run folder and its subfolders; links to folders are not followed.
 
-    Where no name tells of one, files with names such as ``log.txt`` and ``results.json`` are looked into
-    (``by_content``): JSON and tables are taken, and where there are none, logs with printed numbers.
+    Where those known by their names hold no number, files such as ``log.txt`` and ``results.json`` are looked
+    into (``by_content``): JSON and tables are taken, and where there are none, logs with printed numbers.
 
     The order is fixed: JSON Lines before tables before event files, likelier names first, then the files
     nearest to the top, then by name. Names are without times and ids (``source_names``); of several that are
     then called alike, the second gets ``(2)``. What the harness writes (in a recipe's run ``source/`` and
     ``checkpoints/`` too) is left out, or what is ``skipped`` directly in the folder.
     """
-    if skipped is None:
-        skipped = NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]
+    skipped = run_files.skipped_in(run_dir) if skipped is None else skipped
+    ranked = _by_name(run_dir, skipped=skipped)
+    if by_content and not any(map(_holds_number, ranked.values())):
+        ranked |= _by_content(run_dir, skipped=skipped)
+    return _with_lasting_names(ranked)
+
+
+def _holds_number(source: MetricsSource) -> bool:
+    try:
+        return held_numbers.holds_number(adapter_named(source.adapter).read(source.path))
+    except MetricsError:
+        return True  # so that what is wrong with it is named
+
+
+def _by_name(run_dir: Path, *, skipped: Collection[str]) -> dict[_Rank, MetricsSource]:
     ranked: dict[_Rank, MetricsSource] = {}
     for path in _files(run_dir, skipped=skipped):
         place = path.relative_to(run_dir)
@@ -156,9 +161,7 @@ def find_all(
         if adapter.WHOLE_FOLDER and (is_nested or rank in ranked):
             source = run_dir / folder
         ranked[rank] = MetricsSource(adapter=adapter.NAME, path=source, name=name)
-    if not ranked and by_content:
-        ranked = _by_content(run_dir, skipped=skipped)
-    return _with_lasting_names(ranked)
+    return ranked
 
 
 def unread_logs(run_dir: Path) -> dict[str, Path]:
@@ -167,8 +170,8 @@ def unread_logs(run_dir: Path) -> dict[str, Path]:
     by_name = find_all(run_dir, by_content=False)
     if not found:
         return {}
-    others = _by_content(run_dir, skipped=NOT_METRICS) if by_name else {}
-    printed = _by_content(run_dir, skipped=NOT_METRICS, printed=True)
+    others = _by_content(run_dir, skipped=run_files.NOT_METRICS) if by_name else {}
+    printed = _by_content(run_dir, skipped=run_files.NOT_METRICS, printed=True)
     read = {source.path for source in found}
     of_all = (*others.values(), *printed.values())
     new = (source for source in of_all if source.path not in read and source.path.is_file())
@@ -179,11 +182,10 @@ def _by_content(
     run_dir: Path, *, skipped: Collection[str], printed: bool = False
 ) -> dict[_Rank, MetricsSource]:
     """The sources among files whose names say nothing; ``printed`` lines too where asked, or where alone."""
-    ours = _OURS if (run_dir / RECORD).exists() else frozenset()
     places = [
-        PurePath(entry.name)
-        for entry in file_tree.walk(run_dir, skipped={*skipped, *ours})
-        if entry.kind is Kind.FILE and PurePath(entry.name).suffix.lower() in content.ENDINGS
+        place
+        for place in run_files.files_of_program(run_dir, skipped=skipped)
+        if place.suffix.lower() in content.ENDINGS
     ]
     taken = content.forms_in(run_dir, places, printed=printed)
     orders = {adapter.NAME: adapter.ORDER for adapter in adapters()}
@@ -247,14 +249,6 @@ def _leads_to_another(link: Path, run_dir: Path) -> bool:
         return False
     inside = target.is_file() and target.is_relative_to(run_dir.resolve())
     return inside and _reader_of(target.relative_to(run_dir.resolve())) is None
-
-
-def is_of_plain_command(run_dir: Path) -> bool | None:
-    """Whether a run is of a plain command; None where its record cannot be read."""
-    try:
-        return b'"plain_command"' in (run_dir / RECORD).read_bytes()
-    except OSError:
-        return None
 
 
 def _reader_of(path: PurePath) -> tuple[Adapter, int] | None:

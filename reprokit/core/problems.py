@@ -83,6 +83,7 @@ KINDS = MappingProxyType(
             WARNING,
             "a file that may be a log differs, and was not read beside those of known names",
         ),
+        "not_a_log": (WARNING, "a file was looked at, and not read"),
         "others_not_read": (WARNING, "the folder holds other metrics files, which were not compared"),
         "other_order": (WARNING, "both sides hold the same records, in another order"),
         "ignored_metric": (WARNING, "a metric was left out on request"),

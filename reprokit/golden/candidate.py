@@ -47,8 +47,10 @@ class Candidate:
         return (self.metrics,) if self.trace is None else (self.metrics, self.trace)
 
 
-def check_run(run: Candidate, *, allow_dirty: bool) -> None:
+def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") -> None:
     """Refuse a run that is not whole, not the recipe's own, or of sources that no one can get back.
+
+    ``again`` says how such a run is made anew.
 
     Raises:
         GoldenError: It is one of these.
@@ -61,7 +63,8 @@ def check_run(run: Candidate, *, allow_dirty: bool) -> None:
         raise GoldenError(f"the run was modified: {', '.join(run.modified)}", where=where, fix=fix)
     if run.dirty is not False and not allow_dirty:
         what = "the source tree had uncommitted changes" if run.dirty else "the source is not under git"
-        raise GoldenError(what, where=where, fix="commit or stage them and run again, or pass --allow-dirty")
+        first = "commit or stage them" if run.dirty else "put it under git"
+        raise GoldenError(what, where=where, fix=f"{first} and {again}, or pass --allow-dirty")
     if lacking := [name for name in names_in(run.digests) if name not in run.digests]:
         raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
 

@@ -27,6 +27,9 @@ from reprokit.workspace import cannot_write, sha256_of
 
 #: Fewer leave a drop of any useful margin unseen; what the gate's error rates were measured with.
 FEWEST_SEEDS, USUAL_SEEDS = 10, 20
+#: A sweep makes runs of uncommitted changes anew once these are committed; of others it cannot know.
+_AGAIN_OF_CHANGES = "type the `reprokit sweep` again, which makes such runs anew"
+_AGAIN_WITHOUT_GIT = "remove these run folders and type the `reprokit sweep` again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,8 @@ def check_swept(runs: Sequence[Candidate], *, least: int, allow_dirty: bool) -> 
             fix=f"`reprokit sweep RECIPE --seeds {least}`, or say --min-seeds (at least {FEWEST_SEEDS})",
         )
     for run in runs:
-        check_run(run, allow_dirty=allow_dirty)
+        again = _AGAIN_OF_CHANGES if run.dirty else _AGAIN_WITHOUT_GIT
+        check_run(run, allow_dirty=allow_dirty, again=again)
         check_alike(runs[0], run, shared=("recipe", "platform", "digests", "fingerprint"))
     for what, named in (
         ("run folder", [str(run.path.resolve()) for run in runs]),

@@ -22,6 +22,7 @@ from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_ha
 from reprokit.harness.judging.seed_response import agree, find_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.harness.judging.watched_golden import golden_to_watch
+from reprokit.harness.running import again
 from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
@@ -162,6 +163,7 @@ def _judge(
         stopped=stopped,
         varied=bool(beside.varied),
         statistical=beside.new_seeds is not None,
+        num_runs=len(folders),
     )
     evidence = gather(
         recipe,
@@ -173,7 +175,7 @@ def _judge(
         strict=request.strict,
         beside=beside,
     )
-    evidence = replace(evidence, options=_places_asked(record))
+    evidence = replace(evidence, options=again.places_of(record))
     file = recipe.file if recipe and not plain else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
@@ -209,6 +211,7 @@ def rerun_line(
     stopped: Mapping[str, Any] | None = None,
     varied: bool = False,
     statistical: bool = False,
+    num_runs: int = 2,
 ) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
 
@@ -218,13 +221,15 @@ def rerun_line(
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the conditions were varied too.
         statistical: Whether an ensemble was asked.
+        num_runs: How many runs with the one seed were compared.
     """
-    seed, plain, options = record.get("seed"), record.get("plain_command"), _places_asked(record)
+    seed, plain, options = record.get("seed"), record.get("plain_command"), again.places_of(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
         left_out += [word for pattern in record.get("outputs") or () for word in ("--output", str(pattern))]
         golden = record.get("golden_asked")
         left_out += ["--golden", str(golden)] if golden and "--golden" not in options else []
+        left_out += again.repeats_words(num_runs)
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
     asked, bundle = record.get("backend_asked"), record.get("bundle")
@@ -233,9 +238,10 @@ def rerun_line(
             bundle.get("path") or bundle.get("file")
         )  # as it was typed; older runs have its name alone
         words = ["reprokit", "reproduce", file, "--sha256", str(bundle.get("sha256"))]
-        line = shell_line([*words, *(["--backend", "local"] if asked == "local" else [])])
+        backend = again.backend_words(asked if asked == "local" else "")
+        line = shell_line([*words, *backend, *again.repeats_words(num_runs)])
         return f"{line}  # {record.get('recipe')}"
-    further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
+    further = [*sets, *again.backend_words(asked), *again.repeats_words(num_runs), *_resuming(stopped)]
     further += [*(["--vary"] if varied else []), *options]
     if statistical:
         verify = ["reprokit", "verify", str(record.get("recipe")), "--seed", str(seed), "--statistical"]
@@ -245,13 +251,6 @@ def rerun_line(
     words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
     for_make = shlex.join(further).replace("$", "$$")  # make reads it before the shell does
     return shell_line([*words, f"ARGS={for_make}"] if further else words)
-
-
-def _places_asked(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options that name a platform, or other folders; part of the evidence, so that it travels."""
-    asked, platform = record.get("folders_asked"), record.get("platform_asked")
-    folders = tuple(map(str, asked)) if isinstance(asked, list) else ()
-    return ("--platform", str(platform), *folders) if platform else folders
 
 
 def _resuming(stopped: Mapping[str, Any] | None) -> list[str]:

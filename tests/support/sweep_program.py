@@ -68,6 +68,7 @@ def seeds_of(folders: list[Path]) -> list[int]:
 
 
 def prepare(repository: Repository, *, program: str = PROGRAM, recipe: str = RECIPE) -> Repository:
-    """The program and its recipe in someone's repository."""
+    """The program and its recipe in someone's repository, in which ``broken`` is no change of the source."""
+    (repository.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\nbroken\n")
     repository.write(train_py=program, recipes__train__recipe_yaml=recipe)
     return repository

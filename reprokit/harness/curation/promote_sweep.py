@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of
 from reprokit.harness.judging.seed_response import digests_of_responding, silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
+from reprokit.harness.running import again
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.layout import RECORD, SWEEP, SWEEPS, read_json
@@ -36,6 +38,7 @@ _HALVES = ("by seed", "by start")
 _SHOWN = 12
 #: Of these a result is known, if only that there is none.
 _ENDED = frozenset({MemberState.COMPLETE, MemberState.CHANGED, MemberState.CRASHED})
+_OPTIONS_OF_SWEEP = frozenset({"--backend", "--platform", "--runs-dir"})
 _LOOKED_AT = 5  # so many runs show whether a metric is constant within each
 
 
@@ -103,13 +106,14 @@ def promote_sweep(
     left_out = _left_out(members, project)
     if left_out and not allow_left_out:
         every = ",".join(map(str, sorted([*(member.seed for member in members), *left_out])))
+        how = _as_asked(candidates[0].path)
         raise GoldenError(
             f"{counted(len(left_out), 'seed')} of the same that finished or failed would be left out: an "
             "ensemble of chosen seeds says nothing of the others",
             where=str(project.runs_dir / name),
             actual=f"left out: {_listed(left_out)}",
-            fix=f"`reprokit sweep {name} --seeds {every}`, and promote that; or say --allow-left-out, which "
-            "records them: every answer names them then",
+            fix=f"`reprokit sweep {name} --seeds {every}{how}`, and promote that; or say --allow-left-out, "
+            "which records them: every answer names them then",
         )
     swept = [
         SweptRun(candidate=candidate, values=_values(candidate.path, recipe)) for candidate in candidates
@@ -127,6 +131,14 @@ def promote_sweep(
         created_at=now,
         tool_version=reprokit.__version__,
     )
+
+
+def _as_asked(folder: Path) -> str:
+    """The options with which a run was asked for, for the end of a `reprokit sweep`."""
+    record = read_json(folder / RECORD)
+    words = [*again.backend_words(record.get("backend_asked")), *again.places_of(record)]
+    pairs = [pair for pair in zip(words[::2], words[1::2], strict=False) if pair[0] in _OPTIONS_OF_SWEEP]
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in pairs)
 
 
 def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[SweepMember]:

@@ -41,6 +41,7 @@ from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
+from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
@@ -56,6 +57,8 @@ from reprokit.workspace import write_json
 _MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
 #: So many runs must be left for a cause, or none is spent on more repeats.
 _LEFT_FOR_A_CAUSE = 8
+#: So many runs are made at most where no one says another number.
+USUAL_BUDGET = 60
 _INTERRUPTED = "interrupted: what is named is not confirmed"
 _SPENT = "the budget is used up: what is named is not confirmed"
 _Placed = TypeVar("_Placed", Cause, Tap)
@@ -66,7 +69,7 @@ def diagnose_command(
     request: Request,
     *,
     session: Session,
-    budget: int = 60,
+    budget: int = USUAL_BUDGET,
     budget_s: float | None = None,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
@@ -95,8 +98,7 @@ def diagnose_command(
         ignore=request.ignore,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
-    left_out = [word for pattern in request.ignore for word in ("--ignore-metric", pattern)]
-    options = ["--seed", str(seed), *left_out, *_varied_words(vary)]
+    options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
     return _written(lab, [*options, "--", *command])
 
 
@@ -105,7 +107,7 @@ def diagnose_recipe(
     request: Request,
     *,
     session: Session,
-    budget: int = 60,
+    budget: int = USUAL_BUDGET,
     budget_s: float | None = None,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
@@ -127,12 +129,19 @@ def diagnose_recipe(
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     lab.in_source = _to_source(recipe)
-    sets = [word for override in request.overrides for word in ("--set", override)]
-    return _written(lab, [recipe.name, "--seed", str(seed), *_varied_words(vary), *sets], recipe=recipe)
+    options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
+    return _written(lab, [recipe.name, *options], recipe=recipe)
 
 
-def _varied_words(vary: tuple[str, ...] | None) -> list[str]:
-    return [word for name in vary or () for word in ("--vary", name)]
+def _how_words(lab: InstrumentedProgram) -> list[str]:
+    """The options of how a cause is looked for, without those that are the defaults."""
+    varied = [word for name in lab.vary or () for word in ("--vary", name)]
+    budget = str(lab.budget) if lab.budget_s is None else f"{int(lab.budget_s)}s"
+    return [
+        *varied,
+        *(["--level", "deep"] if lab.deep else []),
+        *(["--budget", budget] if budget != str(USUAL_BUDGET) else []),
+    ]
 
 
 def _written(

@@ -23,6 +23,7 @@ from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, f
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.running.again import words_of
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in, pattern_of
@@ -67,12 +68,12 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
         budget=4,
         ignore=request.ignore,
     ) as lab:
-        found = with_source_lines(_diagnose(lab, words, request.ignore))
+        found = with_source_lines(_diagnose(lab, words, request, session=session))
     write_json(folder / "diagnosis.json", found.as_data())
     return found
 
 
-def _diagnose(lab: InstrumentedProgram, words: Words, ignore: Sequence[str]) -> Diagnosis:
+def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, session: Session) -> Diagnosis:
     loops = Conditions(level="loops")
     lab.progress.phase("is a resumed run equal to a whole one?")
     lab.expect(4 if words.stop else 3)
@@ -87,7 +88,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, ignore: Sequence[str]) -> 
     stopped, left = _stopped(lab, whole, words)
     resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
     output = None if stopped is None else stopped.folder / OUTPUT
-    left_out = [*ignore, *clock_metrics.patterns_for(lab.left_out)]
+    left_out = [*request.ignore, *clock_metrics.patterns_for(lab.left_out)]
     found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out)
     if found.from_the_first or found.before_the_stop:
         cut = None if stopped is None else stopped.trace
@@ -99,6 +100,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, ignore: Sequence[str]) -> 
     lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
     stop = ["--stop-args", words.stop] if words.stop else []
     options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
+    options += words_of(request, project=session.project)
     unknown = () if equal or lost or loader else ("every recorded loop variable was restored",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,

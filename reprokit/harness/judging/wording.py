@@ -19,6 +19,7 @@ from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
 from reprokit.core.rows import counted, listed
 from reprokit.harness.judging import ensemble_wording, what_changed
+from reprokit.harness.running import again
 from reprokit.layout import OUTPUT
 
 
@@ -305,7 +306,7 @@ def _as_it_stands(case: VerdictCase) -> str:
 
 def _backend(case: VerdictCase) -> str:
     asked = case.evidence.runs[0].run.get("backend_asked") if case.evidence.runs else None
-    return f" --backend {asked}" if asked in {"docker", "local"} else ""
+    return "".join(f" {word}" for word in again.backend_words(asked))
 
 
 def _asked(case: VerdictCase) -> str:

@@ -66,7 +66,7 @@ def member_today(member: SweepMember, *, among: Sequence[WholeRunFolder], runs_d
     """
     recorded = runs_dir / member.run
     attempts = []
-    for one in among:
+    for one in sorted(among, key=lambda one: not one.is_recorded):  # those that may be promoted come first
         if one.seed == member.seed and one.identity(mixed=member.mixed) == member.identity:
             if runs.read(one.path).complete:
                 kind = one.inputs.surroundings if member.mixed else member.kind

@@ -84,12 +84,14 @@ class WholeRunFolder:
         seed: Its seed.
         inputs: What its numbers stand on.
         is_of_mixed: Whether it was made for a sweep over machines of several kinds, each member on any.
+        is_recorded: False where the source held changes that neither commit nor index has.
     """
 
     path: Path
     seed: int
     inputs: RunInputs
     is_of_mixed: bool = False
+    is_recorded: bool = True
 
     def is_attempt_at(self, inputs: RunInputs) -> bool:
         """Whether it is of these inputs, as far as it says; a finished run says all."""
@@ -159,11 +161,23 @@ def whole_run(folder: Path) -> WholeRunFolder | None:
     seed = record.get("seed")
     if not is_integer(seed) or any(record.get(name) is not None for name in _PARTIAL):
         return None
-    inputs = inputs_of(record, read_json(folder / ENVIRONMENT))
+    environment = read_json(folder / ENVIRONMENT)
+    inputs = inputs_of(record, environment)
     machines = set_of_machines(record)
     if machines and not inputs.surroundings:  # interrupted; the machine was asked before it began
         inputs = replace(inputs, surroundings=str(record["machine"].get("fingerprint") or ""))
-    return WholeRunFolder(path=folder, seed=seed, inputs=inputs, is_of_mixed=machines == MIXED)
+    return WholeRunFolder(
+        path=folder,
+        seed=seed,
+        inputs=inputs,
+        is_of_mixed=machines == MIXED,
+        is_recorded=is_recorded(environment),
+    )
+
+
+def is_recorded(environment: Mapping[str, Any]) -> bool:
+    """Whether an environment record knows of no change that neither a commit nor the index has."""
+    return fact(environment, "source.unrecorded") is not True
 
 
 def set_of_machines(record: Mapping[str, Any]) -> str:

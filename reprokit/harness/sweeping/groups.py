@@ -19,6 +19,7 @@ from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.run_inputs import (
     RunInputs,
     WholeRunFolder,
+    is_recorded,
     planned_inputs,
     whole_run,
     whole_runs,
@@ -233,7 +234,10 @@ def as_they_stand(
             continue
         if member.recipe not in there:
             there[member.recipe] = by_seed(whole_runs(project.runs_dir, recipe=member.recipe))
-        standing = standing_of(group.inputs, member.seed, among=there[member.recipe].get(member.seed, ()))
+        among = there[member.recipe].get(member.seed, ())
+        if is_recorded(group.host):  # what was made of changes that no commit has cannot be promoted
+            among = [one for one in among if one.is_recorded]
+        standing = standing_of(group.inputs, member.seed, among=among)
         folder = standing.folder
         complete = folder is not None and standing.state is MemberState.COMPLETE
         found.append(

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from reprokit.harness.reproduce import rerun_line
+from reprokit.harness.running.again import words_of
 from reprokit.project import Project
+from reprokit.request import Request
 
 RECORD = {"recipe": "x", "seed": 7, "backend_asked": "local"}
 
@@ -47,3 +51,30 @@ def test_make_is_suggested_only_where_its_makefile_calls_the_tool(project, tmp_p
     assert not Project.around(tmp_path).has_make
     (tmp_path / "Makefile").write_text("reproduce:\n\t./mine.sh\n")
     assert not Project.around(tmp_path).has_make
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        ({**RECORD, "has_make": False}, "reprokit reproduce x --seed 7 --backend local --repeats 5"),
+        (
+            {"plain_command": ["python", "t.py"], "seed": 7},
+            "reprokit reproduce --seed 7 --repeats 5 -- python t.py",
+        ),
+    ],
+)
+def test_as_many_runs_are_asked_for_again(record, line):
+    assert rerun_line(record, num_runs=5) == line
+
+
+def test_all_that_changes_what_is_run_is_asked_for_again(tmp_path):
+    request = Request(
+        backend="local",
+        overrides=("platform=xla-cpu", "training.gamma=0.9"),
+        ignore=("time/*",),
+        outputs=("*.pt",),
+    )
+    project = Project.around(tmp_path, runs_dir=tmp_path / "r")
+    asked = "--backend local --set training.gamma=0.9 --platform xla-cpu --ignore-metric time/* --output *.pt"
+    assert words_of(request, project=project) == [*asked.split(), "--runs-dir", "r"]
+    assert words_of(Request(), project=Project.around(tmp_path)) == []

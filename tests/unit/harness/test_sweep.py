@@ -328,14 +328,14 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
     newer = swept(here.root, seeds="1..10")
     other = swept(here.root, seeds="1,2", settings=["env.A=1"])
 
-    def promote(name):
+    def promote(name, *, allow_left_out=True):
         return promote_sweep(
             "train",
             project=Project.around(here.root),
             reason="first",
             now="2026-01-01T00:00:00+00:00",
             min_seeds=10,
-            allow_left_out=True,  # the newer one has fewer seeds
+            allow_left_out=allow_left_out,
             which=WhichSweep(name=name),
         )
 
@@ -346,8 +346,31 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
             promote(wrong)
     with pytest.raises(GoldenError, match=r"no member of the sweep is a run of train as it stands.*env\.A=1"):
         promote(other.name)
+    every = ",".join(map(str, range(1, 12)))
+    with pytest.raises(GoldenError, match=f"sweep train --seeds {every} --backend local`"):
+        promote("", allow_left_out=False)  # the newer one has fewer seeds
     assert len(promote(wanted.name).members) == 11
     assert len(promote("").members) == 10
+
+
+def test_seeds_of_uncommitted_changes_are_run_again_once_these_are_committed(here):
+    judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
+    (here.root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE + judged)
+    asked = {"reason": "first", "now": "2026-01-01T00:00:00+00:00", "min_seeds": 10}
+    changed = swept(here.root, seeds="1..10")
+    assert swept(here.root, seeds="1..10").actions == ("reuse",) * 10, "no other state of the source"
+    with pytest.raises(GoldenError, match="type the `reprokit sweep` again"):
+        promote_sweep("train", project=Project.around(here.root), **asked)
+
+    here.commit()
+    clean = swept(here.root, seeds="1..10")
+    assert (clean.actions, clean.name) == (("run",) * 10, changed.name)
+    assert swept(here.root, seeds="1..10").actions == ("reuse",) * 10
+    made = promote_sweep("train", project=Project.around(here.root), **asked)
+    assert len(made.members) == 10
+    assert set(finished_runs(clean.path).folders.values()) == {
+        here.root / "runs" / one.run for one in clean.members
+    }
 
 
 @pytest.mark.parametrize(

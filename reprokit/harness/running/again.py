@@ -1,0 +1,49 @@
+"""Options that ask for the same runs again: what a line to be typed again must not leave out.
+
+>>> backend_words("local"), backend_words("auto")
+(['--backend', 'local'], [])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reprokit.project import Project
+from reprokit.recipes import PLATFORM
+from reprokit.request import Request
+
+
+def words_of(request: Request, *, project: Project) -> list[str]:
+    """The options asked for that change what is run, compared or written, but for the seed."""
+    sets = [str(one) for one in request.overrides]
+    platforms = [one.partition("=")[2] for one in sets if one.startswith(f"{PLATFORM}=")]
+    return [
+        *backend_words(request.backend),
+        *_each("--set", [one for one in sets if not one.startswith(f"{PLATFORM}=")]),
+        *_each("--platform", platforms[-1:]),
+        *_each("--ignore-metric", request.ignore),
+        *_each("--output", request.outputs),
+        *project.options,
+    ]
+
+
+def backend_words(asked: object) -> list[str]:
+    """The option that names a backend; none where the tool chose it."""
+    return ["--backend", str(asked)] if asked in {"docker", "local"} else []
+
+
+def repeats_words(num_runs: int) -> list[str]:
+    """The option that asks for more runs than a pair."""
+    return ["--repeats", str(num_runs)] if num_runs > Request().repeats else []
+
+
+def places_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options that name the platform, or other folders, of a run, as its ``run.json`` says."""
+    asked, platform = record.get("folders_asked"), record.get("platform_asked")
+    folders = tuple(map(str, asked)) if isinstance(asked, list) else ()
+    return ("--platform", str(platform), *folders) if platform else folders
+
+
+def _each(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
