@@ -65,15 +65,6 @@ def test_the_map_says_of_a_verb_what_the_verb_says_of_itself(verb):
     assert (command.name, command.short_help) == (verb, text)
 
 
-def test_every_module_with_a_command_is_in_the_map():
-    modules = {
-        path.stem
-        for path in Path(cli.__file__).parent.glob("*.py")
-        if re.search(r"^def command\(|^command = ", path.read_text(encoding="utf-8"), re.MULTILINE)
-    }
-    assert modules == {module for module, _ in cli.VERBS.values()}
-
-
 def help_page(words, command) -> str:
     context = click.Context(command, info_name=" ".join(("reprokit", *words)), terminal_width=TERMINAL)
     return command.get_help(context)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from reprokit.doctor import examine, host_facts, look
+from reprokit.doctor import host_facts, look
 from reprokit.execution.docker import EngineStatus
 
 
@@ -22,7 +22,6 @@ def test_this_host_is_read(tmp_path):
     assert seen.host["cpu"]["architecture"]
     assert (seen.cache, seen.cache_problem) == (str(tmp_path / "cache"), "")
     assert (seen.locks, seen.locks_problem) == ({}, "")
-    assert len(examine(seen)) > 8
 
 
 def test_broken_locks_are_a_problem_with_its_place(tmp_path):
