@@ -22,7 +22,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all test-cuda fuzz stress coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test test-all test-cuda wording fuzz stress coverage mutate lint bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,12 @@ test-all: $(VENV)/.dev ## Run all tests
 
 test-cuda: $(VENV)/.dev ## On a machine with an NVIDIA GPU: its tests, its goldens, its tables
 	$(VENV)/bin/python tests/cuda/run_all.py $(ARGS)
+
+# Not tests/unit/core, whose files hold what moves fingerprints and is changed on purpose, one by one.
+wording: $(VENV)/.dev ## Write the sentences that the tool says anew, to be reviewed in git
+	$(VENV)/bin/python -m pytest -q --regen-all \
+		$$(grep -rl --include='test_*.py' file_regression tests/unit | grep -v /core/) $(ARGS)
+	@git status --short -- tests
 
 fuzz: $(VENV)/.dev ## Fuzz every parser: make fuzz [SECONDS=120, for each] [TARGETS="csv jsonl"]
 	PYTHONPATH=tests $(VENV)/bin/python -m fuzz --seconds $(SECONDS) $(TARGETS)
