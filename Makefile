@@ -10,6 +10,10 @@ SEED   ?=
 ARGS   ?=
 SECONDS ?= 120
 TARGETS ?=
+ROOM    ?=
+
+# What make test runs at once, and several at a time.
+QUICK := not slow and not alone and not cuda
 
 # The first Python that fits and can make environments. `make PYTHON=…` names another.
 PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
@@ -42,11 +46,16 @@ verify: setup ## Reproduce every recipe of this platform and hold it against gol
 # In the order of paths: containers (tests/integration) first, short files (tests/unit) last, so that no
 # worker is left with a long file when the others are done. Then those that want the machine for themselves
 # (5 is what pytest says where ARGS names none of them).
-test: $(VENV)/.dev ## Run the tests, without those that take long
+test: $(VENV)/.dev ## Run the tests, without those that take long: make test [ROOM=diagnose]
+ifneq ($(ROOM),)
+	@paths=$$($(VENV)/bin/python tests/rooms.py $(ROOM)) || exit 2; \
+	$(VENV)/bin/python -m pytest -q -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist worksteal $$paths $(ARGS)
+else
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
-	$(VENV)/bin/python -m pytest -m "not slow and not alone and not cuda" --numprocesses auto --maxprocesses 4 --dist loadfile \
+	$(VENV)/bin/python -m pytest -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
 	$(VENV)/bin/python -m pytest -m "alone and not slow and not cuda" --durations 0 --durations-min 10 $(ARGS) || [ $$? = 5 ]
+endif
 
 test-all: $(VENV)/.dev ## Run all tests
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
