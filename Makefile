@@ -10,6 +10,10 @@ SEED   ?=
 ARGS   ?=
 SECONDS ?= 120
 TARGETS ?=
+ROOM    ?=
+
+# What make test runs at once, and several at a time.
+QUICK := not slow and not alone and not cuda
 
 # The first Python that fits and can make environments. `make PYTHON=…` names another.
 PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
@@ -22,7 +26,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all test-cuda fuzz stress coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test test-all test-cuda wording fuzz stress coverage mutate lint bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,11 +46,16 @@ verify: setup ## Reproduce every recipe of this platform and hold it against gol
 # In the order of paths: containers (tests/integration) first, short files (tests/unit) last, so that no
 # worker is left with a long file when the others are done. Then those that want the machine for themselves
 # (5 is what pytest says where ARGS names none of them).
-test: $(VENV)/.dev ## Run the tests, without those that take long
+test: $(VENV)/.dev ## Run the tests, without those that take long: make test [ROOM=diagnose]
+ifneq ($(ROOM),)
+	@paths=$$($(VENV)/bin/python tests/rooms.py $(ROOM)) || exit 2; \
+	$(VENV)/bin/python -m pytest -q -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist worksteal $$paths $(ARGS)
+else
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
-	$(VENV)/bin/python -m pytest -m "not slow and not alone and not cuda" --numprocesses auto --maxprocesses 4 --dist loadfile \
+	$(VENV)/bin/python -m pytest -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
 	$(VENV)/bin/python -m pytest -m "alone and not slow and not cuda" --durations 0 --durations-min 10 $(ARGS) || [ $$? = 5 ]
+endif
 
 test-all: $(VENV)/.dev ## Run all tests
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
@@ -54,6 +63,12 @@ test-all: $(VENV)/.dev ## Run all tests
 
 test-cuda: $(VENV)/.dev ## On a machine with an NVIDIA GPU: its tests, its goldens, its tables
 	$(VENV)/bin/python tests/cuda/run_all.py $(ARGS)
+
+# Not tests/unit/core, whose files hold what moves fingerprints and is changed on purpose, one by one.
+wording: $(VENV)/.dev ## Write the sentences that the tool says anew, to be reviewed in git
+	$(VENV)/bin/python -m pytest -q --regen-all \
+		$$(grep -rl --include='test_*.py' file_regression tests/unit | grep -v /core/) $(ARGS)
+	@git status --short -- tests
 
 fuzz: $(VENV)/.dev ## Fuzz every parser: make fuzz [SECONDS=120, for each] [TARGETS="csv jsonl"]
 	PYTHONPATH=tests $(VENV)/bin/python -m fuzz --seconds $(SECONDS) $(TARGETS)

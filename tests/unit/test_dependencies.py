@@ -1,4 +1,4 @@
-"""What the package declares is what it uses."""
+"""What the package declares is what it uses and what it is."""
 
 from __future__ import annotations
 
@@ -33,3 +33,9 @@ def _imported(path: Path) -> set[str]:
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return whole | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+
+
+def test_the_package_says_that_it_is_typed_and_the_mark_is_installed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert (ROOT / "reprokit" / "py.typed").read_bytes() == b""
+    assert settings["tool"]["setuptools"]["package-data"]["reprokit"] == ["py.typed"]

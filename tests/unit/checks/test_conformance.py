@@ -104,13 +104,10 @@ def test_a_plain_command_has_a_row_for_everything(name):
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_row_is_declared_in_full(name):
+def test_a_row_has_an_id_and_a_title_as_reports_print_them(name):
     check = CHECKS[name]
     assert re.fullmatch(r"[a-z][a-z0-9_]*", check.ID)
     assert check.TITLE.strip().rstrip(".") == check.TITLE
-    assert check.ORDER % 10 == 0
-    assert check.__doc__.startswith(f"Row ``{name}``: ")
-    assert check.check.__doc__
 
 
 def test_a_plain_command_is_judged_by_the_rows_that_need_no_recipe():

@@ -1,20 +1,10 @@
-"""The table of facts: whole, reasoned, and without a line that can never be reached."""
+"""The table of facts: whole, and without a line that can never be reached."""
 
-import pytest
-
-from reprokit.core.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, rule_for
+from reprokit.core.fingerprint_rules import RULES, rule_for
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.field)
-def test_every_line_says_whether_when_and_why(rule):
-    assert rule.level in {"yes", "maybe", "no"}
-    assert rule.when in {ALWAYS, NATIVE, CUDA, TPU}
-    assert len(rule.why) > 5
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.field)
-def test_no_line_is_hidden_by_an_earlier_one(rule):
-    assert rule_for(rule.field.replace("*", "any-name")) is rule
+def test_no_line_is_hidden_by_an_earlier_one():
+    assert [one.field for one in RULES if rule_for(one.field.replace("*", "any-name")) is not one] == []
 
 
 def test_no_field_has_two_lines():

@@ -5,15 +5,12 @@ import math
 import pytest
 
 from reprokit.core.records import (
-    Mount,
     Outcome,
     Realisation,
     RunResult,
-    RunSpec,
     canonical_json,
     digest,
     digest_bytes,
-    to_json,
 )
 
 OF_NOTHING = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -49,40 +46,6 @@ def test_a_digest_says_its_kind_and_is_that_of_the_canonical_spelling():
 def test_a_run_completed_only_if_it_says_so_and_returned_0(outcome, exit_code, completed):
     result = RunResult(outcome=outcome, exit_code=exit_code, started_at="", ended_at="", duration_s=1.0)
     assert result.completed is completed
-
-
-def test_a_plan_in_json_has_the_names_of_its_fields_and_plain_defaults():
-    spec = RunSpec(
-        recipe="r",
-        run_id="1",
-        seed=0,
-        device="cpu",
-        command=("true",),
-        mounts=(Mount(name="code", path="/c"),),
-    )
-    assert to_json(spec) == {
-        "recipe": "r",
-        "run_id": "1",
-        "seed": 0,
-        "device": "cpu",
-        "command": ("true",),
-        "environment": {},
-        "inherit_environment": False,
-        "realisation": None,
-        "mounts": ({"name": "code", "path": "/c", "digest": "", "folder": ""},),
-        "working_dir": None,
-        "limits": {
-            "memory_bytes": None,
-            "pids": 512,
-            "timeout_s": None,
-            "cpus": None,
-            "gpus": None,
-            "shared_memory_bytes": 1 << 30,
-            "network": False,
-        },
-        "attempt": 1,
-        "confined": False,
-    }
 
 
 def test_an_environment_that_was_not_built_here_has_no_base():

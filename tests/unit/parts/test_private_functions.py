@@ -1,4 +1,4 @@
-"""Trainers and parts call two private functions of torch, say why, and it is still what it was."""
+"""Trainers and parts call two private functions of torch, which are still what they were."""
 
 import ast
 from pathlib import Path
@@ -50,16 +50,6 @@ def test_no_other_private_function_of_torch_is_called():
 )
 def test_a_private_name_is_seen_however_it_is_written(source):
     assert list(private_names(source))
-
-
-def test_where_it_is_called_the_reason_stands_above():
-    for name, _ in KNOWN:
-        lines = (RECIPES / name).read_text(encoding="utf-8").splitlines()
-        [(_, line)] = private_names("\n".join(lines))
-        above = []
-        while lines[line - 2 - len(above)].strip().startswith("#"):
-            above.append(lines[line - 2 - len(above)])
-        assert "private function of torch, because" in " ".join(above)
 
 
 @pytest.mark.parametrize("name", ["_fused_adam_", "_fused_adamw_"])

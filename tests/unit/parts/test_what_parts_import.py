@@ -1,4 +1,4 @@
-"""A part imports what the environment that trains holds, and no trainer."""
+"""Trainers and parts import what the environment that trains holds, and no trainer."""
 
 import ast
 import sys
@@ -11,8 +11,8 @@ PARTS = sorted((Path(__file__).resolve().parents[3] / "recipes" / "parts").glob(
 ALLOWED = ("torch", "numpy", "gymnasium", "reprokit.runtime", "reprokit.errors", "recipes.parts")
 
 
-@pytest.mark.parametrize("path", PARTS, ids=lambda path: path.stem)
-def test_a_part_imports_what_trains_the_runtime_and_other_parts_only(path):
+@pytest.mark.parametrize("path", [*TRAINERS, *PARTS], ids=lambda path: path.stem)
+def test_what_trains_imports_its_environment_the_runtime_and_parts_only(path):
     names = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -4,7 +4,6 @@ PyTorch/XLA is a stand-in here: tests/integration/test_xla.py has the real one.
 """
 
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -148,9 +147,3 @@ def test_the_state_of_a_gpu_is_that_of_the_one_in_use_whatever_others_there_are(
     states["0"] = torch.tensor([9], dtype=torch.uint8)
     devices.restore_generators(saved)
     assert states["0"].tolist() == [7]
-
-
-def test_one_file_asks_pytorch_xla_for_a_training():
-    here = Path(devices.__file__).parents[2]
-    files = [*here.glob("reprokit/runtime/*.py"), *here.glob("recipes/*/*.py")]
-    assert [path.name for path in files if "import torch_xla" in path.read_text()] == ["xla_backend.py"]

@@ -1,6 +1,5 @@
 """DQN's parts, each against its definition; PyTorch's autograd is the judge of the written-out gradient."""
 
-import ast
 import math
 from pathlib import Path
 
@@ -58,20 +57,6 @@ def gradients_of(learner):
     batch = learner.replay.sample(12)
     errors, values = learner.add_gradients(batch)
     return batch, errors, values, learner.adam.gradients.clone()
-
-
-def test_a_trainer_imports_torch_numpy_the_runtime_and_parts_only():
-    tree = ast.parse(TRAINER.read_text(encoding="utf-8"))
-    imported = {
-        ".".join(name.split(".")[:2]) if name.startswith(("reprokit", "recipes")) else name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in (
-            [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-        )
-    }
-    standard = {"__future__", "math", "sys", "collections", "dataclasses", "itertools", "typing"}
-    assert imported - standard == {"torch", "numpy", "reprokit.runtime", "recipes.parts"}
 
 
 @pytest.mark.parametrize("name", ["cartpole_dqn", "pinpad"])

@@ -1,6 +1,5 @@
 """PPO's parts, each against its definition."""
 
-import ast
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -40,20 +39,6 @@ def rollout_of(ppo, *, rewards, done, cut_at=(), cut_observations=()):
         cut_at=np.array(cut_at, dtype=np.int64).reshape(-1, 2),
         cut_observations=np.array(cut_observations, dtype=np.float32).reshape(-1, 4),
     )
-
-
-def test_a_trainer_imports_torch_numpy_the_runtime_and_parts_only():
-    tree = ast.parse((PROJECT / "recipes" / "trainers" / "ppo.py").read_text(encoding="utf-8"))
-    imported = {
-        ".".join(name.split(".")[:2]) if name.startswith(("reprokit", "recipes")) else name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in (
-            [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-        )
-    }
-    standard = {"__future__", "math", "collections", "dataclasses", "functools", "itertools", "typing"}
-    assert imported - standard == {"torch", "numpy", "reprokit.runtime", "recipes.parts"}
 
 
 def test_the_configuration_that_the_host_writes_is_the_one_that_the_trainer_gets(ppo):

@@ -6,7 +6,6 @@ import pytest
 
 from reprokit.execution.docker import EngineStatus
 from reprokit.features.doctor import host_facts
-from reprokit.features.doctor.findings import examine
 from reprokit.features.doctor.host_facts import look
 
 
@@ -24,7 +23,6 @@ def test_this_host_is_read(tmp_path):
     assert seen.host["cpu"]["architecture"]
     assert (seen.cache, seen.cache_problem) == (str(tmp_path / "cache"), "")
     assert (seen.locks, seen.locks_problem) == ({}, "")
-    assert len(examine(seen)) > 8
 
 
 def test_broken_locks_are_a_problem_with_its_place(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from reprokit.core.checklist import Verdict, exit_code
 from reprokit.features.selftest import judging
 from reprokit.features.selftest.judging import GateAnswer, fault_of, faults
-from reprokit.features.selftest.table import EXIT_CODES, KINDS, REFUSED, FaultKind
+from reprokit.features.selftest.table import EXIT_CODES, KINDS, REFUSED
 
 EVERY = list(faults(2000))
 
@@ -76,9 +76,3 @@ def test_a_difference_in_the_environment_must_be_named():
     named = GateAnswer(outcome="REPRODUCED", exit_code=0, noted=frozenset({"host.kernel"}))
     assert "names nothing" in judging._wrong("REPRODUCED", silent, needs_note=True)
     assert judging._wrong("REPRODUCED", named, needs_note=True) == ""
-
-
-def test_the_table_knows_nothing_of_the_judge():
-    """A judge that is wrong must not be able to agree with the table."""
-    assert FaultKind.__module__ == "reprokit.features.selftest.table"
-    assert all(type(code) is int for code in EXIT_CODES.values())
