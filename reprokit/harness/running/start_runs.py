@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.engine import Engine, with_shared_places
 from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.execute import execute, with_shared_places
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
@@ -236,8 +235,7 @@ def _train(recipe: Recipe, request: Request, kind: RunKind, *, session: Session)
         plan = ready.plan
         if recipe.program is not None and ready.realisation is None:
             plan = with_shared_places(plan, runs_dir=session.project.runs_dir, project=recipe.project_dir)
-        run = partial(
-            execute,
+        engine = Engine(
             backend=ready.backend,
             runs_dir=session.project.runs_dir,
             host=host,
@@ -246,10 +244,10 @@ def _train(recipe: Recipe, request: Request, kind: RunKind, *, session: Session)
         watched = recipe.program is not None and recipe.program.instrument
         if watched and isinstance(kind, WholeRun) and kind.beside_other_seed:
             with session.phase("other seed"):
-                plan = compared_with_other_seed(plan, recipe, run=run, project=session.project)
+                plan = compared_with_other_seed(plan, recipe, run=engine.make, project=session.project)
         with session.phase("train"):
             find_golden = kind.find_golden if isinstance(kind, WholeRun) else None
-            return run(plan, side_by_side=ready.side_by_side, find_golden=find_golden)
+            return engine.make(plan, side_by_side=ready.side_by_side, find_golden=find_golden)
 
 
 def must_have_variant(recipe: Recipe, *, project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Carrying out a plan: folders made, programs run side by side or in turn, folders closed."""
+"""The engine: a plan in, run folders out, programs run side by side or in turn."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,76 +46,159 @@ def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
     return result
 
 
-def execute(
-    plan: RunPlan,
-    *,
-    backend: Backend,
-    runs_dir: Path,
-    host: Mapping[str, Any],
-    progress: Progress,
-    side_by_side: int = 1,
-    find_golden: FindGolden | None = None,
-    stop: threading.Event | None = None,
-    why_stop: WhyStop | None = None,
-    before_close: BeforeClose = as_it_ended,
-) -> tuple[Path, ...]:
-    """Run every specification of a plan and close its folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """Makes runs on this host: folders made, programs run side by side or in turn, folders closed.
 
-    Args:
-        plan: What to run.
-        backend: How to run it.
+    Attributes:
+        backend: How a run is carried out.
         runs_dir: Where the run folders go.
         host: What ``capture.capture_host`` found; merged into every environment record.
         progress: Told about twice a second how far the runs are.
-        side_by_side: How many runs at one time.
-        find_golden: Finds the golden at whose first difference all runs are stopped; None to let them end.
         stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
         why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
         before_close: Asked of each run that completed, with its metrics written; its answer counts.
-
-    Returns:
-        The run folders, in the plan's order. A run that failed has its folder too. Without
-        ``side_by_side`` the runs after a failed one are not started.
-
-    Raises:
-        KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
-    stop = stop or threading.Event()
-    folders: list[Path] = []
-    plan = with_shared_places(plan, runs_dir=runs_dir)
-    watch = None
-    if find_golden is not None:
-        from reprokit.harness.running.watch_golden import GoldenWatch
 
-        watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
+    backend: Backend
+    runs_dir: Path
+    host: Mapping[str, Any]
+    progress: Progress
+    stop: threading.Event | None = None
+    why_stop: WhyStop | None = None
+    before_close: BeforeClose = as_it_ended
 
-    def one(spec: RunSpec) -> RunResult:
-        folder = runs.create(runs_dir, spec, facts=plan.facts, files=plan.files)
-        folders.append(folder)
+    def make(
+        self, plan: RunPlan, *, side_by_side: int = 1, find_golden: FindGolden | None = None
+    ) -> tuple[Path, ...]:
+        """Run every specification of a plan and close its folder.
+
+        Args:
+            plan: What to run.
+            side_by_side: How many runs at one time.
+            find_golden: Finds the golden at whose first difference all runs are stopped; None for none.
+
+        Returns:
+            The run folders, in the plan's order. A run that failed has its folder too. Without
+            ``side_by_side`` the runs after a failed one are not started.
+
+        Raises:
+            KeyboardInterrupt: All programs have been stopped and their folders closed.
+        """
+        made: list[Path] = []
+        plan = with_shared_places(plan, runs_dir=self.runs_dir)
+        watch = None
+        if find_golden is not None:
+            from reprokit.harness.running.watch_golden import GoldenWatch
+
+            ids = [spec.run_id for spec in plan.specs]
+            watch = GoldenWatch(ids, find=find_golden, note=self.progress.note)
+        stop = self.stop or threading.Event()
+        one = partial(self._run, plan=plan, made=made, watch=watch, stop=stop)
+        with watch or nullcontext():
+            if side_by_side <= 1:
+                for spec in plan.specs:
+                    if not one(spec).completed:
+                        break
+            else:
+                in_threads(one, plan.specs, workers=side_by_side, stop=stop)
+        order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
+        return tuple(sorted(made, key=lambda folder: order[folder.name]))
+
+    def _run(
+        self,
+        spec: RunSpec,
+        *,
+        plan: RunPlan,
+        made: list[Path],
+        watch: GoldenWatch | None,
+        stop: threading.Event,
+    ) -> RunResult:
+        folder = runs.create(self.runs_dir, spec, facts=plan.facts, files=plan.files)
+        made.append(folder)
         for name in plan.executables:
             (folder / name).chmod(0o755)
-        return _run_and_close(
-            spec,
-            folder,
-            backend=backend,
-            host=host,
-            plan=plan,
-            progress=progress,
-            stop=stop,
-            watch=watch,
-            why_stop=why_stop,
-            before_close=before_close,
-        )
+        this = _Underway(engine=self, plan=plan, spec=spec, folder=folder, watch=watch, stop=stop)
+        secrets = capture.secret_values(os.environ, command=spec.command)
+        try:
+            if plan.program is not None:
+                from reprokit.harness.running import instrumented, program_output
 
-    with watch or nullcontext():
-        if side_by_side <= 1:
-            for spec in plan.specs:
-                if not one(spec).completed:
-                    break
-        else:
-            in_threads(one, plan.specs, workers=side_by_side, stop=stop)
-    order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
-    return tuple(sorted(folders, key=lambda folder: order[folder.name]))
+                program_output.make_room(folder, plan.program)
+                instrumented.make_room(spec, folder)
+            began = time.time()
+            confined = replace(spec, confined=_is_confined(spec, plan))
+            result = self.backend.run(confined, folder, on_tick=this.tick)
+            result, found = this.looked_through(result, began=began)
+        except KeyboardInterrupt:
+            runs.close_interrupted(folder, secrets=secrets)
+            raise
+        return this.closed(result, found, secrets=secrets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Underway:
+    """A run from its folder to its end."""
+
+    engine: Engine
+    plan: RunPlan
+    spec: RunSpec
+    folder: Path
+    watch: GoldenWatch | None
+    stop: threading.Event
+
+    @property
+    def label(self) -> str:
+        return f"run {self.spec.run_id.rsplit('-', 1)[-1]}"
+
+    def tick(self) -> None:
+        """Tell how far it is; stop it where something asks for that."""
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        tell_of(self.engine.progress, self.label, self.folder)
+        why = self._seen_by_watch()
+        why = why or (self.engine.why_stop(self.folder) if self.engine.why_stop else None)
+        if why is not None:
+            raise StopRunError(why)
+
+    def looked_through(self, result: RunResult, *, began: float) -> tuple[RunResult, dict[str, Any]]:
+        """How it ended, by what it left and whether what it stood on is as it was; and further keys."""
+        spec, folder, plan = self.spec, self.folder, self.plan
+        self._seen_by_watch()  # what came after the last tick
+        result = _unless_data_changed(result, plan)
+        result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result = _unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
+        result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
+        result, found = _with_output(_watched(result, spec, folder), folder, plan)
+        result = self.engine.before_close(folder, result) if result.completed else result
+        return result, {**found, **_shared(result, spec, plan, began=began)}
+
+    def closed(self, result: RunResult, found: Mapping[str, Any], *, secrets: Sequence[str]) -> RunResult:
+        """Write the records of its end."""
+        progress = self.engine.progress
+        result = replace(result, message=capture.without(result.message, secrets))
+        tell_of(progress, self.label, self.folder)
+        if not result.completed:
+            progress.note(f"{self.label}: {result.message}")
+        try:
+            record = _environment(self.spec, self.folder, result, self.engine.host, plan=self.plan)
+            _tell_of_size(self.label, self.folder, progress=progress)
+            runs.finish(self.folder, result, environment=record, secrets=secrets, facts=found)
+        except WorkspaceError as error:
+            outcome = Outcome(error.outcome)
+            result = replace(result, outcome=outcome, message=error.told(), remedy=error.fix or "")
+            runs.close_unfinished(self.folder, result)
+            progress.note(f"{self.label}: {result.message}")
+        return result
+
+    def _seen_by_watch(self) -> Explanation | None:
+        if self.watch is None:
+            return None
+        return self.watch.look(self.spec.run_id, self.folder, environment=self._environment)
+
+    def _environment(self) -> dict[str, Any]:
+        host = self.engine.host
+        return {"inside": _inside(self.spec, self.folder, host, plan=self.plan), "host": host}
 
 
 def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = None) -> RunPlan:
@@ -132,69 +216,6 @@ def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = 
     git = [project / ".git"] if project is not None else []  # the tool itself writes and reads there
     leave_out = (runs_dir, cache_folder(None), *git)
     return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out, project=project))
-
-
-def _run_and_close(
-    spec: RunSpec,
-    folder: Path,
-    *,
-    backend: Backend,
-    host: Mapping[str, Any],
-    plan: RunPlan,
-    progress: Progress,
-    stop: threading.Event,
-    watch: GoldenWatch | None,
-    why_stop: WhyStop | None,
-    before_close: BeforeClose,
-) -> RunResult:
-    label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
-    secrets = capture.secret_values(os.environ, command=spec.command)
-
-    def environment() -> dict[str, Any]:
-        return {"inside": _inside(spec, folder, host, plan=plan), "host": host}
-
-    def tick() -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        tell_of(progress, label, folder)
-        why = watch.look(spec.run_id, folder, environment=environment) if watch else None
-        why = why or (why_stop(folder) if why_stop else None)
-        if why is not None:
-            raise StopRunError(why)
-
-    try:
-        if plan.program is not None:
-            from reprokit.harness.running import instrumented, program_output
-
-            program_output.make_room(folder, plan.program)
-            instrumented.make_room(spec, folder)
-        began = time.time()
-        result = backend.run(replace(spec, confined=_is_confined(spec, plan)), folder, on_tick=tick)
-        if watch:
-            watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
-        result = _unless_data_changed(result, plan)
-        result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
-        result = _unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
-        result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
-        result, found = _with_output(_watched(result, spec, folder), folder, plan)
-        result = before_close(folder, result) if result.completed else result
-        found = {**found, **_shared(result, spec, plan, began=began)}
-    except KeyboardInterrupt:
-        runs.close_interrupted(folder, secrets=secrets)
-        raise
-    result = replace(result, message=capture.without(result.message, secrets))
-    tell_of(progress, label, folder)
-    if not result.completed:
-        progress.note(f"{label}: {result.message}")
-    try:
-        record = _environment(spec, folder, result, host, plan=plan)
-        _tell_of_size(label, folder, progress=progress)
-        runs.finish(folder, result, environment=record, secrets=secrets, facts=found)
-    except WorkspaceError as error:
-        result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
-        runs.close_unfinished(folder, result)
-        progress.note(f"{label}: {result.message}")
-    return result
 
 
 def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) -> dict[str, Any]:
