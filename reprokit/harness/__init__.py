@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reprokit.harness.learning import Learned, learned
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
-    from reprokit.harness.running.start_runs import choose_backend
+    from reprokit.harness.running.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
     from reprokit.harness.sweeping.on_this_machine import (
@@ -124,7 +124,7 @@ _HOMES = {
     "beside": "reprokit.harness.rerun",
     "bundle": "reprokit.harness.bundle",
     "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
-    "choose_backend": "reprokit.harness.running.start_runs",
+    "choose_backend": "reprokit.harness.running.environment",
     "curves": "reprokit.harness.rerun",
     "export_kubernetes": "reprokit.harness.kubernetes_job",
     "export_sweep": "reprokit.harness.kubernetes_job",

@@ -10,6 +10,7 @@ from reprokit import layout
 from reprokit.core.records import digest_bytes
 from reprokit.harness import Project
 from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.recipes import Recipe
@@ -35,10 +36,8 @@ class MadeRuns:
             self.recipe,
             WholeRun(repeats=len(programs)),
             seed=seed,
-            realisation=realisation,
-            backend="local",
+            environment=Environment(realisation=realisation, backend="local", runs_dir=self.here.runs_dir),
             stamp=self._stamp(),
-            runs_dir=self.here.runs_dir,
         )
         looked_at = {"installed": {"files": 2, "whole": True, "foreign": [], "num_foreign": 0}}
         files = {**plan.files, **({layout.LOCK: lock} if lock else {})}

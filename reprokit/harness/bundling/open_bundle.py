@@ -11,8 +11,8 @@ from reprokit.bundles import BundleManifest
 from reprokit.errors import BundleError, EngineError
 from reprokit.harness.bundling.bundled_data import put_into_cache
 from reprokit.harness.bundling.gather_files import must_stand_on
+from reprokit.harness.running.environment import choose_backend
 from reprokit.harness.running.numbers import PACKAGE, code_digests
-from reprokit.harness.running.start_runs import choose_backend
 from reprokit.images.foreign_lock import must_be_as_shipped
 from reprokit.layout import SOURCE
 from reprokit.project import Project

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,21 +17,22 @@ from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
-from reprokit.harness.running.numbers import mounted_digest, mounted_package
+from reprokit.harness.running.how_far import tell_of
 from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.run_end import (
+    unless_cut_short,
+    unless_data_changed,
+    unless_environment_changed,
+    unless_package_changed,
+    with_output,
+    with_what_was_watched,
+)
 from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
 from reprokit.session import Progress
 
 if TYPE_CHECKING:
     from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
-
-_HOOK = "REPROKIT_HOOK"  # set where instrumentation watches the program
-_TAIL_BYTES = 4096
-_MAX_WATCHED = 200
-_SHOWN = 3
-
 
 #: From a run's folder to why the run is to be stopped; None where it goes on.
 WhyStop = Callable[[Path], Explanation | None]
@@ -165,11 +165,11 @@ class _Underway:
         """How it ended, by what it left and whether what it stood on is as it was; and further keys."""
         spec, folder, plan = self.spec, self.folder, self.plan
         self._seen_by_watch()  # what came after the last tick
-        result = _unless_data_changed(result, plan)
-        result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
-        result = _unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
-        result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
-        result, found = _with_output(_watched(result, spec, folder), folder, plan)
+        result = unless_data_changed(result, plan.fetched)
+        result = unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result = unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
+        result = unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
+        result, found = with_output(with_what_was_watched(result, spec, folder), folder, plan)
         result = self.engine.before_close(folder, result) if result.completed else result
         return result, {**found, **_shared(result, spec, plan, began=began)}
 
@@ -240,105 +240,6 @@ def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
         progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
 
 
-def _unless_data_changed(result: RunResult, plan: RunPlan) -> RunResult:
-    if not plan.fetched:
-        return result
-    from reprokit.harness.running.recipe_data import unless_changed
-
-    return unless_changed(result, plan.fetched)
-
-
-def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
-    """The result; never one that is judged where other code could be imported than ``run.json`` records."""
-    package = mounted_package(spec)
-    if not result.is_judged or package is None or mounted_digest(package) == recorded:
-        return result
-    return replace(
-        result,
-        outcome=Outcome.MOUNTS_CHANGED,
-        message=f"the mounted package changed while the run was under way: {package}",
-        remedy="run it again, and leave the package as it is until the run has ended",
-    )
-
-
-def _unless_environment_changed(
-    result: RunResult, spec: RunSpec, *, installed: Mapping[str, Any] | None
-) -> RunResult:
-    """The result; never one that is judged where its environment is not as it was before the runs."""
-    if not result.is_judged or not installed or spec.realisation is None:
-        return result
-    from reprokit import images
-
-    changed = images.changed_since(installed, spec.realisation)
-    if not changed:
-        return result
-    more = f" and {len(changed) - _SHOWN} more" if changed[_SHOWN:] else ""
-    return replace(
-        result,
-        outcome=Outcome.MOUNTS_CHANGED,
-        message=f"the environment {spec.realisation.reference} changed while the run was under way: "
-        f"{'; '.join(changed[:_SHOWN])}{more}",
-        remedy="let the program write to {run_dir} only and add what it installs to the lock; then "
-        f"`rm -r {spec.realisation.reference}` and run again: it is made again from its lock",
-    )
-
-
-def _unless_cut_short(result: RunResult, inside: Mapping[str, Any]) -> RunResult:
-    """The result; never a completed one of a trainer that ended its process before it was done.
-
-    How operations round is added to the record of the numerics after the training (``runtime.launch``).
-    """
-    numerics = inside.get("numerics")
-    if not result.completed or not isinstance(numerics, Mapping) or "probe" in numerics:
-        return result
-    return replace(
-        result,
-        outcome=Outcome.CRASHED,
-        message="the trainer ended the process, with exit code 0, before `train` returned",
-        remedy="return from `train` once it is done",
-    )
-
-
-def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
-    """The result, with what the watch saw brought home; never a completed one where that failed."""
-    if _HOOK not in spec.environment:
-        return result
-    from reprokit.harness.running import instrumented
-
-    try:
-        instrumented.collect_records(spec, folder)
-    except WorkspaceError as error:
-        outcome = Outcome(error.outcome) if result.completed else result.outcome
-        return replace(result, outcome=outcome, message=error.told(), remedy=error.fix or "")
-    return result
-
-
-def _with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResult, dict[str, Any]]:
-    """What an unmodified program left, read and brought home; never of one that changed its own files."""
-    if plan.program is None:
-        if not plan.outputs or not result.completed:
-            return result, {}
-        from reprokit.harness.running import program_output
-
-        return result, program_output.digests_asked(folder, plan.outputs)
-    from reprokit.harness.running import program_output
-
-    problem = program_output.collect(folder, plan.program)
-    if not result.completed:
-        return result, {}
-    changed = program_output.changed_files(folder, plan.facts["program"]["files"])
-    if not changed:
-        return result, problem or program_output.write_metrics(folder, plan.program)
-    shown = ", ".join(changed[:_SHOWN]) + (f" and {len(changed) - _SHOWN} more" if changed[_SHOWN:] else "")
-    where = sorted({f"{name.partition('/')[0]}{'/' if '/' in name else ''}" for name in changed})
-    return replace(
-        result,
-        outcome=Outcome.MOUNTS_CHANGED,
-        message=f"the program wrote into the folder of its own files: {shown}",
-        remedy=f"let it write to {{run_dir}}, or add `collect: [{', '.join(where[:_SHOWN])}]` to its recipe",
-    ), {}
-
-
 def _environment(
     spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: RunPlan
 ) -> dict[str, Any]:
@@ -355,47 +256,3 @@ def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: RunPl
     """What is known from inside: what the run says, of a command what the host says."""
     told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
     return (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
-
-
-def tell_of(progress: Progress, label: str, folder: Path) -> None:
-    """Say how far a run is, by what stands in its folder."""
-    line = last_object(folder / OUTPUT / TIMING)
-    if line and isinstance(line.get("step"), int):
-        progress.update(
-            label,
-            line["step"],
-            line.get("total_steps"),
-            steps_per_s=line.get("steps_per_s"),
-            eta_s=line.get("eta_s"),
-        )
-    else:
-        progress.alive(label, _left_so_far(folder))
-
-
-def _left_so_far(folder: Path) -> str:
-    """How much a program has written and printed: a sign of life where it tells no steps."""
-    logs = [folder / STDOUT, folder / STDERR]
-    found = file_tree.walk(folder / OUTPUT, limits=file_tree.WalkLimits(entries=_MAX_WATCHED))
-    files = [folder / OUTPUT / entry.name for entry in found if entry.kind is file_tree.Kind.FILE]
-    return f"{_size(files)} written, {_size(logs)} printed"
-
-
-def _size(paths: Iterable[Path]) -> str:
-    total = 0
-    with suppress(OSError):  # a program may remove files while they are counted
-        for path in paths:
-            total += path.stat().st_size if path.is_file() else 0
-    return f"{total / 1e6:,.1f} MB" if total >= 1e6 else f"{total / 1e3:.1f} kB"
-
-
-def last_object(path: Path) -> dict[str, Any] | None:
-    """The object on the last whole line of a file that is still being written; None where there is none."""
-    try:
-        # The program may have put a link or a pipe there: neither is followed or waited for.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            lines = stream.read(_TAIL_BYTES).split(b"\n")
-        value = json.loads(lines[-2])
-    except (OSError, ValueError, IndexError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -14,7 +14,8 @@ from reprokit import runs
 from reprokit.core.records import RunResult
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
-from reprokit.harness.running.engine import BeforeClose, Engine, WhyStop, as_it_ended, last_object
+from reprokit.harness.running.engine import BeforeClose, Engine, WhyStop, as_it_ended
+from reprokit.harness.running.how_far import last_object
 from reprokit.harness.running.joined_run import join_with_earlier
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.run_kinds import ResumePoint
@@ -172,7 +173,6 @@ def run_member(
         group.plan(
             member.seed,
             core=core,
-            project=project,
             stamped=attempt.stamped,
             point=attempt.point,
             place=lane,

@@ -17,6 +17,7 @@ from reprokit.core.records import RunResult, RunSpec
 from reprokit.harness import Project, Request, judge_again
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from support.fake_backend import HOST, INSIDE, FakeBackend
@@ -68,10 +69,8 @@ class Lab:
             self.recipe(more),
             WholeRun(repeats=repeats),
             seed=3,
-            realisation=None,
-            backend="local",
+            environment=Environment(realisation=None, backend="local", runs_dir=self.here.runs_dir),
             stamp=f"20261120T1015{self.count:02d}Z-aaaa",
-            runs_dir=self.here.runs_dir,
         )
         plan.facts["digests"] = {**plan.facts["digests"], "lock": f"sha256:{'1' * 64}"}
 
