@@ -289,7 +289,7 @@ TRACER = textwrap.dedent(
     """
     import os, sys, threading, traceback
     backend, home = sys.argv[1], sys.argv[2]
-    started_by = {}
+    started_by, first = {}, threading.Lock()
 
     def stack():
         above = started_by.get(threading.current_thread(), [])
@@ -298,11 +298,12 @@ TRACER = textwrap.dedent(
 
     def seen():
         frames = stack()
-        first = next((i for i, f in enumerate(frames) if f.filename.endswith("cli/reproduce.py")), None)
-        if first is not None:
-            places = (frame.filename.rpartition("/reprokit/")[2] for frame in frames[first:])
-            lines = [f"FRAME {place} {frame.name}" for place, frame in zip(places, frames[first:])]
-            os.write(1, "\\n".join(lines).encode())  # at once: the other run of the pair is here too
+        begins = next((i for i, f in enumerate(frames) if f.filename.endswith("cli/reproduce.py")), None)
+        if begins is not None:
+            places = (frame.filename.rpartition("/reprokit/")[2] for frame in frames[begins:])
+            lines = [f"FRAME {place} {frame.name}" for place, frame in zip(places, frames[begins:])]
+            first.acquire()  # for good: the other run of the pair comes here too
+            os.write(1, "\\n".join(lines).encode())
             os._exit(0)
 
     begin = threading.Thread.start

@@ -23,7 +23,7 @@ from reprokit.execution.docker_config import RUN_DIR, container_config, isolatio
 from reprokit.execution.docker_container import ContainerLife, engine_lost
 from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
 from reprokit.execution.docker_orphans import labels_for, remove_orphans
-from reprokit.execution.mounted_copies import run_with_copies
+from reprokit.execution.mounted_copies import mounted_copies
 from reprokit.execution.outcome import (
     Explanation,
     ProgramEnd,
@@ -60,17 +60,34 @@ class DockerBackend:
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
+        watch, isolation = Stopwatch(), {"backend": "docker"}
+        with mounted_copies(spec, run_dir) as copies:
+            if copies.problem is not None:
+                return watch.result(copies.problem, isolation=isolation)
+            watch, spec = Stopwatch(), copies.spec
+            engine = engine_status(client_factory=self._client_factory)
+            if (obstacle := _obstacle(spec, engine)) is not None:
+                return watch.result(obstacle, isolation=isolation)
+            try:
+                life = self._container(spec, run_dir, engine)
+            except OSError as error:
+                return watch.result(cannot_write(str(run_dir), error), isolation=isolation)
+            stopped: Explanation | None = None
+            overdue = False
+            try:
+                try:
+                    life.start()
+                    overdue = _watch(life, limit_s=spec.limits.timeout_s, on_tick=on_tick)
+                finally:
+                    life.stop()
+            except StopRunError as stop:
+                stopped = life.failure or stop.why
+            seen = _seen(spec, run_dir, life)
+            why = stopped or _explain(spec, life, seen, overdue=overdue)
+            return copies.unless_changed(watch.result(why, seen=seen, isolation=_isolation(life, engine)))
 
-        def run(copied: RunSpec) -> RunResult:
-            return self._run(copied, run_dir, on_tick=on_tick)
-
-        return run_with_copies(spec, run_dir, run, isolation={"backend": "docker"})
-
-    def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
-        watch = Stopwatch()
-        engine = engine_status(client_factory=self._client_factory)
-        if (obstacle := _obstacle(spec, engine)) is not None:
-            return watch.result(obstacle, isolation={"backend": "docker"})
+    def _container(self, spec: RunSpec, run_dir: Path, engine: EngineStatus) -> ContainerLife:
+        """The container of a run, not begun, with its logs open."""
         user, userns = _user(engine)
         output = (run_dir / OUTPUT).resolve()
         config = container_config(
@@ -82,22 +99,10 @@ class DockerBackend:
             watched=not engine.podman,
             ulimits=_own_ulimits() if engine.podman else None,
         )
-        try:
-            _hand_over(output, user=user)
-            stdout, stderr = open_logs(run_dir)
-        except OSError as error:
-            return watch.result(cannot_write(str(run_dir), error), isolation={"backend": "docker"})
+        _hand_over(output, user=user)
+        stdout, stderr = open_logs(run_dir)
         name, factory = _container_name(spec), self._client_factory
-        life = ContainerLife(config, name=name, client_factory=factory, stdout=stdout, stderr=stderr)
-        stopped: Explanation | None = None
-        overdue = False
-        try:
-            overdue = _watch(life, limit_s=spec.limits.timeout_s, on_tick=on_tick)
-        except StopRunError as stop:
-            stopped = life.failure or stop.why
-        seen = _seen(spec, run_dir, life)
-        why = stopped or _explain(spec, life, seen, overdue=overdue)
-        return watch.result(why, seen=seen, isolation=_isolation(life, engine))
+        return ContainerLife(config, name=name, client_factory=factory, stdout=stdout, stderr=stderr)
 
 
 def _obstacle(spec: RunSpec, engine: EngineStatus) -> Explanation | None:
@@ -150,18 +155,14 @@ def _container_name(spec: RunSpec) -> str:
 def _watch(life: ContainerLife, *, limit_s: float | None, on_tick: Callable[[], None]) -> bool:
     """Tick until the container has ended; whether the time limit was reached before."""
     limit = float("inf") if limit_s is None else limit_s
-    try:
-        life.start()
-        left_s = limit
-        while not life.ended.wait(max(0.0, min(TICK_S, left_s))):
-            if life.began_s is not None:  # the engine's time to make it is not the program's
-                left_s = life.began_s + limit - time.monotonic()
-            if left_s <= 0:
-                return True
-            on_tick()
-        return False
-    finally:
-        life.stop()
+    left_s = limit
+    while not life.ended.wait(max(0.0, min(TICK_S, left_s))):
+        if life.began_s is not None:  # the engine's time to make it is not the program's
+            left_s = life.began_s + limit - time.monotonic()
+        if left_s <= 0:
+            return True
+        on_tick()
+    return False
 
 
 def _explain(spec: RunSpec, life: ContainerLife, seen: ProgramEnd, *, overdue: bool) -> Explanation:

@@ -28,8 +28,8 @@ _STREAMS = {"stdout": 1, "stderr": 1, "stream": 1}
 _STOP_LIMIT_S = 10.0
 
 
-class ContainerLife:
-    """A container from its creation to its removal.
+class ContainerLife(threading.Thread):
+    """A container from its creation to its removal; ``start`` returns at once.
 
     Attributes:
         began_s: Monotonic time at which the program was started, or None.
@@ -48,21 +48,17 @@ class ContainerLife:
         stdout: BinaryIO,
         stderr: BinaryIO,
     ) -> None:
+        super().__init__(name=name, daemon=True)
         self.began_s: float | None = None
         self.ended = threading.Event()
         self.failure: Explanation | None = None
         self.exit_code: int | None = None
         self.inspected: Mapping[str, Any] = {}
         self._config = config
-        self._name = name
         self._client_factory = client_factory
         self._logs = {1: stdout, 2: stderr}
         self._unwanted = threading.Event()
         self._client: docker.DockerClient | None = None
-
-    def start(self) -> None:
-        """Begin; returns at once."""
-        threading.Thread(target=self._live, name=self._name, daemon=True).start()
 
     def stop(self) -> None:
         """Kill the container if there is one, and wait until it is gone (at most 10 s).
@@ -79,11 +75,21 @@ class ContainerLife:
             with contextlib.suppress(KeyboardInterrupt, SystemExit):
                 self.ended.wait(0.1)
 
-    def _live(self) -> None:
+    def run(self) -> None:
+        """Make it, follow it to its end and remove it: what the thread does."""
         try:
             with contextlib.closing(self._client_factory()) as client:
-                self._client = client
-                self._make_follow_remove(client.api)
+                self._client, api = client, client.api
+                try:
+                    config = dict(self._config)
+                    api.create_container_from_config(config, name=self.name)  # type: ignore[no-untyped-call]
+                    if not self._unwanted.is_set():
+                        self._follow(api)
+                except ENGINE_ERRORS as error:
+                    self.failure = self.failure or _explained(error, image=self._config["Image"])
+                finally:
+                    with contextlib.suppress(*ENGINE_ERRORS):
+                        api.remove_container(self.name, force=True, v=True)
         except ENGINE_ERRORS as error:
             why, remedy = explain_unreachable(error)
             self.failure = Explanation(outcome=Outcome.ENGINE_MISSING, message=why, remedy=remedy)
@@ -92,30 +98,18 @@ class ContainerLife:
                 log.close()
             self.ended.set()
 
-    def _make_follow_remove(self, api: docker.APIClient) -> None:
-        try:
-            config = dict(self._config)
-            api.create_container_from_config(config, name=self._name)  # type: ignore[no-untyped-call]
-            if not self._unwanted.is_set():
-                self._follow(api)
-        except ENGINE_ERRORS as error:
-            self.failure = self.failure or _explained(error, image=self._config["Image"])
-        finally:
-            with contextlib.suppress(*ENGINE_ERRORS):
-                api.remove_container(self._name, force=True, v=True)
-
     def _follow(self, api: docker.APIClient) -> None:
-        stream = api.attach_socket(self._name, params=_STREAMS)
+        stream = api.attach_socket(self.name, params=_STREAMS)
         # Closing the stream alone leaves the connection open: the SDK keeps it on this attribute.
         with contextlib.closing(getattr(stream, "_response", stream)):
-            api.start(self._name)
+            api.start(self.name)
             self.began_s = time.monotonic()
             if self._unwanted.is_set():  # asked to stop while it was starting
                 self._kill()
             self._copy_output(stream)
         try:
-            self.exit_code = int(api.wait(self._name)["StatusCode"])
-            self.inspected = api.inspect_container(self._name)
+            self.exit_code = int(api.wait(self.name)["StatusCode"])
+            self.inspected = api.inspect_container(self.name)
         except ENGINE_ERRORS as error:  # a refusal too: an engine that shuts down refuses to wait
             removed = fault_of(error) is DockerFault.NOT_THERE
             self.failure = self.failure or (_removed_by_others() if removed else engine_lost(error))
@@ -147,12 +141,12 @@ class ContainerLife:
             self._kill_meanwhile()
 
     def _kill_meanwhile(self) -> None:
-        threading.Thread(target=self._kill, name=f"{self._name}-kill", daemon=True).start()
+        threading.Thread(target=self._kill, name=f"{self.name}-kill", daemon=True).start()
 
     def _kill(self) -> None:
         with contextlib.suppress(*ENGINE_ERRORS):
             if self._client is not None:
-                self._client.api.kill(self._name)
+                self._client.api.kill(self.name)
 
 
 def _explained(error: BaseException, *, image: str) -> Explanation:

@@ -27,7 +27,7 @@ from typing import Any
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.execution import accelerators, code_elsewhere
 from reprokit.execution.local_program import GuardedProgram
-from reprokit.execution.mounted_copies import run_with_copies
+from reprokit.execution.mounted_copies import mounted_copies
 from reprokit.execution.outcome import (
     Explanation,
     ProgramEnd,
@@ -58,11 +58,11 @@ class LocalBackend:
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
-
-        def run(copied: RunSpec) -> RunResult:
-            return self._run(copied, run_dir, on_tick=on_tick)
-
-        return run_with_copies(spec, run_dir, run, isolation={"backend": "local"})
+        watch = Stopwatch()
+        with mounted_copies(spec, run_dir) as copies:
+            if copies.problem is not None:
+                return watch.result(copies.problem, isolation={"backend": "local"})
+            return copies.unless_changed(self._run(copies.spec, run_dir, on_tick=on_tick))
 
     def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         watch = Stopwatch()

@@ -10,15 +10,14 @@ digest. So they are left out, and what is copied is compared with the digest bef
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reprokit.core.records import Mount, Outcome, RunResult, RunSpec
 from reprokit.errors import WorkspaceError
-from reprokit.execution.outcome import Explanation, Stopwatch, cannot_write
+from reprokit.execution.outcome import Explanation, cannot_write
 from reprokit.layout import MOUNTED
 from reprokit.workspace import sha256_of_files
 
@@ -40,35 +39,46 @@ def source_files(folder: Path) -> list[Path]:
     return sorted(path for path in files if "__pycache__" not in path.relative_to(folder).parts)
 
 
-def run_with_copies(
-    spec: RunSpec,
-    run_dir: Path,
-    run: Callable[[RunSpec], RunResult],
-    *,
-    isolation: Mapping[str, Any],
-) -> RunResult:
-    """Run with a copy of every mount that has a digest; the copies lie in the run folder meanwhile.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountedCopies:
+    """The copies that a run is made with.
 
-    Returns:
-        What ``run`` returns; ``mounts_changed`` where a copy is not what its digest says.
+    Attributes:
+        spec: The run, with a copy in the place of every mount that has a digest.
+        problem: Why it cannot begin, or None.
     """
-    if not any(mount.digest for mount in spec.mounts):
-        return run(spec)
-    watch, copies = Stopwatch(), run_dir / MOUNTED
-    try:
-        try:
-            mounts = tuple(_copied(mount, copies) if mount.digest else mount for mount in spec.mounts)
-        except OSError as error:
-            return watch.result(cannot_write(str(run_dir), error), isolation=isolation)
-        if changed := _changed(mounts):
-            return watch.result(_no_longer(changed, "before the run began"), isolation=isolation)
-        result = run(replace(spec, mounts=mounts))
-        if not result.is_judged or not (changed := _changed(mounts)):
+
+    spec: RunSpec
+    problem: Explanation | None = None
+
+    def unless_changed(self, result: RunResult) -> RunResult:
+        """The result; ``mounts_changed`` where a copy is not what its digest says any more."""
+        if not result.is_judged or not (changed := _changed(self.spec.mounts)):
             return result
         why = _no_longer(changed, "while the run was under way")
         return replace(result, outcome=why.outcome, message=why.message, remedy=why.remedy)
+
+
+@contextmanager
+def mounted_copies(spec: RunSpec, run_dir: Path) -> Iterator[MountedCopies]:
+    """A copy of every mount that has a digest; the copies lie in the run folder meanwhile."""
+    if not any(mount.digest for mount in spec.mounts):
+        yield MountedCopies(spec=spec)
+        return
+    folder, problem = run_dir / MOUNTED, None
+    try:
+        try:
+            spec = replace(
+                spec,
+                mounts=tuple(_copied(mount, folder) if mount.digest else mount for mount in spec.mounts),
+            )
+        except OSError as error:
+            problem = cannot_write(str(run_dir), error)
+        if problem is None and (changed := _changed(spec.mounts)):
+            problem = _no_longer(changed, "before the run began")
+        yield MountedCopies(spec=spec, problem=problem)
     finally:
-        shutil.rmtree(copies, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copied(mount: Mount, copies: Path) -> Mount:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from reprokit import data, file_tree, images, workspace
 from reprokit.core import numerics
@@ -24,10 +24,9 @@ from reprokit.data.preparation import PREPARED, PreparedData, StepInputs
 from reprokit.errors import DataError, DiskFullError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
-from reprokit.execution import local as local_backend
+from reprokit.harness.running.environment import backend_of, open_backend
 from reprokit.harness.running.preparation import LAUNCHER, code_of, inputs_of, outputs_of
 from reprokit.harness.running.recipe_data import FOLDER, sources_of
-from reprokit.harness.running.start_runs import backend_of
 from reprokit.images.cache import cache_folder
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
@@ -122,10 +121,9 @@ def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note)
         base=request.base,
         on_progress=note,
     )
-    place, backend = str(cache / PREPARED), cast("Backend", local_backend.LocalBackend())
     if name == "docker":
-        docker_backend.remove_orphans(place)
-        backend = docker_backend.DockerBackend(workspace=place)
+        docker_backend.remove_orphans(str(cache / PREPARED))
+    backend = open_backend(name, workspace=cache / PREPARED)
     return _StepRunner(
         recipe=recipe, realisation=realisation, backend=backend, code=code_of(recipe), cache=cache, note=note
     )

@@ -18,9 +18,10 @@ from reprokit.core.comparison import Comparison
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
 from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.environment import backend_of
 from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
-from reprokit.harness.running.start_runs import backend_of, run_recipe
+from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import locks
 from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
 from reprokit.project import Project

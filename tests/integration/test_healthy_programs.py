@@ -57,9 +57,7 @@ def laboratory(tmp_path):
             working_dir=tmp_path,
             timeout_s=LIMIT_S,
         )
-        return InstrumentedProgram(
-            plan.specs[0], folder=folder, backend=LocalBackend(), progress=Silent(), budget=60
-        )
+        return InstrumentedProgram(plan, folder=folder, backend=LocalBackend(), progress=Silent(), budget=60)
 
     return of
 

@@ -9,7 +9,8 @@ from typing import Any
 from reprokit import layout
 from reprokit.core.records import digest_bytes
 from reprokit.harness import Project
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.recipes import Recipe
@@ -35,10 +36,8 @@ class MadeRuns:
             self.recipe,
             WholeRun(repeats=len(programs)),
             seed=seed,
-            realisation=realisation,
-            backend="local",
+            environment=Environment(realisation=realisation, backend="local", runs_dir=self.here.runs_dir),
             stamp=self._stamp(),
-            runs_dir=self.here.runs_dir,
         )
         looked_at = {
             "installed": {"files": 2, "whole": True, "foreign": [], "num_foreign": 0},
@@ -62,6 +61,5 @@ class MadeRuns:
     def _execute(self, plan, programs, **how: Any) -> tuple[Path, ...]:
         by_id = dict(zip([spec.run_id for spec in plan.specs], programs, strict=True))
         backend = FakeBackend(lambda spec, output, tick: by_id[spec.run_id](spec, output, tick))
-        return execute(
-            plan, backend=backend, runs_dir=self.here.runs_dir, host=HOST, progress=self.told, **how
-        )
+        engine = Engine(backend=backend, runs_dir=self.here.runs_dir, host=HOST, progress=self.told)
+        return engine.make(plan, **how)

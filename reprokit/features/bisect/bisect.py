@@ -22,8 +22,8 @@ from reprokit.core.records import digest
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
+from reprokit.harness.running.environment import backend_of
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
-from reprokit.harness.running.start_runs import backend_of
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe

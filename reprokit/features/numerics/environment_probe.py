@@ -7,15 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit import images
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError
-from reprokit.execution import Backend
-from reprokit.execution.docker import DockerBackend
-from reprokit.execution.local import LocalBackend
 from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.environment import choose_backend, open_backend, realised
 from reprokit.harness.running.numbers import PACKAGE, mounted_digest
-from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import OUTPUT, read_json
 from reprokit.session import Session
 
@@ -26,14 +22,7 @@ def resolve(variant: str, *, backend: str, base: str, session: Session) -> tuple
     """The backend that will run a probe, and the environment of a variant in its form."""
     session.progress.phase("environment")
     chosen = choose_backend(backend, progress=session.progress)
-    realisation = images.resolve(
-        variant,
-        project=session.project.root,
-        kind="image" if chosen == "docker" else "venv",
-        base=base,
-        on_progress=session.progress.note,
-    )
-    return chosen, realisation
+    return chosen, realised(variant, backend=chosen, base=base, session=session)
 
 
 def probe_spec(
@@ -67,9 +56,7 @@ def run(spec: RunSpec, *, backend: str, session: Session) -> dict[str, Any]:
     Raises:
         CannotRunError: It did not come to its end, or answered nothing.
     """
-    runner: Backend = (
-        DockerBackend(workspace=str(session.project.runs_dir)) if backend == "docker" else LocalBackend()
-    )
+    runner = open_backend(backend, workspace=session.project.runs_dir)
     with tempfile.TemporaryDirectory(prefix="reprokit-probe-") as name:
         folder = Path(name)
         (folder / OUTPUT).mkdir()

@@ -104,7 +104,7 @@ def _group_of(search: Search, params: Mapping[str, Any]) -> SweepGroup:
     recipe = recipes.load(
         str(search.group.recipe.file), recipes_dir=search.project.recipes_dir, overrides=texts
     )
-    return with_other_settings(search.group, recipe, project=search.project)
+    return with_other_settings(search.group, recipe)
 
 
 def _rule_of(search: Search, number: int, group: SweepGroup) -> LiveRule | None:

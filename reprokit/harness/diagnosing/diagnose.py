@@ -87,10 +87,9 @@ def diagnose_command(
     plan = plan_command(
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
-    spec = plan.specs[0]
-    folder = session.project.reports_dir / spec.recipe / f"{moment}-diagnose"
+    folder = session.project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
     lab = InstrumentedProgram(
-        spec,
+        plan,
         folder=folder,
         backend=local_backend.LocalBackend(),
         progress=session.progress,
@@ -118,14 +117,11 @@ def diagnose_recipe(
     session.progress.phase("environment")
     ready = with_numpys_own_names(prepare(recipe, request, session=session), recipe)
     lab = InstrumentedProgram(
-        ready.plan.specs[0],
+        ready.plan,
         folder=session.project.reports_dir / recipe.name / f"{stamp()}-diagnose",
         backend=ready.backend,
         progress=session.progress,
         budget=budget,
-        files=ready.plan.files,
-        executables=ready.plan.executables,
-        program=recipe.program,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     lab.in_source = _to_source(recipe)

@@ -61,7 +61,7 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
     )
     folder = session.project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
     with InstrumentedProgram(
-        plan.specs[0],
+        plan,
         folder=folder,
         backend=local_backend.LocalBackend(),
         progress=session.progress,

@@ -27,6 +27,7 @@ from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
 from reprokit.harness.judging.clock_evidence import clock_kinds
 from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import changed, in_container
+from reprokit.harness.running.furnish import furnish
 from reprokit.harness.running.hooked_run import (
     HASH_SEED,
     ORDERS,
@@ -37,8 +38,8 @@ from reprokit.harness.running.hooked_run import (
     own_mounts,
     places_of,
 )
+from reprokit.harness.running.plan import RunPlan
 from reprokit.layout import METRICS, OUTPUT
-from reprokit.recipes import Program
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
@@ -47,10 +48,7 @@ class InstrumentedProgram:
     """Makes the runs of one program, as a context.
 
     Args:
-        spec: The run; its command may hold the placeholders.
-        files: Files of every run's folder: relative name → content.
-        executables: Those of them that can be executed.
-        program: The unmodified program of a recipe, or None.
+        plan: The run; its command may hold the placeholders.
         ignore: Patterns of metrics to leave out.
 
     Attributes:
@@ -68,21 +66,18 @@ class InstrumentedProgram:
 
     def __init__(
         self,
-        spec: RunSpec,
+        plan: RunPlan,
         *,
         folder: Path,
         backend: Backend,
         progress: Progress,
         budget: int,
-        files: Mapping[str, bytes] | None = None,
-        executables: Sequence[str] = (),
-        program: Program | None = None,
         ignore: Sequence[str] = (),
     ) -> None:
-        self.spec, self.folder, self.progress = spec, folder, progress
+        self.folder, self.progress = folder, progress
         self.budget, self.made, self.about = budget, 0, 0
-        self._backend, self._files, self.ignore = backend, dict(files or {}), tuple(ignore)
-        self._executables, self.program = tuple(executables), program
+        self._plan, self._backend, self.ignore = plan, backend, tuple(ignore)
+        self.spec, self.program = plan.specs[0], plan.program
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
@@ -141,14 +136,7 @@ class InstrumentedProgram:
         hash_seed = self._hash_seed(given)
         try:
             traced.mkdir()
-            (stage / OUTPUT).mkdir(parents=True)
-            for name, content in self._files.items():
-                (stage / name).parent.mkdir(parents=True, exist_ok=True)
-                (stage / name).write_bytes(content)
-            for name in self._executables:
-                (stage / name).chmod(0o755)
-            if self.program is not None:
-                program_output.make_room(stage, self.program)
+            furnish(stage, self._plan)
             make_room(self.spec, stage)
             places = places_of(
                 self.spec,

@@ -18,6 +18,7 @@ from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running import program_output
 from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
+from reprokit.harness.running.furnish import furnish
 from reprokit.harness.running.hooked_run import own_mounts
 from reprokit.harness.running.plan import RunPlan
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TRACE
@@ -84,12 +85,14 @@ class FirstUpdatesRunner:
         if realisation is None or realisation.kind != "image":
             return look_at(cpu, emulator=self.emulator, python=realisation.python if realisation else "")
         asked = EmulatedCpu(name=cpu, avx2=False)
-        left = self._run(f"asked-{cpu}", ("{python}", "-I", "-c", ASK), cpu=asked, ends_with=0)
+        spec = self._with(("{python}", "-I", "-c", ASK))
+        left = self._run(f"asked-{cpu}", spec, cpu=asked, ends_with=0)
         told = [(left.folder / name).read_text(encoding="utf-8", errors="replace") for name in LOGS]
         return answered(cpu, stdout=told[0], stderr=told[1])
 
     def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> PartialRun:
-        return self._run(label, self._words("--max-updates", self.updates), cpu=cpu, ends_with=STOPPED_EARLY)
+        spec = self._with(self._words("--max-updates", self.updates))
+        return self._run(label, spec, cpu=cpu, ends_with=STOPPED_EARLY)
 
     def whole(
         self, label: str, words: Sequence[str], *, cpu: EmulatedCpu | None = None, seed: int | None = None
@@ -101,7 +104,9 @@ class FirstUpdatesRunner:
         Raises:
             MetricsError: It leaves no metrics.
         """
-        left = self._run(label, words, cpu=cpu, seed=seed, ends_with=0, options=_WRITE_CALLS)
+        spec = self._with(words)
+        spec = spec if seed is None else replace(spec, seed=seed)
+        left = self._run(label, spec, cpu=cpu, ends_with=0, options=_WRITE_CALLS)
         if self.plan.program is not None:
             found = program_output.collect(left.folder, self.plan.program)
             if not left.trouble:
@@ -120,13 +125,13 @@ class FirstUpdatesRunner:
             "{run_dir}/calls.pt",
             "--",
         ]
-        return self._run("operations", words, ends_with=STOPPED_EARLY)
+        return self._run("operations", self._with(words), ends_with=STOPPED_EARLY)
 
     def learn(self) -> PartialRun:
         """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
         words = self._words("--updates", self.updates)
         words[_place_of_launcher(words)] = "reprokit.features.learning.inside.learning_probe"
-        return self._run("probe", words, ends_with=0)
+        return self._run("probe", self._with(words), ends_with=0)
 
     def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> PartialRun:
         """Run the operations of ``calls.pt`` in a folder again, which ``options`` call ``{calls}``."""
@@ -137,46 +142,37 @@ class FirstUpdatesRunner:
             "{calls}/calls.pt",
             *options,
         ]
-        mount = Mount(name="calls", path=str(calls))
-        return self._run(label, words, cpu=cpu, ends_with=0, mounts=(mount,))
+        spec = self._with(words)
+        spec = replace(spec, mounts=(*spec.mounts, Mount(name="calls", path=str(calls))))
+        return self._run(label, spec, cpu=cpu, ends_with=0)
 
     def _run(
         self,
         label: str,
-        words: Sequence[str],
+        spec: RunSpec,
         *,
         ends_with: int,
         cpu: EmulatedCpu | None = None,
-        mounts: tuple[Mount, ...] = (),
         options: tuple[str, ...] = (),
-        seed: int | None = None,
     ) -> PartialRun:
         folder = self.folder / label
-        self._furnish(folder)
-        spec = own_mounts(self.spec if seed is None else replace(self.spec, seed=seed), folder)
-        spec = replace(spec, command=tuple(words), mounts=(*spec.mounts, *mounts))
+        try:
+            furnish(folder, self.plan)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+        spec = own_mounts(spec, folder)
         if cpu is not None:
             spec = under(spec, cpu=cpu.name, emulator=self.emulator, options=options)
         result = self.backend.run(spec, folder, on_tick=lambda: self._tick(label))
         overdue = result.outcome is Outcome.TIMED_OUT
         return PartialRun(folder=folder, trouble=_trouble(result, ends_with=ends_with), overdue=overdue)
 
+    def _with(self, words: Sequence[str]) -> RunSpec:
+        return replace(self.spec, command=tuple(words))
+
     def _words(self, option: str, updates: int) -> list[str]:
         at = self.spec.command.index("--")
         return [*self.spec.command[:at], option, str(updates), *self.spec.command[at:]]
-
-    def _furnish(self, folder: Path) -> None:
-        try:
-            (folder / OUTPUT).mkdir(parents=True)
-            for name, content in self.plan.files.items():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_bytes(content)
-            for name in self.plan.executables:
-                (folder / name).chmod(0o755)
-            if self.plan.program is not None:
-                program_output.make_room(folder, self.plan.program)
-        except OSError as error:
-            raise cannot_write(folder, error) from error
 
     def _tick(self, label: str) -> None:
         if self.stop.is_set():

@@ -7,7 +7,7 @@ already, of the same program in the same environment, is taken in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from reprokit import runs
 from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_comparable
 from reprokit.core.records import to_json
 from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.instrumented import instrumented, record_for_another
 from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import INSTRUMENT, OTHER_SEED
-from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.redaction import redact_command
 
@@ -51,15 +52,15 @@ def other_than(seed: int) -> int:
 
 
 def compared_with_other_seed(
-    plan: RunPlan, recipe: Recipe, *, run: Callable[[RunPlan], Sequence[Path]], project: Project
+    plan: RunPlan, recipe: Recipe, *, environment: Environment, engine: Engine
 ) -> RunPlan:
     """The plan with ``other-seed.json`` in the folder of each of its runs.
 
     Args:
         plan: The runs to be judged, with all keys of their ``run.json``.
         recipe: Theirs.
-        run: Makes the runs of a plan, and returns their folders.
-        project: Where an earlier run with the other seed may be.
+        environment: Where they are made.
+        engine: Makes them; among its runs an earlier one with the other seed may be.
     """
     spec = plan.specs[0]
     planned = {
@@ -70,7 +71,8 @@ def compared_with_other_seed(
         "image": None if spec.realisation is None else to_json(spec.realisation),
         **plan.facts,
     }
-    folder = _found(planned, runs_dir=project.runs_dir) or run(_with_other_seed(plan, recipe, project))[0]
+    folder = _found(planned, runs_dir=engine.runs_dir)
+    folder = folder or engine.make(_with_other_seed(plan, recipe, environment))[0]
     stored = runs.read(folder)
     said = {name: stored.record[name] for name in _KEPT if name in stored.record}
     if not stored.complete:
@@ -78,17 +80,14 @@ def compared_with_other_seed(
     return replace(plan, files={**plan.files, OTHER_SEED: record_for_another(folder, run=said)})
 
 
-def _with_other_seed(plan: RunPlan, recipe: Recipe, project: Project) -> RunPlan:
+def _with_other_seed(plan: RunPlan, recipe: Recipe, environment: Environment) -> RunPlan:
     spec = plan.specs[0]
     other = plan_recipe(
         recipe,
         seed=other_than(spec.seed),
-        realisation=spec.realisation,
-        backend=str(plan.facts["backend"]),
+        environment=replace(environment, cores=(), gpus=()),
         stamp=stamp(),
-        runs_dir=project.runs_dir,
         timeout_s=spec.limits.timeout_s,
-        environments=project.root,
     )
     return instrumented(replace(other, facts=plan.facts, files=plan.files))
 

@@ -16,7 +16,6 @@ from reprokit import capture
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
-from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
     ResumedCommand,
@@ -31,6 +30,7 @@ from reprokit.harness.running.run_kinds import (
 from reprokit.harness.running.shared_places import SharedPlaces
 
 if TYPE_CHECKING:
+    from reprokit.harness.running.environment import Environment
     from reprokit.harness.running.recipe_data import FetchedData
     from reprokit.recipes import Program, Recipe
 
@@ -65,21 +65,15 @@ class RunPlan:
     outputs: tuple[str, ...] = ()
 
 
-def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
+def plan_recipe(
     recipe: Recipe,
     kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
     seed: int,
-    realisation: Realisation | None,
-    backend: str,
+    environment: Environment,
     stamp: str,
-    runs_dir: Path,
-    cores: Sequence[int] = (),
-    gpus: Sequence[int] = (),
     timeout_s: float | None = None,
     profile_step: int | None = None,
-    environments: Path | None = None,
-    package: Path = PACKAGE,
 ) -> RunPlan:
     """Plan runs of a recipe with one seed.
 
@@ -87,16 +81,10 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
         recipe: The validated recipe, overrides applied.
         kind: Whole runs and how many, or one that is stopped, resumed or varied.
         seed: The seed of every run.
-        realisation: The environment that the runs share; None for a command in this Python.
-        backend: ``docker`` or ``local``; recorded.
+        environment: Where they are made.
         stamp: Time of planning, ``YYYYMMDDTHHMMSSZ``; begins every run id.
-        runs_dir: Where the run folders will be.
-        cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
-        gpus: Numbers of the GPUs that they see, one each in turn; empty for all.
         timeout_s: Limit for each run; the recipe's own when None.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
-        environments: The folder that holds ``images/``; the recipe's project where None.
-        package: The ``reprokit`` that a trainer imports its runtime from.
 
     Raises:
         UsageError: A run is to be resumed in an environment of another lock than it began in.
@@ -108,9 +96,9 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     from reprokit.harness.running.recipe_data import mounts_of
     from reprokit.harness.running.varied_run import varied
 
-    launch = launch_of(
-        recipe, realisation, profile_step=profile_step, environments=environments, package=package
-    )
+    launch = launch_of(recipe, environment, profile_step=profile_step)
+    realisation, runs_dir = environment.realisation, environment.runs_dir
+    cores, gpus = environment.cores, environment.gpus
     own = _particulars(kind, realisation)
     specs = []
     for index, name in enumerate(own.names):
@@ -151,7 +139,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
                 attempt=own.attempt,
             )
         )
-    facts, files = {"backend": backend, **launch.facts, **own.facts}, dict(launch.files)
+    facts, files = {"backend": environment.backend, **launch.facts, **own.facts}, dict(launch.files)
     if isinstance(kind, VariedRun):
         specs[0], of_watch = varied(specs[0], kind, runs_dir=runs_dir)
         files.update(of_watch)

@@ -22,7 +22,8 @@ from reprokit.errors import RecipeError, UsageError
 from reprokit.execution import accelerators
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running import preparation, recipe_data
-from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
+from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.numbers import digest_facts, recipe_digests
 from reprokit.harness.running.program_files import ProgramFile, digests_by_name, program_files
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.recipe_data import FetchedData
@@ -88,31 +89,20 @@ class DataFile:
     content: bytes
 
 
-def launch_of(
-    recipe: Recipe,
-    realisation: Realisation | None,
-    *,
-    profile_step: int | None,
-    environments: Path | None = None,
-    package: Path = PACKAGE,
-) -> Launch:
+def launch_of(recipe: Recipe, environment: Environment, *, profile_step: int | None = None) -> Launch:
     """The trainer or the command of a recipe as a program.
 
     Args:
         recipe: The validated recipe, overrides applied.
-        realisation: The environment that it runs in; None for a command in this Python.
+        environment: Where it runs; a recipe that was read from a run's folder has no ``images/`` beside it.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
-        environments: The folder that holds ``images/``, which a recipe that was read from a run's folder has
-            not beside it. None for the recipe's project.
-        package: The ``reprokit`` that a trainer imports its runtime from.
 
     Raises:
         RecipeError, DataError: Data that the recipe declares is missing or other than declared.
     """
     if recipe.program is not None:
-        return _launch_of_command(
-            recipe, recipe.program, realisation, environments=environments or recipe.project_dir
-        )
+        return _launch_of_command(recipe, recipe.program, environment)
+    realisation = environment.realisation
     trainer, data = trainer_of(recipe), declared(recipe)
     found = recipe_data.fetched(recipe) if isinstance(recipe.data, Mapping) else ()
     launcher = _LAUNCH_RANKS if recipe.ranks and recipe.ranks["world_size"] > 1 else _LAUNCH
@@ -130,7 +120,7 @@ def launch_of(
             "numerics": recipe.numerics,
             "modified": list(recipe.modified),
             **({"platform_asked": recipe.platform} if recipe.platform else {}),
-            **digest_facts(recipe, needed(recipe, realisation), package=package),
+            **digest_facts(recipe, needed(recipe, realisation), package=environment.package),
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
             **(recipe_data.recorded([*data, *found]) if data or found else {}),
@@ -138,7 +128,7 @@ def launch_of(
             **(recipe_data.shared_rows(recipe, found) if recipe.plain.get("disjoint") else {}),
         },
         fetched=found,
-        mounts={"reprokit": str(package), "recipes": SOURCE, CONFIG: CONFIG},
+        mounts={"reprokit": str(environment.package), "recipes": SOURCE, CONFIG: CONFIG},
     )
 
 
@@ -153,9 +143,8 @@ def sources_of(recipe: Recipe) -> tuple[dict[str, bytes], tuple[str, ...]]:
     return _sources(recipe, data=declared(recipe), files=files), executables
 
 
-def _launch_of_command(
-    recipe: Recipe, program: Program, realisation: Realisation | None, *, environments: Path
-) -> Launch:
+def _launch_of_command(recipe: Recipe, program: Program, environment: Environment) -> Launch:
+    realisation = environment.realisation
     refuse_near_misses(program.command)
     files, data = program_files(recipe, recipe.project_dir), declared(recipe)
     found = recipe_data.fetched(recipe) if isinstance(recipe.data, Mapping) else ()
@@ -167,7 +156,11 @@ def _launch_of_command(
         command=(first, *program.command[1:]),
         script=(),
         environment={
-            **(_of_environment(recipe, realisation, environments) if realisation else {}),
+            **(
+                _of_environment(recipe, realisation, environment.root or recipe.project_dir)
+                if realisation
+                else {}
+            ),
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",  # the program's files stay as they were digested
             **program.variables,

@@ -21,7 +21,7 @@ from reprokit.execution.engine_socket import remove_orphans
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.harness.running.clock import now, stamp
-from reprokit.harness.running.execute import execute, with_shared_places
+from reprokit.harness.running.engine import Engine, with_shared_places
 from reprokit.harness.running.plan import RunPlan, plan_command
 from reprokit.harness.running.tree_changes import Tree, work_tree_of
 from reprokit.layout import OUTPUT
@@ -65,8 +65,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
 
                 place = os.path.relpath(session.project.golden_dir, session.project.root)
                 plan = as_recipe(plan, command, request, golden=place, host=host)
-            run = partial(
-                execute,
+            engine = Engine(
                 backend=LocalBackend(),
                 runs_dir=session.project.runs_dir,
                 host=host,
@@ -76,15 +75,13 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
                 kept = (session.project.runs_dir, session.project.reports_dir)
                 plan = with_shared_places(plan, runs_dir=session.project.runs_dir)
                 tree = Tree.of(command, working_dir=Path.cwd(), kept=kept)
-                return _one_by_one(plan, request, tree, run=run)
+                return _one_by_one(plan, request, tree, engine=engine)
     except CannotRunError as error:
         name = plan.specs[0].recipe
         return (not_started(error, name=name, seed=seed, project=session.project, facts=plan.facts),)
 
 
-def _one_by_one(
-    plan: RunPlan, request: Request, tree: Tree, *, run: Callable[[RunPlan], tuple[Path, ...]]
-) -> tuple[Path, ...]:
+def _one_by_one(plan: RunPlan, request: Request, tree: Tree, *, engine: Engine) -> tuple[Path, ...]:
     """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first.
 
     What the earlier ones left in the tree is recorded with each later one.
@@ -93,7 +90,7 @@ def _one_by_one(
     before = tree.look() if len(plan.specs) > 1 else None
     for spec in plan.specs:
         left = tree.changes(before) if folders else {}
-        folders += run(replace(plan, specs=(spec,), facts={**plan.facts, **left}))
+        folders += engine.make(replace(plan, specs=(spec,), facts={**plan.facts, **left}))
         if not runs.read(folders[-1], verify=False).complete:
             break
         if len(folders) == 1:

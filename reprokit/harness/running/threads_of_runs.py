@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -25,15 +25,15 @@ def in_threads(
         BaseException: The first that ``one`` raised, after all threads have ended.
     """
 
-    def unless_it_fails(item: _Item) -> None:
-        try:
-            one(item)
-        except BaseException:
-            stop.set()  # before this thread takes the next item
-            raise
+    def stop_if_it_failed(ended: Future[object]) -> None:
+        if not ended.cancelled() and ended.exception() is not None:
+            stop.set()  # called in the thread that ran it, before this takes the next item
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        futures = [pool.submit(unless_it_fails, item) for item in items]
+        futures = []
+        for item in items:
+            futures.append(pool.submit(one, item))
+            futures[-1].add_done_callback(stop_if_it_failed)
         try:
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()

@@ -14,7 +14,8 @@ from reprokit import runs
 from reprokit.core.records import RunResult
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
-from reprokit.harness.running.execute import BeforeClose, WhyStop, as_it_ended, execute, last_object
+from reprokit.harness.running.engine import BeforeClose, Engine, WhyStop, as_it_ended
+from reprokit.harness.running.how_far import last_object
 from reprokit.harness.running.joined_run import join_with_earlier
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.run_kinds import ResumePoint
@@ -172,7 +173,6 @@ def run_member(
         group.plan(
             member.seed,
             core=core,
-            project=project,
             stamped=attempt.stamped,
             point=attempt.point,
             place=lane,
@@ -187,8 +187,7 @@ def run_member(
     shown = MemberProgress(member=member, folder=folder, place=place, progress=progress, recipe=group.recipe)
     try:
         shown.alive("", "")
-        execute(
-            plan,
+        Engine(
             backend=group.ready.backend,
             runs_dir=project.runs_dir,
             host=group.host,
@@ -196,7 +195,7 @@ def run_member(
             stop=stop,
             why_stop=why_stop,
             before_close=_before_close(folder, member.seed, group, attempt),
-        )
+        ).make(plan)
         stored = runs.read(folder)
         member = replace(member, state=state_of(stored), message=stored.incomplete_because)
     except CannotRunError as error:  # the disk is full, say: a row of its own, as a crash is

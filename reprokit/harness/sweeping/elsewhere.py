@@ -17,7 +17,7 @@ from reprokit import runs, workspace
 from reprokit.core.records import SCHEMA_VERSION, Outcome
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import tell_of
+from reprokit.harness.running.how_far import tell_of
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.harness.sweeping.carry_out import MemberProgress, SweepMembers, SweepProgress
 from reprokit.harness.sweeping.groups import SweepGroup, kind_of

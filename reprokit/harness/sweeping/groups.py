@@ -86,7 +86,6 @@ class SweepGroup:
         seed: int,
         *,
         core: int | None,
-        project: Project,
         stamped: str = "",
         point: ResumePoint | None = None,
         place: int = 0,
@@ -96,12 +95,11 @@ class SweepGroup:
         Args:
             seed: Its seed.
             core: Its core; None for all.
-            project: The folders.
             stamped: What begins its run id; "" for the time and four random digits.
             point: The checkpoint that it goes on from; None for a whole run.
             place: Its place among those that run side by side, from 0: which of the GPUs it gets.
         """
-        plan = self.planned_anew(seed, core=core, project=project, stamped=stamped, point=point, place=place)
+        plan = self.planned_anew(seed, core=core, stamped=stamped, point=point, place=place)
         if self.ready is not None:
             own = {name: fact for name, fact in plan.facts.items() if name == "resumed_from"}
             plan = replace(plan, facts={**self.ready.plan.facts, **own}, files=self.ready.plan.files)
@@ -113,7 +111,6 @@ class SweepGroup:
         seed: int,
         *,
         core: int | None,
-        project: Project,
         stamped: str = "",
         point: ResumePoint | None = None,
         place: int = 0,
@@ -121,19 +118,18 @@ class SweepGroup:
         """The same with what the recipe says of it, and without what its environment says."""
         if self.ready is None:
             raise UsageError(self.problem)
-        gpus = self.ready.gpus
+        gpus = self.ready.environment.gpus
         return plan_recipe(
             self.recipe,
             ResumedRun(point=point) if point else WholeRun(),
             seed=seed,
-            realisation=self.ready.realisation,
-            backend=str(self.ready.plan.facts["backend"]),
+            environment=replace(
+                self.ready.environment,
+                cores=() if core is None else (core,),
+                gpus=(gpus[place % len(gpus)],) if gpus else (),
+            ),
             stamp=stamped or stamp(),
-            runs_dir=project.runs_dir,
-            cores=() if core is None else (core,),
-            gpus=(gpus[place % len(gpus)],) if gpus else (),
             timeout_s=self.request.timeout_s,
-            environments=project.root,
         )
 
 
@@ -170,7 +166,7 @@ def make_ready(
     return replace(group, ready=ready, host=found, inputs=inputs)
 
 
-def with_other_settings(group: SweepGroup, recipe: Recipe, *, project: Project) -> SweepGroup:
+def with_other_settings(group: SweepGroup, recipe: Recipe) -> SweepGroup:
     """The same recipe with other settings, in the environment that was made ready for a group.
 
     Raises:
@@ -183,7 +179,7 @@ def with_other_settings(group: SweepGroup, recipe: Recipe, *, project: Project) 
     there = ready.plan
     group = replace(group, recipe=recipe, request=replace(group.request, overrides=recipe.asked))
     core = next(iter(there.specs[0].limits.cpus or ()), None)
-    plan = group.planned_anew(group.seeds[0], core=core, project=project)
+    plan = group.planned_anew(group.seeds[0], core=core)
     digests = {**there.facts["digests"], **plan.facts["digests"]}  # the lock's is the environment's
     plan = replace(
         plan,
@@ -283,7 +279,7 @@ def side_by_side(groups: Sequence[SweepGroup], *, num_cores: int) -> int:
         num_cores: How many cores there are.
     """
     if any(group.recipe.device != "cpu" for group in groups):
-        return max(1, min(len(group.ready.gpus) if group.ready else 0 for group in groups))
+        return max(1, min(len(group.ready.environment.gpus) if group.ready else 0 for group in groups))
     num_cores = max(1, num_cores)
     odd = len(groups) % num_cores if len(groups) > num_cores else 0
     needed = max((group.recipe.limits.memory_gib for group in groups), default=0.0) * (num_cores + odd)

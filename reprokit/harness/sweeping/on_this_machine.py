@@ -143,7 +143,7 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
     job = this.job
     group = _group(job, request, project=project)
     pinned = core if job.is_pinned else None
-    found = _inputs(group, job, core=core, project=project)
+    found = _inputs(group, job, core=core)
     if group.inputs is None or found is None:
         raise _CannotStartError(f"this machine cannot make it ready: {group.problem}")
     if found.recorded != job.recorded or job.surroundings not in {found.surroundings, MIXED}:
@@ -162,7 +162,7 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
             stamped=job.stamped,
             facts={
                 **_facts(job, found, node=node),
-                **_resumed_from(this, group, core=pinned, project=project),
+                **_resumed_from(this, group, core=pinned),
             },
             point=this.point,
         ),
@@ -170,13 +170,13 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
     return project.runs_dir / job.recipe / job.run_id
 
 
-def _resumed_from(this: Next, group: SweepGroup, *, core: int | None, project: Project) -> dict[str, Any]:
+def _resumed_from(this: Next, group: SweepGroup, *, core: int | None) -> dict[str, Any]:
     """What ``run.json`` says of a resumed run, with the command of the whole run that it is a part of."""
     if this.point is None:
         return {}
     seed = this.job.seed
-    whole = group.plan(seed, core=core, project=project)
-    resumed = group.plan(seed, core=core, project=project, point=this.point)
+    whole = group.plan(seed, core=core)
+    resumed = group.plan(seed, core=core, point=this.point)
     command = runs.record_of(whole.specs[0], facts=whole.facts)["command"]
     return {"resumed_from": {**resumed.facts["resumed_from"], "command": command}}
 
@@ -244,11 +244,11 @@ def _progress() -> SweepProgress:
     return SilentProgress()
 
 
-def _inputs(group: SweepGroup, job: MemberJob, *, core: int, project: Project) -> RunInputs | None:
+def _inputs(group: SweepGroup, job: MemberJob, *, core: int) -> RunInputs | None:
     """What the run would stand on here; it has as many cores as it has where the sweep was planned."""
     if group.inputs is None:
         return None
-    plan = group.plan(job.seed, core=core if job.is_pinned else None, project=project)
+    plan = group.plan(job.seed, core=core if job.is_pinned else None)
     return planned_inputs(plan.specs[0], facts=plan.facts, host=group.host)
 
 
@@ -259,7 +259,7 @@ def _told(jobs: Sequence[MemberJob], request: Request, *, project: Project) -> d
     for job in jobs:
         try:
             group = _group(job, request, project=project, host=host)
-            found = _inputs(group, job, core=cores[0], project=project)
+            found = _inputs(group, job, core=cores[0])
             problem = group.problem
         except ReprokitError as error:
             found, problem = None, error.told()

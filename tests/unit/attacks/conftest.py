@@ -16,7 +16,8 @@ from reprokit.core.checklist import Report
 from reprokit.core.records import RunResult, RunSpec
 from reprokit.harness import Project, Request, judge_again
 from reprokit.harness.curation.promote import promote
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from support.fake_backend import HOST, INSIDE, FakeBackend
@@ -68,23 +69,21 @@ class Lab:
             self.recipe(more),
             WholeRun(repeats=repeats),
             seed=3,
-            realisation=None,
-            backend="local",
+            environment=Environment(realisation=None, backend="local", runs_dir=self.here.runs_dir),
             stamp=f"20261120T1015{self.count:02d}Z-aaaa",
-            runs_dir=self.here.runs_dir,
         )
         plan.facts["digests"] = {**plan.facts["digests"], "lock": f"sha256:{'1' * 64}"}
 
         def program(spec: RunSpec, output: Path, tick: Callable[[], None]) -> RunResult | None:
             return body(output, int(spec.run_id.rsplit("-", 1)[1]))
 
-        return execute(
-            plan,
+        engine = Engine(
             backend=FakeBackend(program),
             runs_dir=self.here.runs_dir,
             host=dict(host or machine()),
             progress=RecordedProgress(),
         )
+        return engine.make(plan)
 
     def report(self, body: Body, more: str = "", **asked: Any) -> Report:
         """The verdict of two runs of a body, compared with a golden of its first run, where that can be."""

@@ -10,7 +10,7 @@ import pytest
 
 from reprokit.core.records import Mount, Outcome, RunResult, RunSpec
 from reprokit.execution import mounted_copies
-from reprokit.execution.mounted_copies import digest_of, run_with_copies, source_files
+from reprokit.execution.mounted_copies import digest_of, source_files
 from reprokit.execution.outcome import Explanation, Stopwatch
 
 COMPLETED = Explanation(outcome=Outcome.COMPLETED)
@@ -47,11 +47,11 @@ def spec_of(package: Path, *, digest: str | None = None) -> RunSpec:
 
 
 def run(spec: RunSpec, run_dir: Path, program=lambda mounted: None) -> RunResult:
-    def backend(copied: RunSpec) -> RunResult:
-        program(Path(copied.mounts[0].path))
-        return replace(Stopwatch().result(COMPLETED), exit_code=0)
-
-    return run_with_copies(spec, run_dir, backend, isolation={"backend": "local"})
+    with mounted_copies.mounted_copies(spec, run_dir) as copies:
+        if copies.problem is not None:
+            return Stopwatch().result(copies.problem)
+        program(Path(copies.spec.mounts[0].path))
+        return copies.unless_changed(replace(Stopwatch().result(COMPLETED), exit_code=0))
 
 
 def test_the_program_gets_every_source_file_and_nothing_compiled(package: Path, run_dir: Path):

@@ -26,7 +26,8 @@ from reprokit.harness.curation import promote
 from reprokit.harness.curation.golden_diff import compare_goldens
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import changed_inputs
 from reprokit.harness.running.run_kinds import WholeRun
@@ -57,13 +58,16 @@ class Study:
             self.recipe(),
             WholeRun(repeats=2),
             seed=SEED,
-            realisation=replace(self.programs["realisation"], lock_digest=lock),
-            backend="local",
+            environment=Environment(
+                realisation=replace(self.programs["realisation"], lock_digest=lock),
+                backend="local",
+                runs_dir=self.project.runs_dir,
+            ),
             stamp=stamp,
-            runs_dir=self.project.runs_dir,
         )
         backend, host = self.fake(self.programs["training"]()), self.programs["host"]
-        return execute(plan, backend=backend, runs_dir=self.project.runs_dir, host=host, progress=self.told)
+        engine = Engine(backend=backend, runs_dir=self.project.runs_dir, host=host, progress=self.told)
+        return engine.make(plan)
 
     def bless(self, folders: tuple[Path, ...]) -> golden.Golden:
         return promote(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from reprokit.features.bundles.reading import unpack
 from reprokit.features.bundles.subject import subject_of
 from reprokit.features.bundles.writing import Packed, write
 from reprokit.harness import Request
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.numbers import PACKAGE, mounted_digest
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.project import Project
@@ -139,8 +141,9 @@ def test_a_file_beside_the_code_gets_into_no_run(rewritten, open_it, tmp_path, n
         (folder / name).write_text("print('any numbers')\n")
 
     found = open_it(rewritten(add))
-    asked = {"seed": 42, "realisation": REALISATION, "backend": "docker", "stamp": "x", "runs_dir": tmp_path}
-    plan = plan_recipe(found.recipe, **asked, package=found.project.package or PACKAGE)
+    package = found.project.package or PACKAGE
+    there = Environment(realisation=REALISATION, backend="docker", runs_dir=tmp_path, package=package)
+    plan = plan_recipe(found.recipe, seed=42, environment=there, stamp="x")
     assert not [file for file in plan.files if "sitecustomize" in file]
     mounts = {mount.name: mount.path for mount in plan.specs[0].mounts}
     assert mounts["reprokit"] == str(PACKAGE)
@@ -189,8 +192,11 @@ def test_a_trainer_imports_its_runtime_from_the_package_that_is_named(tmp_path):
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "runtime" / "launch.py").write_text("# another\n")
     recipe = recipes.load("cartpole_baseline", recipes_dir=ROOT / "recipes")
-    asked = {"seed": 42, "realisation": REALISATION, "backend": "docker", "stamp": "x", "runs_dir": tmp_path}
-    ours, theirs = plan_recipe(recipe, **asked), plan_recipe(recipe, **asked, package=package)
+    here = Environment(realisation=REALISATION, backend="docker", runs_dir=tmp_path)
+    ours, theirs = (
+        plan_recipe(recipe, seed=42, environment=environment, stamp="x")
+        for environment in (here, replace(here, package=package))
+    )
     [mount] = [one for one in theirs.specs[0].mounts if one.name == "reprokit"]
     assert (mount.path, mount.digest) == (str(package), theirs.facts["mounted_digest"])
     assert theirs.facts["digests"]["runtime"] != ours.facts["digests"]["runtime"]

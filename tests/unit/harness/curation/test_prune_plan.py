@@ -8,6 +8,7 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Realisation
 from reprokit.errors import RecipeError
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -36,9 +37,8 @@ def recipe_with(tmp_path):
 
 
 def command(recipe, tmp_path):
-    plan = plan_recipe(
-        recipe, seed=42, realisation=VENV, backend="local", stamp="T", runs_dir=tmp_path / "runs"
-    )
+    there = Environment(realisation=VENV, backend="local", runs_dir=tmp_path / "runs")
+    plan = plan_recipe(recipe, seed=42, environment=there, stamp="T")
     return plan.specs[0].command
 
 

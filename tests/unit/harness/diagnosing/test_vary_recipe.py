@@ -12,7 +12,8 @@ from reprokit.harness import Request
 from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
 from reprokit.harness.judging.varied_evidence import varied_evidence
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.session import Session
@@ -68,16 +69,17 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
                     recipe,
                     kind,
                     seed=request.seed_of([42]),
-                    realisation=programs["realisation"],
-                    backend="local",
+                    environment=Environment(
+                        realisation=programs["realisation"], backend="local", runs_dir=here.runs_dir
+                    ),
                     stamp=f"20261120T1020{len(self.kinds):02d}Z-bbbb",
-                    runs_dir=here.runs_dir,
                 )
                 self.asked.append(tuple(one.name for one in getattr(kind, "chosen", ())))
                 self.limits = {*getattr(self, "limits", ()), request.timeout_s}
                 backend = fake(program(hangs_on, programs, **options))
                 host = programs["host"]
-                return execute(plan, backend=backend, runs_dir=here.runs_dir, host=host, progress=told)
+                engine = Engine(backend=backend, runs_dir=here.runs_dir, host=host, progress=told)
+                return engine.make(plan)
 
             monkeypatch.setattr(vary_recipe, "run_recipe", run_recipe)
             monkeypatch.setattr(vary_recipe, "backend_of", lambda recipe, request: "local")

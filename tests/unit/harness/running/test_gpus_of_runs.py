@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from reprokit.errors import DeviceError
 from reprokit.execution.local import LocalBackend
 from reprokit.harness import Project, Request
 from reprokit.harness.judging.gather import gather
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.gpus import choose_gpus, must_be_there, must_have_driver
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
@@ -192,20 +194,20 @@ VENV = Realisation(
 
 
 def test_members_of_a_sweep_that_run_side_by_side_are_given_a_gpu_each(tmp_path):
-    there = {"stamp": "20261123T000000Z", "runs_dir": tmp_path, "backend": "local", "seed": 42}
-    whole = plan_recipe(recipe(), realisation=VENV, gpus=(1, 3), **there)
-    ready = PreparedRuns(plan=whole, realisation=VENV, backend=LocalBackend(), side_by_side=1, gpus=(1, 3))
+    there = Environment(realisation=VENV, backend="local", runs_dir=tmp_path, gpus=(1, 3))
+    whole = plan_recipe(recipe(), environment=there, seed=42, stamp="20261123T000000Z")
+    ready = PreparedRuns(plan=whole, environment=there, backend=LocalBackend())
     group = SweepGroup(recipe=recipe(), request=Request(), seeds=(42,), host=H200, ready=ready)
-    project = Project.around(tmp_path)
-    plans = [group.plan(42, core=None, project=project, place=place) for place in (0, 1, 2)]
+    plans = [group.plan(42, core=None, place=place) for place in (0, 1, 2)]
     assert [plan.specs[0].limits.gpus for plan in plans] == [(1,), (3,), (1,)]
 
 
 def test_runs_side_by_side_are_given_a_gpu_each(tmp_path):
-    there = {"stamp": "20261123T000000Z", "runs_dir": tmp_path, "backend": "local", "seed": 42}
-    plan = plan_recipe(recipe(), WholeRun(repeats=3), realisation=VENV, gpus=(2, 0), **there)
+    there = Environment(realisation=VENV, backend="local", runs_dir=tmp_path, gpus=(2, 0))
+    asked = {"stamp": "20261123T000000Z", "seed": 42}
+    plan = plan_recipe(recipe(), WholeRun(repeats=3), environment=there, **asked)
     assert [spec.limits.gpus for spec in plan.specs] == [(2,), (0,), (2,)]
-    plan = plan_recipe(recipe(""), WholeRun(), realisation=VENV, **there)
+    plan = plan_recipe(recipe(""), WholeRun(), environment=replace(there, gpus=()), **asked)
     assert {spec.limits.gpus for spec in plan.specs} == {None}
 
 

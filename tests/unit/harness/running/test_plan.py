@@ -12,6 +12,7 @@ import pytest
 from reprokit.core import numerics
 from reprokit.core.records import Realisation
 from reprokit.errors import UsageError
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.numbers import digests_of
 from reprokit.harness.running.plan import command_name, plan_command, plan_recipe, shell_line
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, StoppedRun, VariedRun, WholeRun
@@ -31,18 +32,16 @@ PAIR = WholeRun(repeats=2)
 
 @pytest.fixture
 def planned(recipe, tmp_path: Path):
-    def plan(of=recipe, kind=PAIR, **words):
+    def plan(of=recipe, kind=PAIR, *, seed=42, timeout_s=None, profile_step=None, **there):
+        usual = {"realisation": ENVIRONMENT, "backend": "local", "runs_dir": tmp_path}
         return plan_recipe(
             of,
             kind,
-            **{
-                "seed": 42,
-                "realisation": ENVIRONMENT,
-                "backend": "local",
-                "stamp": "T",
-                "runs_dir": tmp_path,
-                **words,
-            },
+            seed=seed,
+            environment=Environment(**{**usual, **there}),
+            stamp="T",
+            timeout_s=timeout_s,
+            profile_step=profile_step,
         )
 
     return plan

@@ -10,6 +10,7 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Realisation
 from reprokit.errors import RecipeError
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.program import declared
 
@@ -30,15 +31,8 @@ def curriculum(project):
 
 
 def plan_of(recipe, project, **more):
-    return plan_recipe(
-        recipe,
-        seed=42,
-        realisation=REALISATION,
-        backend="local",
-        stamp="T",
-        runs_dir=project / "runs",
-        **more,
-    )
+    there = Environment(realisation=REALISATION, backend="local", runs_dir=project / "runs")
+    return plan_recipe(recipe, seed=42, environment=there, stamp="T", **more)
 
 
 def test_the_file_is_in_the_run_folder_on_the_command_line_and_in_the_record(project):

@@ -15,7 +15,8 @@ from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness import Project, Request, run_once
 from reprokit.harness.running import start_command, start_runs
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.engine import Engine
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import choose, fit
 from reprokit.images import packages
@@ -75,14 +76,17 @@ def made(project, programs, fake, told):
         plan = plan_recipe(
             recipe,
             seed=42,
-            realisation=replace(programs["realisation"], lock_digest=lock),
-            backend="local",
+            environment=Environment(
+                realisation=replace(programs["realisation"], lock_digest=lock),
+                backend="local",
+                runs_dir=project.runs_dir,
+            ),
             stamp="T",
-            runs_dir=project.runs_dir,
         )
-        (folder,) = execute(
-            plan, backend=fake(program), runs_dir=project.runs_dir, host=programs["host"], progress=told
+        engine = Engine(
+            backend=fake(program), runs_dir=project.runs_dir, host=programs["host"], progress=told
         )
+        (folder,) = engine.make(plan)
         return folder
 
     return make

@@ -11,15 +11,15 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import digest_bytes
 from reprokit.harness.running import run_inputs
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_inputs import inputs_of, planned_inputs, whole_run, whole_runs
 from support.fake_backend import HOST, REALISATION, ended, training
 
 
 def planned(recipe, here, *, realisation=REALISATION, host=HOST, backend="local", **more):
-    plan = plan_recipe(
-        recipe, seed=7, realisation=realisation, backend=backend, stamp="T", runs_dir=here.runs_dir, **more
-    )
+    there = Environment(realisation=realisation, backend=backend, runs_dir=here.runs_dir)
+    plan = plan_recipe(recipe, seed=7, environment=there, stamp="T", **more)
     return planned_inputs(plan.specs[0], facts=plan.facts, host=host)
 
 

@@ -12,6 +12,7 @@ import pytest
 from reprokit import data, file_tree, recipes
 from reprokit.core.records import digest_bytes
 from reprokit.errors import DataError
+from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.recipe_data import sources_of
 from support.fake_backend import REALISATION
@@ -44,8 +45,8 @@ def planned(tmp_path, monkeypatch):
     data.fetch(source, cache=cache, offline=True, on_progress=lambda *_: None)
 
     def plan():
-        asked = {"seed": 42, "backend": "local", "stamp": "x", "runs_dir": tmp_path / "runs"}
-        return plan_recipe(recipe, realisation=REALISATION, **asked)
+        there = Environment(realisation=REALISATION, backend="local", runs_dir=tmp_path / "runs")
+        return plan_recipe(recipe, seed=42, environment=there, stamp="x")
 
     return plan
 

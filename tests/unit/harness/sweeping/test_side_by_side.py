@@ -11,7 +11,7 @@ from reprokit.harness.sweeping.groups import side_by_side
 
 def members(number, *, device="cpu", pinned=False, memory_gib=4.0, total_gib=64, gpus=()):
     group = SimpleNamespace(
-        ready=SimpleNamespace(gpus=gpus),
+        ready=SimpleNamespace(environment=SimpleNamespace(gpus=gpus)),
         recipe=SimpleNamespace(device=device, limits=SimpleNamespace(memory_gib=memory_gib)),
         is_pinned=pinned,
         host={"memory": {"total_bytes": total_gib * 2**30}},

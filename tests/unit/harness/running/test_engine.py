@@ -13,7 +13,7 @@ import pytest
 from reprokit import runs
 from reprokit.core.records import Mount, Outcome
 from reprokit.errors import DiskFullError, EngineError
-from reprokit.harness.running.execute import execute
+from reprokit.harness.running.engine import Engine
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.numbers import mounted_digest
 from reprokit.harness.running.plan import plan_command
@@ -26,15 +26,8 @@ def carry_out(tmp_path: Path, told, fake, programs):
     def start(program, *, repeats: int = 2, side_by_side: int = 1):
         plan = plan_command(("python", "train.py"), seed=7, repeats=repeats, stamp="T")
         backend = fake(program)
-        folders = execute(
-            plan,
-            backend=backend,
-            runs_dir=tmp_path,
-            host=programs["host"],
-            progress=told,
-            side_by_side=side_by_side,
-        )
-        return folders, backend
+        engine = Engine(backend=backend, runs_dir=tmp_path, host=programs["host"], progress=told)
+        return engine.make(plan, side_by_side=side_by_side), backend
 
     return start
 
@@ -295,7 +288,7 @@ def in_package(tmp_path, told, fake, programs):
         )
         backend = fake(lambda *_: program(package))
         words = {"runs_dir": tmp_path / "runs", "host": programs["host"], "progress": told}
-        return runs.read(execute(plan, backend=backend, **words)[0])
+        return runs.read(Engine(backend=backend, **words).make(plan)[0])
 
     return start
 

@@ -1,0 +1,258 @@
+"""The engine: a plan in, run folders out, programs run side by side or in turn."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reprokit import capture, file_tree, runs
+from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
+from reprokit.errors import WorkspaceError
+from reprokit.execution import Backend
+from reprokit.execution.outcome import Explanation, StopRunError
+from reprokit.harness.running.how_far import tell_of
+from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.run_end import (
+    unless_cut_short,
+    unless_data_changed,
+    unless_environment_changed,
+    unless_package_changed,
+    with_output,
+    with_what_was_watched,
+)
+from reprokit.harness.running.shared_places import SharedPlaces
+from reprokit.harness.running.threads_of_runs import in_threads
+from reprokit.session import Progress
+
+if TYPE_CHECKING:
+    from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
+
+#: From a run's folder to why the run is to be stopped; None where it goes on.
+WhyStop = Callable[[Path], Explanation | None]
+#: From a run's folder and how it ended, before it is closed, to how it is closed.
+BeforeClose = Callable[[Path, RunResult], RunResult]
+_WORTH_A_LINE_BYTES = 4 << 30  # takes several seconds to be read
+
+
+def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
+    """The ``BeforeClose`` that changes nothing."""
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """Makes runs on this host: folders made, programs run side by side or in turn, folders closed.
+
+    Attributes:
+        backend: How a run is carried out.
+        runs_dir: Where the run folders go.
+        host: What ``capture.capture_host`` found; merged into every environment record.
+        progress: Told about twice a second how far the runs are.
+        stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
+        why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
+        before_close: Asked of each run that completed, with its metrics written; its answer counts.
+    """
+
+    backend: Backend
+    runs_dir: Path
+    host: Mapping[str, Any]
+    progress: Progress
+    stop: threading.Event | None = None
+    why_stop: WhyStop | None = None
+    before_close: BeforeClose = as_it_ended
+
+    def make(
+        self, plan: RunPlan, *, side_by_side: int = 1, find_golden: FindGolden | None = None
+    ) -> tuple[Path, ...]:
+        """Run every specification of a plan and close its folder.
+
+        Args:
+            plan: What to run.
+            side_by_side: How many runs at one time.
+            find_golden: Finds the golden at whose first difference all runs are stopped; None for none.
+
+        Returns:
+            The run folders, in the plan's order. A run that failed has its folder too. Without
+            ``side_by_side`` the runs after a failed one are not started.
+
+        Raises:
+            KeyboardInterrupt: All programs have been stopped and their folders closed.
+        """
+        made: list[Path] = []
+        plan = with_shared_places(plan, runs_dir=self.runs_dir)
+        watch = None
+        if find_golden is not None:
+            from reprokit.harness.running.watch_golden import GoldenWatch
+
+            ids = [spec.run_id for spec in plan.specs]
+            watch = GoldenWatch(ids, find=find_golden, note=self.progress.note)
+        stop = self.stop or threading.Event()
+        one = partial(self._run, plan=plan, made=made, watch=watch, stop=stop)
+        with watch or nullcontext():
+            if side_by_side <= 1:
+                for spec in plan.specs:
+                    if not one(spec).completed:
+                        break
+            else:
+                in_threads(one, plan.specs, workers=side_by_side, stop=stop)
+        order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
+        return tuple(sorted(made, key=lambda folder: order[folder.name]))
+
+    def _run(
+        self,
+        spec: RunSpec,
+        *,
+        plan: RunPlan,
+        made: list[Path],
+        watch: GoldenWatch | None,
+        stop: threading.Event,
+    ) -> RunResult:
+        folder = runs.create(self.runs_dir, spec, facts=plan.facts, files=plan.files)
+        made.append(folder)
+        for name in plan.executables:
+            (folder / name).chmod(0o755)
+        this = _Underway(engine=self, plan=plan, spec=spec, folder=folder, watch=watch, stop=stop)
+        secrets = capture.secret_values(os.environ, command=spec.command)
+        try:
+            if plan.program is not None:
+                from reprokit.harness.running import instrumented, program_output
+
+                program_output.make_room(folder, plan.program)
+                instrumented.make_room(spec, folder)
+            began = time.time()
+            confined = replace(spec, confined=_is_confined(spec, plan))
+            result = self.backend.run(confined, folder, on_tick=this.tick)
+            result, found = this.looked_through(result, began=began)
+        except KeyboardInterrupt:
+            runs.close_interrupted(folder, secrets=secrets)
+            raise
+        return this.closed(result, found, secrets=secrets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Underway:
+    """A run from its folder to its end."""
+
+    engine: Engine
+    plan: RunPlan
+    spec: RunSpec
+    folder: Path
+    watch: GoldenWatch | None
+    stop: threading.Event
+
+    @property
+    def label(self) -> str:
+        return f"run {self.spec.run_id.rsplit('-', 1)[-1]}"
+
+    def tick(self) -> None:
+        """Tell how far it is; stop it where something asks for that."""
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        tell_of(self.engine.progress, self.label, self.folder)
+        why = self._seen_by_watch()
+        why = why or (self.engine.why_stop(self.folder) if self.engine.why_stop else None)
+        if why is not None:
+            raise StopRunError(why)
+
+    def looked_through(self, result: RunResult, *, began: float) -> tuple[RunResult, dict[str, Any]]:
+        """How it ended, by what it left and whether what it stood on is as it was; and further keys."""
+        spec, folder, plan = self.spec, self.folder, self.plan
+        self._seen_by_watch()  # what came after the last tick
+        result = unless_data_changed(result, plan.fetched)
+        result = unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result = unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
+        result = unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
+        result, found = with_output(with_what_was_watched(result, spec, folder), folder, plan)
+        result = self.engine.before_close(folder, result) if result.completed else result
+        return result, {**found, **_shared(result, spec, plan, began=began)}
+
+    def closed(self, result: RunResult, found: Mapping[str, Any], *, secrets: Sequence[str]) -> RunResult:
+        """Write the records of its end."""
+        progress = self.engine.progress
+        result = replace(result, message=capture.without(result.message, secrets))
+        tell_of(progress, self.label, self.folder)
+        if not result.completed:
+            progress.note(f"{self.label}: {result.message}")
+        try:
+            record = _environment(self.spec, self.folder, result, self.engine.host, plan=self.plan)
+            _tell_of_size(self.label, self.folder, progress=progress)
+            runs.finish(self.folder, result, environment=record, secrets=secrets, facts=found)
+        except WorkspaceError as error:
+            outcome = Outcome(error.outcome)
+            result = replace(result, outcome=outcome, message=error.told(), remedy=error.fix or "")
+            runs.close_unfinished(self.folder, result)
+            progress.note(f"{self.label}: {result.message}")
+        return result
+
+    def _seen_by_watch(self) -> Explanation | None:
+        if self.watch is None:
+            return None
+        return self.watch.look(self.spec.run_id, self.folder, environment=self._environment)
+
+    def _environment(self) -> dict[str, Any]:
+        host = self.engine.host
+        return {"inside": _inside(self.spec, self.folder, host, plan=self.plan), "host": host}
+
+
+def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = None) -> RunPlan:
+    """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole.
+
+    Args:
+        plan: The runs.
+        runs_dir: Where their folders are; it is left out.
+        project: The folder that a recipe's program was copied from, where runs can write to it.
+    """
+    if plan.shared is not None or len(plan.specs) < 2:  # one alone leaves nothing to another
+        return plan
+    from reprokit.images.cache import cache_folder
+
+    git = [project / ".git"] if project is not None else []  # the tool itself writes and reads there
+    leave_out = (runs_dir, cache_folder(None), *git)
+    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out, project=project))
+
+
+def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) -> dict[str, Any]:
+    """What ``run.json`` says of what the run left for others; containers share nothing."""
+    if plan.shared is None or result.isolation.get("backend") != "local":
+        return {}
+    is_confined = bool(result.isolation.get("confined"))
+    return plan.shared.after(spec, began=began, ended=time.time(), is_confined=is_confined)
+
+
+def _is_confined(spec: RunSpec, plan: RunPlan) -> bool:
+    """Whether a program may write to its own folders only: in a pinned environment, under natural conditions.
+
+    A variation changes folders too; the libraries of accelerators write where no variable leads them.
+    """
+    return spec.realisation is not None and spec.device == "cpu" and "varied" not in plan.facts
+
+
+def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
+    num_bytes = sum(one.num_bytes for one in file_tree.walk(folder))
+    if num_bytes > _WORTH_A_LINE_BYTES:
+        progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
+
+
+def _environment(
+    spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: RunPlan
+) -> dict[str, Any]:
+    return capture.merge(
+        _inside(spec, folder, host, plan=plan),
+        {key: value for key, value in host.items() if key not in {"source", "plain_inside"}},
+        source=host.get("source") or {},
+        image=to_json(spec.realisation) if spec.realisation else None,
+        limits={**to_json(spec.limits), "isolation": dict(result.isolation)},
+    )
+
+
+def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: RunPlan) -> dict[str, Any]:
+    """What is known from inside: what the run says, of a command what the host says."""
+    told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
+    return (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
