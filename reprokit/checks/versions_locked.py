@@ -15,6 +15,12 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 _AGAIN = "make the environment again from its lock: `reprokit image build`"
+_IN_CONTAINER = "run it in a container, where nothing else can be used: `--backend docker`"
+_ELSEWHERE = (
+    "add it to the lock (`reprokit image lock`) or to the repository; let the program start processes by "
+    "`python` or sys.executable, which is the environment's own"
+)
+_SHOWN = 3
 _PYTHON = re.compile(r"/.*/python[\d.]*")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 # What makes an environment is in it before the lock is; none of it is imported by a training.
@@ -39,11 +45,24 @@ def check(evidence: Evidence) -> Finding:
         remade = f"remove {', '.join(folders)} and run again: it is made again from its lock"
         remedy = remade if folders else _AGAIN
         return failed(problems[0], remedy, all=list(problems))
+    return _used(evidence) or _all_locked(evidence)
+
+
+def _used(evidence: Evidence) -> Finding | None:
+    """What is to be said where not all that the program used is known to be from the lock."""
+    if elsewhere := problems_of_runs(evidence, _from_elsewhere):
+        return failed(elsewhere[0], _ELSEWHERE, all=list(elsewhere))
     if unseen := problems_of_runs(evidence, _not_looked_at):
         return unjudged(unseen[0], "run again: the environment's files are looked at before each run")
+    unknown = problems_of_runs(evidence, _not_known)
+    return unjudged(unknown[0], _IN_CONTAINER) if unknown else None
+
+
+def _all_locked(evidence: Evidence) -> Finding:
     first = evidence.runs[0]
     count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
-    how = "all from the lock" if evidence.locked is not None else "in an environment made from the lock"
+    is_all = evidence.locked is not None and all(map(_was_seen, evidence.runs))
+    how = "all from the lock" if is_all else "in an environment made from the lock"
     return passed(f"{count} packages recorded, {how} {lock}", packages=count, lock=lock)
 
 
@@ -87,6 +106,27 @@ def _other_python(run: RunEvidence) -> str:
         return ""
     inside = first.startswith(f"{environment}/")
     return "" if inside else f"the command names a Python that is not the environment's: {first}"
+
+
+def _from_elsewhere(run: RunEvidence) -> str:
+    """Code that the program or what it started used, of neither its environment nor the repository."""
+    files = fact(run.run, "outside_code.files")
+    if fact(run.run, "image.kind") != "venv" or not isinstance(files, Mapping) or not files:
+        return ""
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    return f"it used code that is not from the lock: {', '.join(list(map(str, files))[:_SHOWN])}{more}"
+
+
+def _not_known(run: RunEvidence) -> str:
+    unknown = fact(run.run, "outside_code.unknown")
+    if fact(run.run, "image.kind") != "venv" or unknown is None:
+        return ""
+    return f"whether all of its code is from the lock is not known: {unknown}"
+
+
+def _was_seen(run: RunEvidence) -> bool:
+    """Whether someone looked at what the program used: of an image all is pinned; older runs do not say."""
+    return fact(run.run, "image.kind") != "venv" or isinstance(fact(run.run, "outside_code"), Mapping)
 
 
 def _not_looked_at(run: RunEvidence) -> str:

@@ -163,6 +163,8 @@ class RunResult:
         duration_s: Wall clock, seconds.
         isolation: What confined the program, as the engine reports it (network, read_only_root,
             capabilities, user, …), or ``{"backend": "local"}``.
+        outside_code: Of a pinned program on this host, which code it used that was not its own: ``files``
+            (path → SHA-256), ``unknown`` (why there can be more); None of any other.
     """
 
     outcome: Outcome
@@ -174,6 +176,7 @@ class RunResult:
     ended_at: str
     duration_s: float
     isolation: Mapping[str, Any] = field(default_factory=dict)
+    outside_code: Mapping[str, Any] | None = None
 
     @property
     def completed(self) -> bool:

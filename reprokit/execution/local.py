@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
-from reprokit.execution import accelerators
+from reprokit.execution import accelerators, code_elsewhere
 from reprokit.execution.local_program import GuardedProgram
 from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
@@ -92,7 +92,11 @@ class LocalBackend:
             isolation["confined"] = bool(facts.get("confined"))
         seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
-        return watch.result(why, seen=seen, isolation=isolation)
+        result = watch.result(why, seen=seen, isolation=isolation)
+        if not plan["watched"]:
+            return result
+        found = code_elsewhere.judged(facts, python=plan["watched"]["libraries"])
+        return replace(result, outside_code=found)
 
 
 def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
@@ -115,6 +119,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         "memory_bytes": spec.limits.memory_bytes if spec.device == "cpu" else None,
         "scratch": scratch,
         "writable": _writable(output, scratch) if spec.confined else [],
+        "watched": _watched(spec, output, scratch),
         "mounts": {mount.target: mount.path for mount in spec.mounts},
     }
 
@@ -122,6 +127,17 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
 def _writable(output: Path, scratch: str) -> list[str]:
     """Where a confined program may write: its output, the copy of its own files, temporary files, memory."""
     return [str(output), str(output.parent / PROGRAM), scratch, "/dev/shm"]  # noqa: S108
+
+
+def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
+    """Where the code of a pinned program lies, for ``opened_code``; empty for one that is not pinned."""
+    if spec.realisation is None:
+        return {}
+    return {
+        "environment": [spec.realisation.reference],
+        "libraries": code_elsewhere.libraries_of(spec.realisation.python),
+        "own": [str(output.parent), scratch, *(mount.path for mount in spec.mounts), *code_elsewhere.OURS],
+    }
 
 
 def _visible_gpus(spec: RunSpec) -> dict[str, str]:

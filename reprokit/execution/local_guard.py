@@ -10,6 +10,7 @@ standard output in lines of JSON:
     >>> {"errno": 2, "step": "exec", "error": "…"}     # or: not started, and why
     >>> {"status": -11, "max_rss_bytes": 98304000}     # ended: exit code, or minus the signal
     >>> {"confined": true}                             # it may write to the folders of ``writable`` only
+    >>> {"opened": [["started", "/usr/bin/python3", "/usr/bin/bash"]], "unknown": ""}  # of ``OpenedCode``
 
 On Linux, children that left the process group are found too (the guard adopts orphans), and
 the program is killed with the guard. Source: prctl(2), waitpid(2), landlock(7).
@@ -19,12 +20,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import json
 import os
 import resource
 import select
 import shutil
 import signal
+import socket
 import struct
 import sys
 from pathlib import Path
@@ -77,12 +80,16 @@ def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
     if plan["writable"]:
         plan["writable"] = plan["writable"] if _can_confine() else []
         _report({"confined": bool(plan["writable"])})
-    program, trouble = _spawn(plan)
+    opened = _opened_code().OpenedCode(**plan["watched"]) if plan["watched"] else None
+    program, trouble = _spawn(plan, opened)
     if trouble:
         return trouble
     _report({"pid": program})
     status, max_rss_bytes = _follow(program, bell)
     _end_what_is_left(program)
+    if opened is not None:
+        opened.end()
+        _report({"opened": [*opened.found], "unknown": opened.unknown})
     return {"status": os.waitstatus_to_exitcode(status), "max_rss_bytes": max_rss_bytes}
 
 
@@ -108,19 +115,33 @@ def _ring_on_child_exit() -> int:
     return read_end
 
 
-def _spawn(plan: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+def _opened_code() -> Any:
+    """The module beside this one, which a script that is isolated does not find by itself."""
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+    try:
+        return importlib.import_module("opened_code")
+    finally:
+        sys.path.pop()
+
+
+def _spawn(plan: dict[str, Any], opened: Any) -> tuple[int, dict[str, Any] | None]:
     """Fork and execute; the child's troubles on the way come back through a pipe."""
     read_end, write_end = os.pipe()
+    here, there = socket.socketpair()
     program = os.fork()
     if program == 0:
         step = ["prepare"]
         try:
-            _become(plan, step)
+            _become(plan, step, there if opened is not None else None)
         except BaseException as error:  # whatever it is: a forked guard must never go on as a second one
             os.write(write_end, json.dumps(_trouble(error, step[0])).encode())
         finally:
             os._exit(127)
     os.close(write_end)
+    there.close()
+    with here:
+        if opened is not None:
+            opened.listen(here)
     with os.fdopen(read_end, "rb") as trouble_pipe:
         words = trouble_pipe.read()
     if not words:
@@ -129,8 +150,8 @@ def _spawn(plan: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
     return program, json.loads(words)
 
 
-def _become(plan: dict[str, Any], step: list[str]) -> None:
-    """Turn this forked child into the program; ``step`` says how far it came."""
+def _become(plan: dict[str, Any], step: list[str], told: socket.socket | None) -> None:
+    """Turn this forked child into the program; ``step`` says how far it came, ``told`` hears what it uses."""
     os.setpgid(0, 0)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; programs expect the default
@@ -151,6 +172,9 @@ def _become(plan: dict[str, Any], step: list[str]) -> None:
     if plan["writable"]:
         step[0] = "confine"
         _confine(plan["writable"])
+    if told is not None:
+        step[0] = "watch"
+        _opened_code().tell_of_code(told)
     step[0] = "exec"
     os.execvpe(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606
 

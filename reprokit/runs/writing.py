@@ -134,11 +134,18 @@ def finish(
     ):  # a recipe's own facts are merged into the record just written
         (run_dir / OUTPUT / ENVIRONMENT).unlink(missing_ok=True)
     left = _special_files(run_dir / OUTPUT) if keeps_output(record) else _move_up(run_dir)
-    ending = to_json(result)
-    record.update({**ending, "outcome": str(result.outcome), "state": "finished", **_left_facts(left)})
+    record.update({**_ending(result), **_left_facts(left)})
     _write_record(run_dir, record)
     if result.completed:
         _write_marker(run_dir)
+
+
+def _ending(result: RunResult) -> dict[str, Any]:
+    """What ``run.json`` says of how a run ended; the code of a program that is not pinned it has already."""
+    told = to_json(result)
+    if result.outside_code is None:
+        del told["outside_code"]
+    return {**told, "outcome": str(result.outcome), "state": "finished"}
 
 
 def close_unfinished(run_dir: Path, result: RunResult) -> None:
@@ -148,7 +155,7 @@ def close_unfinished(run_dir: Path, result: RunResult) -> None:
         WorkspaceError: Not even that can be written.
     """
     record = read_json(run_dir / RECORD)
-    record.update({**to_json(result), "outcome": str(result.outcome), "state": "finished"})
+    record.update(_ending(result))
     _write_record(run_dir, record)
 
 

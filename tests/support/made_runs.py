@@ -40,7 +40,10 @@ class MadeRuns:
             stamp=self._stamp(),
             runs_dir=self.here.runs_dir,
         )
-        looked_at = {"installed": {"files": 2, "whole": True, "foreign": [], "num_foreign": 0}}
+        looked_at = {
+            "installed": {"files": 2, "whole": True, "foreign": [], "num_foreign": 0},
+            "outside_code": {},
+        }
         files = {**plan.files, **({layout.LOCK: lock} if lock else {})}
         plan = replace(plan, files=files, facts={**plan.facts, **looked_at})
         return self._execute(plan, programs, **how)

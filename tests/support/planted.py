@@ -550,6 +550,15 @@ def on_sweep(**changes: Any) -> Fault:
     return lambda evidence: replace(evidence, sweep=replace(evidence.sweep, **changes))
 
 
+def used_elsewhere(**what: Any) -> Fault:
+    """A run on this host, in an environment as installed, that used such code."""
+    return both(
+        in_run("run", "image.kind", "venv"),
+        in_run("run", "installed", {"foreign": []}),
+        in_run("run", "outside_code", what),
+    )
+
+
 def both(*faults: Fault) -> Fault:
     def fault(evidence: Evidence) -> Evidence:
         for one in faults:
@@ -901,6 +910,8 @@ FAULTS: dict[str, dict[str, Fault]] = {
                 in_run("run", "command", ["/usr/bin/python3", "train.py"]),
             ),
         ),
+        "code from elsewhere": used_elsewhere(files={"/opt/helper.py": "sha256:1", "/usr/bin/python3": ""}),
+        "code of which not all was seen": used_elsewhere(unknown="this system does not tell"),
         "no run": with_(runs=()),
     },
     "seeded": {

@@ -178,6 +178,11 @@ FAILED = [
     ),
     (
         "versions_locked",
+        "code from elsewhere",
+        f"{SECOND}: it used code that is not from the lock: /opt/helper.py, /usr/bin/python3",
+    ),
+    (
+        "versions_locked",
         "installed files as text",
         f"{SECOND}: run.json does not say what of the environment is not as installed",
     ),
@@ -547,6 +552,11 @@ ERRORS = [
     ),
     ("statistics", "nothing expected", "the recipe declares no result to estimate"),
     ("pinned_image", "no image", "run.json does not say what the runs ran in"),
+    (
+        "versions_locked",
+        "code of which not all was seen",
+        f"{SECOND}: whether all of its code is from the lock is not known: this system does not tell",
+    ),
     ("hardened", "isolation unknown", "run.json does not say what confined the runs"),
 ]
 
