@@ -21,6 +21,7 @@ from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
+from reprokit.harness.running.tree_changes import work_tree_of
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
 from reprokit.session import Progress
 
@@ -131,7 +132,11 @@ def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = 
 
     git = [project / ".git"] if project is not None else []  # the tool itself writes and reads there
     leave_out = (runs_dir, cache_folder(None), *git)
-    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out, project=project))
+    first = plan.specs[0]
+    is_plain = first.inherit_environment and first.working_dir is not None
+    repository = work_tree_of(Path(str(first.working_dir))) if is_plain else project
+    shared = SharedPlaces(plan.specs, leave_out=leave_out, project=project, repository=repository)
+    return replace(plan, shared=shared)
 
 
 def _run_and_close(
