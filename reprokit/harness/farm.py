@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import capture, recipes, reports, where
+from reprokit import capture, golden, recipes, reports, where
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.fingerprint import PORTABLE
@@ -73,10 +73,8 @@ def record_goldens(
     progress: SweepProgress,
     on: str,
     place_settings: Mapping[str, str] | None = None,
-    reason: str,
-    now: str,
+    promotion: golden.Promotion,
     seeds: str | None = None,
-    allow_dirty: bool = False,
 ) -> list[FarmRow]:
     """Record a golden of each recipe and seed on every kind of CPU of an engine, from two new runs each.
 
@@ -90,17 +88,14 @@ def record_goldens(
         progress: Told how far things are.
         on: ``ray`` or ``slurm``.
         place_settings: As of ``sweep``.
-        reason: Why these numbers are right.
-        now: ISO 8601, UTC.
+        promotion: Why, when, and what is allowed.
         seeds: As of ``sweep``; None for those that each recipe declares.
-        allow_dirty: Take runs of changes that neither commit nor index has.
 
     Raises:
         GoldenError: There is no reason.
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
-    if not reason.strip():
-        raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
+    promotion.must_have_reason()
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in names]
     for recipe in chosen:
         if recipe.program is not None and recipe.program.instrument:
@@ -113,7 +108,7 @@ def record_goldens(
     cells, busy = _made(asked, request, project, progress, on=on, place_settings=place_settings)
     rows = []
     for together in _goldens(cells):
-        promoted = _recorded(together, project=project, reason=reason, now=now, allow_dirty=allow_dirty)
+        promoted = _recorded(together, project=project, promotion=promotion)
         rows += [replace(_row(cell), **promoted) for cell in together]  # type: ignore[arg-type]
     return [*rows, *_not_asked(busy)]
 
@@ -199,7 +194,7 @@ def _goldens(cells: Iterable[MachineCell]) -> list[list[MachineCell]]:
 
 
 def _recorded(
-    cells: Sequence[MachineCell], *, project: Project, reason: str, now: str, allow_dirty: bool
+    cells: Sequence[MachineCell], *, project: Project, promotion: golden.Promotion
 ) -> dict[str, object]:
     """Make a golden of all runs of some cells; the keys of a row that say what came of it."""
     missing = [f"{cell.kind.name}: {cell.problem}" for cell in cells if len(cell.folders) < 2]
@@ -212,9 +207,7 @@ def _recorded(
         made = promote(
             folders,
             project=project,
-            reason=reason,
-            now=now,
-            allow_dirty=allow_dirty,
+            promotion=promotion,
             of_cpu=True,
             told={"machines": told},
         )

@@ -10,6 +10,7 @@ import pytest
 
 from reprokit import checks, golden
 from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, farm, gate_code, record_goldens, verify_on
 from reprokit.harness.sweeping.every_kind import MachineCell
 from reprokit.harness.sweeping.groups import SweepGroup
@@ -50,7 +51,8 @@ def cluster(monkeypatch, recipe):
 
 
 def recorded(here, **more):
-    asked = {"on": "ray", "reason": "first", "now": "2026-11-23T10:00:00+00:00", "allow_dirty": True, **more}
+    promotion = Promotion(reason="first", created_at="2026-11-23T10:00:00+00:00", allow_dirty=True)
+    asked = {"on": "ray", "promotion": promotion, **more}
     return record_goldens([NAME], Request(), project=here, progress=RecordedSweep(), **asked)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from reprokit import runs, workspace
 from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, WorkspaceBusyError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, finished_runs, reproduce
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.running.apply_variations import usable_cores
@@ -307,8 +308,7 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
         return promote_sweep(
             "train",
             project=Project.around(here.root),
-            reason="first",
-            now="2026-01-01T00:00:00+00:00",
+            promotion=Promotion(reason="first", created_at="2026-01-01T00:00:00+00:00"),
             min_seeds=10,
             which=WhichSweep(platform=platform),
         )
@@ -332,10 +332,8 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
         return promote_sweep(
             "train",
             project=Project.around(here.root),
-            reason="first",
-            now="2026-01-01T00:00:00+00:00",
+            promotion=Promotion(reason="first", created_at="2026-01-01T00:00:00+00:00", allow_left_out=True),
             min_seeds=10,
-            allow_left_out=True,  # the newer one has fewer seeds
             which=WhichSweep(name=name),
         )
 
