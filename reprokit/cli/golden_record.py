@@ -63,18 +63,20 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
         )
     with sweep_display.SweepDisplay() as progress:
         rows = harness.record_goldens(
-            recipes,
+            harness.SweepAsked(
+                names=recipes,
+                seeds=options["seeds"],
+                on=options["on"],
+                place_settings=place_settings(options["on"], options["address"], options["slurm"]),
+            ),
             request_of(options),
             project=project_of(options, may_lack_goldens=True),
             progress=progress,
-            on=options["on"],
-            place_settings=place_settings(options["on"], options["address"], options["slurm"]),
             promotion=golden.Promotion(
                 reason=options["reason"],
                 created_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 allow_dirty=options["allow_dirty"],
             ),
-            seeds=options["seeds"],
         )
     code = harness.gate_code(rows)
     print_answer(

@@ -148,14 +148,11 @@ def command(recipe: str, as_json: bool, **options: Any) -> int:
         study = harness.tune(
             recipe,
             request_of({name: value for name, value in options.items() if name != "seed"}),
+            _asked(options, space),
             project=project,
             progress=progress,
-            space=space,
-            asked=_asked(options),
             workers=options["workers"],
             dry_run=options["dry_run"],
-            retry_failed=options["retry_failed"],
-            after=harness.AfterSearch(seeds=options["report_seeds"], save_as=options["save_best"]),
         )
     _further_forms(study, html_file=options["html_file"], storage=options["storage"])
     code = 0 if options["dry_run"] else study.exit_code
@@ -189,11 +186,17 @@ def _further_forms(study: harness.Study, *, html_file: Path | None, storage: str
         click.echo(f"Added to {storage}: {added} trials. See: optuna-dashboard {storage}", err=True)
 
 
-def _asked(options: dict[str, Any]) -> harness.Asked:
+def _asked(options: dict[str, Any], space: tuple[Distribution, ...]) -> harness.Asked:
     from reprokit import harness
 
-    names = ("trials", "seed", "settings", "seeds", "metric", "window", "direction", "pruner", "lag")
+    names = (
+        *("trials", "seed", "settings", "seeds", "metric", "window", "direction"),
+        *("pruner", "pruner_metric", "lag", "retry_failed"),
+    )
     sampler = options["sampler"] or ("tpe" if options["preset"] is None else "one-at-a-time")
     return harness.Asked(
-        **{name: options[name] for name in names}, sampler=sampler, pruner_metric=options["pruner_metric"]
+        **{name: options[name] for name in names},
+        space=space,
+        sampler=sampler,
+        after=harness.AfterSearch(seeds=options["report_seeds"], save_as=options["save_best"]),
     )

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         stop_at_time_limit,
         stop_when_closed,
     )
+    from reprokit.harness.sweeping.what_was_asked import SweepAsked
     from reprokit.harness.tune import tune
     from reprokit.harness.tuning import AfterSearch, Asked, Study
     from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
@@ -53,6 +54,7 @@ __all__ = [
     "Session",
     "Study",
     "Sweep",
+    "SweepAsked",
     "WhyStopped",
     "WrittenBundle",
     "attach",
@@ -117,6 +119,7 @@ _HOMES = {
     "Session": "reprokit.session",
     "Study": "reprokit.harness.tuning",
     "Sweep": "reprokit.harness.sweep",
+    "SweepAsked": "reprokit.harness.sweeping.what_was_asked",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
     "WrittenBundle": "reprokit.harness.bundle",
     "attach": "reprokit.harness.sweep",

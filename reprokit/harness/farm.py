@@ -5,7 +5,7 @@ Nothing is trained in the calling process; two runs on each kind of CPU agree, o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from reprokit.harness.sweeping.asked import parse_seeds
 from reprokit.harness.sweeping.carry_out import SweepProgress
 from reprokit.harness.sweeping.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.sweeping.groups import SweepGroup, make_ready
+from reprokit.harness.sweeping.what_was_asked import SweepAsked
 from reprokit.layout import MACHINES, METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -66,15 +67,12 @@ class FarmRow:
 
 
 def record_goldens(
-    names: Sequence[str],
+    asked: SweepAsked,
     request: Request,
     *,
     project: Project,
     progress: SweepProgress,
-    on: str,
-    place_settings: Mapping[str, str] | None = None,
     promotion: golden.Promotion,
-    seeds: str | None = None,
 ) -> list[FarmRow]:
     """Record a golden of each recipe and seed on every kind of CPU of an engine, from two new runs each.
 
@@ -82,30 +80,27 @@ def record_goldens(
     Else each kind of CPU has a golden of its own.
 
     Args:
-        names: Recipes.
+        asked: The recipes, their seeds, and on what: ``ray`` or ``slurm``.
         request: How runs are made.
         project: The folders.
         progress: Told how far things are.
-        on: ``ray`` or ``slurm``.
-        place_settings: As of ``sweep``.
         promotion: Why, when, and what is allowed.
-        seeds: As of ``sweep``; None for those that each recipe declares.
 
     Raises:
         GoldenError: There is no reason.
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
     promotion.must_have_reason()
-    chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in names]
+    chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in asked.names]
     for recipe in chosen:
         if recipe.program is not None and recipe.program.instrument:
             fix = f"`reprokit reproduce {recipe.name}`, `reprokit golden promote {recipe.name}`"
             raise UsageError(
                 "a recipe with `instrument` needs a run without the watch", where=recipe.name, fix=fix
             )
-    wanted = parse_seeds(seeds)
-    asked = [(recipe, wanted(recipe.seeds)) for recipe in chosen]
-    cells, busy = _made(asked, request, project, progress, on=on, place_settings=place_settings)
+    wanted = parse_seeds(asked.seeds)
+    pairs = [(recipe, wanted(recipe.seeds)) for recipe in chosen]
+    cells, busy = _made(pairs, asked, request, project=project, progress=progress)
     rows = []
     for together in _goldens(cells):
         promoted = _recorded(together, project=project, promotion=promotion)
@@ -114,57 +109,53 @@ def record_goldens(
 
 
 def verify_on(
-    names: Sequence[str],
+    asked: SweepAsked,
     request: Request,
     *,
     project: Project,
     progress: SweepProgress,
-    on: str,
-    place_settings: Mapping[str, str] | None = None,
 ) -> list[FarmRow]:
     """Hold two new runs of each recipe and seed, on every kind of CPU of an engine, against the goldens.
 
     Args:
-        names: Recipes; where empty, all that declare this platform.
+        asked: The recipes, all that declare this platform where none is named; and on what: ``ray`` or
+            ``slurm``.
         request: How runs are made and judged; a seed alone, where it names one.
         project: The folders.
         progress: Told how far things are.
-        on: ``ray`` or ``slurm``.
-        place_settings: As of ``sweep``.
 
     Raises:
         CannotJudgeError: There is no recipe to judge.
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
     platform = fingerprint.platform_of(capture.capture_host(project.root))
-    every = names or recipes.list_names(project.recipes_dir)
+    every = asked.names or recipes.list_names(project.recipes_dir)
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in every]
-    chosen = [recipe for recipe in chosen if names or platform in recipe.platforms]
+    chosen = [recipe for recipe in chosen if asked.names or platform in recipe.platforms]
     if not chosen:
         raise CannotJudgeError("no recipe declares this platform", actual=platform)
-    asked = [(recipe, tuple(seeds_of(recipe, request, project, platform))) for recipe in chosen]
-    cells, busy = _made(asked, request, project, progress, on=on, place_settings=place_settings)
+    pairs = [(recipe, tuple(seeds_of(recipe, request, project, platform))) for recipe in chosen]
+    cells, busy = _made(pairs, asked, request, project=project, progress=progress)
     progress.phase("judge")
     return [*(_judged(cell, request, project) for cell in cells), *_not_asked(busy)]
 
 
 def _made(
-    asked: Sequence[tuple[Recipe, tuple[int, ...]]],
+    pairs: Sequence[tuple[Recipe, tuple[int, ...]]],
+    asked: SweepAsked,
     request: Request,
+    *,
     project: Project,
     progress: SweepProgress,
-    *,
-    on: str,
-    place_settings: Mapping[str, str] | None,
 ) -> tuple[list[MachineCell], list[str]]:
     """The runs on every kind of machine."""
-    if on not in where.ELSEWHERE:
+    if asked.on not in where.ELSEWHERE:
         expected = " or ".join(where.ELSEWHERE)
-        raise UsageError(f"{on!r} has no machines to choose from", where="--on", expected=expected)
+        raise UsageError(f"{asked.on!r} has no machines to choose from", where="--on", expected=expected)
     progress.phase("environment")
     host = capture.capture_host(project.root)
     groups: list[SweepGroup] = []
-    for recipe, seeds in asked:
+    for recipe, seeds in pairs:
         group = make_ready(
             recipe,
             request,
@@ -178,7 +169,7 @@ def _made(
     folder = project.runs_dir / MACHINES
     with (
         among_others_in(project, note=progress.note),
-        closing(where.open_place(on, settings=place_settings or {}, folder=folder)) as place,
+        closing(where.open_place(asked.on, settings=asked.place_settings or {}, folder=folder)) as place,
     ):
         return run_on_every_kind(groups, place=place, project=project, progress=progress)
 

@@ -54,20 +54,21 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ProcessPl
 
 def recorded(root: Path, *, reason: str = "first", **asked):
     return harness.record_goldens(
-        ["train"],
+        harness.SweepAsked(names=["train"], on="ray", **asked),
         Request(backend="local"),
         project=Project.around(root),
         progress=RecordedSweep(),
-        on="ray",
         promotion=Promotion(reason=reason, created_at=NOW),
-        **asked,
     )
 
 
 def verified(root: Path, **asked):
     request = Request(backend="local", **asked)
     return harness.verify_on(
-        ["train"], request, project=Project.around(root), progress=RecordedSweep(), on="ray"
+        harness.SweepAsked(names=["train"], on="ray"),
+        request,
+        project=Project.around(root),
+        progress=RecordedSweep(),
     )
 
 

@@ -66,9 +66,12 @@ def bless(tmp_path: Path, candidate: Callable[..., Candidate]) -> Callable[..., 
         said |= {name: words.pop(name) for name in names & words.keys()}
         return promote(
             tmp_path / "golden",
-            runs=runs or (candidate(), candidate()),
             promotion=Promotion(**said),
-            **{"tolerances": {"default": {"rtol": 0.0, "atol": 0.0}}, **words},
+            **{
+                "runs": runs or (candidate(), candidate()),
+                "tolerances": {"default": {"rtol": 0.0, "atol": 0.0}},
+                **words,
+            },
         )
 
     return promoted

@@ -195,10 +195,10 @@ def test_what_cannot_start_is_a_row_too(here):
 
 def test_an_interruption_stops_every_member_and_the_next_call_goes_on(here):
     class Impatient(RecordedSweep):
-        def member(self, label, *, phase, **facts):
-            if label == "train seed 4" and phase == "training":
+        def member(self, label, how_far, /):
+            if label == "train seed 4" and how_far.phase == "training":
                 raise KeyboardInterrupt
-            super().member(label, phase=phase, **facts)
+            super().member(label, how_far)
 
     with pytest.raises(KeyboardInterrupt):
         swept(here.root, told=Impatient(), jobs=1)
