@@ -168,19 +168,16 @@ def _judge(
         folders,
         golden_dir=project.golden_dir,
         seed=request.seed,
-        rerun=rerun,
         ignore=() if recipe else request.ignore,
-        strict=request.strict,
         beside=beside,
     )
-    evidence = replace(evidence, options=_places_asked(record))
+    evidence = replace(evidence, rerun=rerun, strict=request.strict, options=_places_asked(record))
     file = recipe.file if recipe and not plain else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
         evidence,
         folders=folders,
         command=request.command,
-        rerun=rerun,
         now=now(),
         phases=phases,
         recipe_file=str(file.relative_to(project.root) if inside else file) if file else None,

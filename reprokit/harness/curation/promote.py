@@ -137,7 +137,7 @@ def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.Fa
     stored = runs.read(folders[0], verify=False)
     recipe, plain = recipe_of(stored), stored.record.get("plain_command")
     line = shell_line(["reprokit", "reproduce", *(["--", *plain] if plain else [recipe.name])])
-    rows = list(checks.run_all(gather(recipe, folders, rerun=line)))
+    rows = list(checks.run_all(replace(gather(recipe, folders), rerun=line)))
     names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
     for note in listing.report_notes(project.reports_dir, now_ns=time.time_ns()):
         if names.intersection(note.judged):
