@@ -93,7 +93,7 @@ def record_goldens(
     promotion.must_have_reason()
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in asked.names]
     for recipe in chosen:
-        if recipe.program is not None and recipe.program.instrument:
+        if recipe.is_watched:
             fix = f"`reprokit reproduce {recipe.name}`, `reprokit golden promote {recipe.name}`"
             raise UsageError(
                 "a recipe with `instrument` needs a run without the watch", where=recipe.name, fix=fix

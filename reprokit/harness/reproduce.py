@@ -82,9 +82,8 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
 
 def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bool:
     """Whether a run is to be stopped and resumed: where it is asked for, or the recipe says how."""
-    declared = recipe.program is not None and recipe.program.resume_args is not None
     asked = request.resume and runs.read(folders[0], verify=False).complete
-    return asked or (declared and agree(folders))
+    return asked or (recipe.says_how_to_resume and agree(folders))
 
 
 def reproduce_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Report, Path]:

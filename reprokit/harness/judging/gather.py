@@ -154,8 +154,8 @@ def _compare_runs(
 
 
 def _resumed(recipe: Recipe | None, whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
-    unmodified = recipe is not None and recipe.program is not None
-    return (resumed_program if unmodified else resume_evidence)(whole, interrupted)
+    has_trace = recipe is None or recipe.traces
+    return (resume_evidence if has_trace else resumed_program)(whole, interrupted)
 
 
 def _golden_of(

@@ -136,7 +136,7 @@ def _can_resume(job: MemberJob, *, project: Project) -> bool:
     if job.surroundings == MIXED:
         return False
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)
-    return recipe.program is None
+    return recipe.has_checkpoints
 
 
 def _run(this: Next, request: Request, *, core: int, project: Project, node: str) -> Path:
