@@ -344,7 +344,7 @@ def import_log(
     if not all(theirs and ours for theirs, ours in pairs):
         raise click.UsageError("--rename wants THEIRS=OURS")
     imported = curation.import_log(
-        curation.ForeignLog(path=log, metrics=metrics, renamed=dict(pairs)),
+        curation.PublishedLog(path=log, metrics=metrics, renamed=dict(pairs)),
         recipe=recipe,
         project=project_of(options, may_lack_goldens=True),
         seed=seed,

@@ -4,7 +4,7 @@ from reprokit.harness.curation import checkpoint_files
 from reprokit.harness.curation.convert_checkpoint import convert as convert_checkpoint
 from reprokit.harness.curation.export_environment import export_environment
 from reprokit.harness.curation.golden_diff import compare_goldens, opened
-from reprokit.harness.curation.import_log import ForeignLog, import_log
+from reprokit.harness.curation.import_log import PublishedLog, import_log
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.promote_stale import promote_stale
@@ -13,8 +13,8 @@ from reprokit.harness.curation.prune import PruneChoice, plan_prune, prune
 from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
 __all__ = [
-    "ForeignLog",
     "PruneChoice",
+    "PublishedLog",
     "RecipeFinding",
     "WhichSweep",
     "check_recipes",

@@ -14,7 +14,7 @@ from reprokit.project import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignLog:
+class PublishedLog:
     """A log that someone published.
 
     Attributes:
@@ -29,7 +29,7 @@ class ForeignLog:
 
 
 def import_log(
-    log: ForeignLog,
+    log: PublishedLog,
     *,
     recipe: str,
     project: Project,

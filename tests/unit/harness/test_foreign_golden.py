@@ -16,7 +16,7 @@ from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError, MetricsError, UsageError
 from reprokit.golden import Promotion
 from reprokit.harness import Request, reproduce
-from reprokit.harness.curation import ForeignLog, import_log, lint_goldens, promote
+from reprokit.harness.curation import PublishedLog, import_log, lint_goldens, promote
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
 from reprokit.reports import documents, to_json
@@ -73,7 +73,7 @@ def published(project, text, name="published.csv"):
 def imported(project, text=PUBLISHED, *, rtol=0.01, renamed=None, metrics=()):
     renamed = {"Loss": "loss"} if renamed is None else renamed
     return import_log(
-        ForeignLog(path=published(project, text), metrics=metrics, renamed=renamed),
+        PublishedLog(path=published(project, text), metrics=metrics, renamed=renamed),
         recipe="train",
         project=project,
         seed=None,
@@ -224,7 +224,7 @@ def test_the_recipe_must_have_such_runs(project, asked):
     reason = words.pop("reason")
     with pytest.raises((UsageError, GoldenError)):
         import_log(
-            ForeignLog(path=published(project, PUBLISHED)),
+            PublishedLog(path=published(project, PUBLISHED)),
             recipe="train",
             project=project,
             tolerance=Tolerance(rtol=0.1),
