@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         stop_at_time_limit,
         stop_when_closed,
     )
+    from reprokit.harness.sweeping.what_was_asked import SweepAsked
     from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
     from reprokit.project import Project
     from reprokit.request import Request
@@ -45,6 +46,7 @@ __all__ = [
     "RunsCompared",
     "Session",
     "Sweep",
+    "SweepAsked",
     "WhyStopped",
     "attach",
     "attribution",
@@ -95,6 +97,7 @@ _HOMES = {
     "RunsCompared": "reprokit.harness.rerun",
     "Session": "reprokit.session",
     "Sweep": "reprokit.harness.sweep",
+    "SweepAsked": "reprokit.harness.sweeping.what_was_asked",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
     "attach": "reprokit.harness.sweep",
     "audit": "reprokit.harness.audit",

@@ -21,7 +21,7 @@ from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress, carry_out
-from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
+from reprokit.harness.sweeping.elsewhere import RemoteMembers, carry_out_elsewhere
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
     SweepGroup,
@@ -34,14 +34,14 @@ from reprokit.harness.sweeping.groups import (
 )
 from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.machines import on_machines, settled_before
-from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
+from reprokit.harness.sweeping.what_was_asked import SweepAsked, read_asked, write_asked
 from reprokit.layout import MACHINES, SWEEP
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import MemberState, SweepMember
-from reprokit.session import Session
+from reprokit.session import HowFar, Session
 
 #: What a call does with a member, by how far it is.
 _ACTIONS = {
@@ -94,30 +94,20 @@ class FinishedRuns:
 
 
 def sweep(
-    names: Sequence[str],
+    asked: SweepAsked,
     request: Request,
     *,
     project: Project,
     progress: SweepProgress,
-    seeds: str | None = None,
-    settings: Sequence[str] = (),
-    jobs: int | None = None,
-    on: str = LOCAL,
-    place_settings: Mapping[str, str] | None = None,
     dry_run: bool = False,
 ) -> Sweep:
     """Make the runs of a sweep that are not finished yet.
 
     Args:
-        names: Recipes.
+        asked: Its members, and where they are run.
         request: How runs are made: backend, base, time limit.
         project: The folders.
         progress: Told how far each member is.
-        seeds: As ``parse_seeds`` reads them; None for those that each recipe declares.
-        settings: ``path=value,value``; the members are every combination of the values.
-        jobs: How many members at one time; None for about as many as there are cores, one on an accelerator.
-        on: Where runs are made: ``local``, ``ray`` or ``slurm``.
-        place_settings: What that engine is to be told: ``address`` of Ray; ``partition``, … of Slurm.
         dry_run: Say what would be run, and run nothing. An environment that is missing is made all the same,
             because it is part of what a member stands on.
 
@@ -126,10 +116,11 @@ def sweep(
         WorkspaceBusyError: Another call makes the same sweep now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
+    on = asked.on
     if on not in where.PLACES:
         raise UsageError(f"nothing is run on {on!r}", where="--on", expected=" or ".join(where.PLACES))
-    wanted = parse_seeds(seeds)
-    found = load_recipes(names, settings_grid(settings), project=project)
+    wanted = parse_seeds(asked.seeds)
+    found = load_recipes(asked.names, settings_grid(asked.settings), project=project)
     with nullcontext() if dry_run else among_others_in(project, note=progress.note):
         groups = _made_ready(found, request, wanted, project=project, progress=progress)
         before = []
@@ -140,7 +131,7 @@ def sweep(
                 groups, on = told, LOCAL
             else:
                 before = []
-        with _opened(on, place_settings, project=project) as place:
+        with _opened(on, asked.place_settings, project=project) as place:
             if place is not None:
                 groups = on_machines(groups, place=place, project=project, progress=progress)
             named, group_of = _named(groups)
@@ -149,10 +140,15 @@ def sweep(
                 before = members = before or as_they_stand(named, group_of, project=project)
                 if not dry_run:
                     if place is not None:
-                        asked = {"names": names, "seeds": seeds, "settings": settings, "jobs": jobs, "on": on}
-                        write_asked(folder, {**asked, "place_settings": place_settings}, request)
+                        write_asked(folder, asked, request)
                     members = _carried_out(
-                        before, group_of, folder, jobs=jobs, project=project, progress=progress, place=place
+                        before,
+                        group_of,
+                        folder,
+                        jobs=asked.jobs,
+                        project=project,
+                        progress=progress,
+                        place=place,
                     )
     return Sweep(
         name=folder.name,
@@ -178,7 +174,7 @@ def attach(record: Path, *, project: Project, progress: SweepProgress) -> Sweep:
     folder = (record if record.is_dir() else record.parent).resolve()
     asked, request = read_asked(folder)
     project = replace(project, runs_dir=folder.parents[1])
-    return sweep(**asked, request=request, project=project, progress=progress)
+    return sweep(asked, request, project=project, progress=progress)
 
 
 @contextmanager
@@ -273,7 +269,7 @@ def _carried_out(
             progress.note(f"{member.label}: tried again; last time: {member.message}")
         last = member.last_return[1] if member.last_return else None
         told = member.message if member.state is MemberState.NOT_STARTED else ""
-        progress.member(member.label, phase=_phase(member), last_return=last, told=told)
+        progress.member(member.label, HowFar(phase=_phase(member), last_return=last, told=told))
     going = {
         at: group_of[at]
         for at, member in enumerate(before)
@@ -281,9 +277,10 @@ def _carried_out(
     }
     try:
         if going and place is not None:
-            carry_out_elsewhere(
-                board, going, place=place, folder=folder, jobs=jobs, project=project, progress=progress
+            crew = RemoteMembers(
+                board=board, groups=going, place=place, folder=folder, project=project, progress=progress
             )
+            carry_out_elsewhere(crew, jobs=jobs)
         elif going:
             cores = usable_cores()
             carry_out(
@@ -291,7 +288,6 @@ def _carried_out(
                 going,
                 jobs=min(jobs or side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
                 cores=cores if len(cores) > 1 else (),
-                project=project,
                 progress=progress,
             )
     finally:

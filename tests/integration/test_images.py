@@ -45,7 +45,8 @@ import sys
 from pathlib import Path
 from reprokit import images
 project, cache, base = sys.argv[1:]
-found = images.resolve("cpu", project=Path(project), kind="image", base=base, cache_dir=Path(cache),
+found = images.resolve("cpu", project=Path(project), kind="image",
+                       build=images.BuildOptions(base=base), cache_dir=Path(cache),
                        on_progress=lambda line: print(line, flush=True))
 print("made", found.reference, flush=True)
 """
@@ -90,7 +91,12 @@ def tidied(small, client: docker.DockerClient) -> Iterator[None]:
 
 def make(small, *, base: str = "auto", on_progress=print) -> Realisation:
     return images.resolve(
-        "cpu", project=small.root, kind="image", base=base, cache_dir=small.cache, on_progress=on_progress
+        "cpu",
+        project=small.root,
+        kind="image",
+        build=images.BuildOptions(base=base),
+        cache_dir=small.cache,
+        on_progress=on_progress,
     )
 
 

@@ -199,7 +199,7 @@ def test_an_image_built_through_podman_is_the_one_that_docker_has(podman, small_
         "cpu",
         project=small_project.root,
         kind="image",
-        base="bootstrap",
+        build=images.BuildOptions(base="bootstrap"),
         cache_dir=small_project.cache,
         on_progress=print,
     )

@@ -88,7 +88,7 @@ def realised(variant: str, *, backend: str, base: str, session: Session) -> Real
         variant,
         project=session.project.root,
         kind="image" if backend == "docker" else "venv",
-        base=base,
+        build=images.BuildOptions(base=base),
         on_progress=session.progress.note,
     )
 

@@ -71,7 +71,7 @@ def recipe_digests(recipe: Recipe, *, files: tuple[ProgramFile, ...] | None = No
         seen = program_files(recipe, recipe.project_dir) if files is None else files
         config = digest(recipe.training_config)
         found = {"recipe": recipe.digest, "program": digest_of_files(seen), "config": config}
-        if recipe.program is not None and recipe.program.instrument:
+        if recipe.is_watched:
             found["instrumentation"] = sha256_of_path(PACKAGE / "instrumentation", pattern="*.py")
         return found
     from reprokit.recipes import digest_of_parts

@@ -74,7 +74,7 @@ class SweepGroup:
         A program that starts a thread a core computes the same then, however many members run side by side. A
         trainer has one thread anyway; so the system may share the cores out evenly.
         """
-        return self.recipe.program is not None
+        return not self.recipe.traces
 
     @property
     def may_differ(self) -> bool:
@@ -103,8 +103,7 @@ class SweepGroup:
         if self.ready is not None:
             own = {name: fact for name, fact in plan.facts.items() if name == "resumed_from"}
             plan = replace(plan, facts={**self.ready.plan.facts, **own}, files=self.ready.plan.files)
-        watched = self.recipe.program is not None and self.recipe.program.instrument
-        return instrumented(plan) if watched else plan
+        return instrumented(plan) if self.recipe.is_watched else plan
 
     def planned_anew(
         self,
@@ -186,8 +185,7 @@ def with_other_settings(group: SweepGroup, recipe: Recipe) -> SweepGroup:
         facts={**there.facts, **plan.facts, "digests": digests},
         files={**there.files, **plan.files},
     )
-    watched = recipe.program is not None and recipe.program.instrument
-    plan = instrumented(plan) if watched else plan
+    plan = instrumented(plan) if recipe.is_watched else plan
     inputs = planned_inputs(plan.specs[0], facts=plan.facts, host=group.host)
     return replace(group, ready=replace(ready, plan=plan), inputs=inputs)
 
