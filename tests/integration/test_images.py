@@ -249,6 +249,7 @@ def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attes
     assert image_documents.files_of(forged, cache=elsewhere.cache) == {}
 
 
+@pytest.mark.slow
 def test_an_image_that_the_lock_names_is_taken_as_it_was_loaded_and_is_not_attested(client, small, tmp_path):
     genuine = make(small)
     packed = b"".join(client.images.get(genuine.reference).save(named=True))

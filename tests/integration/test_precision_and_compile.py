@@ -65,6 +65,7 @@ def test_a_training_in_lower_precision_repeats_and_is_resumed_byte_for_byte(name
     assert {one.dtype for one in model.values()} == {torch.float32}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_scale_that_is_not_put_back_is_seen_after_a_resume(name, data, tmp_path, monkeypatch):
     trainer, training = TRAINERS / f"{name}.py", {"precision": "float16"}
@@ -89,6 +90,7 @@ def test_a_checkpoint_of_another_precision_is_refused(then, now, data, tmp_path)
         trained(trainer, tmp_path / "rest", data, training={"precision": now}, resume_from=checkpoint)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_gpu_scales_the_loss_where_the_gradients_are(name, data, tmp_path):
     trainer, training = TRAINERS / f"{name}.py", {"precision": "float16"}

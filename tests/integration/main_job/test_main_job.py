@@ -70,6 +70,7 @@ def test_a_missing_golden_cannot_be_judged(study):
     assert (answer.code, answer.report["verdict"]) == (4, "NO_GOLDEN"), answer.out
 
 
+@pytest.mark.slow
 def test_another_seed_than_the_recorded_one_has_no_golden(study):
     answer = study.reproduce("--seed", "7")
     assert (answer.code, answer.report["verdict"]) == (4, "NO_GOLDEN"), answer.out
