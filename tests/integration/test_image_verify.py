@@ -84,6 +84,7 @@ def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, cli
     assert client.images.get(realisation.reference).attrs["Created"].startswith("2026-10-01")
 
 
+@pytest.mark.slow
 def test_two_environments_with_an_equal_large_package_share_its_layer(light, client, monkeypatch):
     monkeypatch.setattr(package_layers, "_SMALLEST_BYTES", 10_000)
     path = light.root / "images" / "lock.toml"

@@ -452,6 +452,7 @@ def test_an_emulated_cpu_computes_the_golden(as_made):
     assert answer.code == 4
 
 
+@pytest.mark.sample(1)
 @needs_emulator
 @pytest.mark.parametrize(
     ("before", "words"),

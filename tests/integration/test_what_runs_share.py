@@ -53,6 +53,7 @@ def answer(capsys: pytest.CaptureFixture[str], kept: Path) -> tuple[int, dict, s
     return code, report, row["reason"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("place", ["home", "..", "/tmp", "/var/tmp", "/opt", "/srv", "/dev/shm"])
 def test_a_file_of_the_first_run_that_the_second_read_leaves_repeatability_open(home, capsys, place):
     folder = home if place == "home" else Path(place).resolve()
@@ -106,6 +107,7 @@ def test_shared_memory_of_system_v_that_was_left_is_told(home, capsys):
     assert "shared memory of System V" in reason
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("place", ["cache/split.json", "train.py.state", ".hidden"])
 def test_a_recipe_whose_second_run_reads_what_the_first_wrote_to_the_project_is_not_judged(tmp_path, place):
     """By its absolute path: the program runs in a copy, and `variant: none` may write anywhere."""

@@ -258,6 +258,7 @@ def test_every_altered_state_turns_the_row_red(study, whole, stopped, name):
     assert_altered_state_is_found(study, whole, stopped, name)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
@@ -328,6 +329,7 @@ def assert_a_run_killed_at_random_goes_on(study, whole, number):
     assert seen.first_resumed > seen.step >= SAVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(1))
 def test_a_run_that_is_killed_at_any_moment_goes_on_bit_for_bit(study, whole, number):
     assert_a_run_killed_at_random_goes_on(study, whole, number)
