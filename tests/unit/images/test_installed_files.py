@@ -162,14 +162,14 @@ def test_an_environment_that_goes_away_is_not_as_installed(environment):
 
 def test_a_folder_that_goes_away_during_the_look_is_not_as_installed(environment, monkeypatch):
     _, look = environment
-    scandir = os.scandir
+    opened = os.open
 
-    def without(path):
+    def without(path, *flags):
         if str(path).endswith("site-packages"):
-            shutil.rmtree(path)
-        return scandir(path)
+            Path(path).rename(Path(path).with_name("elsewhere"))
+        return opened(path, *flags)
 
-    monkeypatch.setattr(installed_files.os, "scandir", without)
+    monkeypatch.setattr(os, "open", without)
     found = look()
     assert found.num_files > 5
     assert "site-packages cannot be read: No such file" in found.foreign[0]
