@@ -23,7 +23,7 @@ from reprokit.execution.docker_config import RUN_DIR, container_config, isolatio
 from reprokit.execution.docker_container import ContainerLife, engine_lost
 from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
 from reprokit.execution.docker_orphans import labels_for, remove_orphans
-from reprokit.execution.mounted_copies import run_with_copies
+from reprokit.execution.mounted_copies import SharedCopies, run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
     ProgramEnd,
@@ -56,6 +56,7 @@ class DockerBackend:
 
     def __init__(self, *, workspace: str, client_factory: ClientFactory = connect) -> None:
         self._workspace = workspace
+        self._copies = SharedCopies(Path(workspace))  # mounted read-only
         self._client_factory = client_factory
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
@@ -64,7 +65,7 @@ class DockerBackend:
         def run(copied: RunSpec) -> RunResult:
             return self._run(copied, run_dir, on_tick=on_tick)
 
-        return run_with_copies(spec, run_dir, run, isolation={"backend": "docker"})
+        return run_with_copies(spec, run_dir, run, isolation={"backend": "docker"}, shared=self._copies)
 
     def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         watch = Stopwatch()

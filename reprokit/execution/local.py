@@ -26,8 +26,9 @@ from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.execution import accelerators
+from reprokit.execution.local_guard import can_confine
 from reprokit.execution.local_program import GuardedProgram
-from reprokit.execution.mounted_copies import run_with_copies
+from reprokit.execution.mounted_copies import SharedCopies, run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
     ProgramEnd,
@@ -52,9 +53,16 @@ _OWN_FOLDERS = (
 
 
 class LocalBackend:
-    """Runs programs as processes of this host. Safe to use from several threads."""
+    """Runs programs as processes of this host. Safe to use from several threads.
+
+    Args:
+        workspace: The runs folder, where confined programs share a copy of what they import; None for none.
+    """
 
     name = "local"
+
+    def __init__(self, *, workspace: str | None = None) -> None:
+        self._copies = SharedCopies(Path(workspace)) if workspace is not None else None
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
@@ -62,7 +70,8 @@ class LocalBackend:
         def run(copied: RunSpec) -> RunResult:
             return self._run(copied, run_dir, on_tick=on_tick)
 
-        return run_with_copies(spec, run_dir, run, isolation={"backend": "local"})
+        shared = self._copies if _cannot_write_beside(spec, run_dir) else None
+        return run_with_copies(spec, run_dir, run, isolation={"backend": "local"}, shared=shared)
 
     def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         watch = Stopwatch()
@@ -122,6 +131,11 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
 def _writable(output: Path, scratch: str) -> list[str]:
     """Where a confined program may write: its output, the copy of its own files, temporary files, memory."""
     return [str(output), str(output.parent / PROGRAM), scratch, "/dev/shm"]  # noqa: S108
+
+
+def _cannot_write_beside(spec: RunSpec, run_dir: Path) -> bool:
+    """Whether the program can write to nothing beside its run folder: confined, and not in shared memory."""
+    return spec.confined and can_confine() and not run_dir.resolve().is_relative_to("/dev")
 
 
 def _visible_gpus(spec: RunSpec) -> dict[str, str]:

@@ -13,7 +13,7 @@ from reprokit import bundles, golden, images, recipes
 from reprokit.bundles import BundleManifest, Packed
 from reprokit.core.inputs import INPUTS, changed
 from reprokit.errors import BundleError, ImageError
-from reprokit.execution import mounted_copies
+from reprokit.execution import source_files
 from reprokit.harness.bundling import bundled_data
 from reprokit.harness.bundling.documents import read_me, ro_crate
 from reprokit.harness.bundling.subject import BundleSubject
@@ -168,7 +168,7 @@ def _own_package(digests: Mapping[str, str]) -> dict[str, Packed]:
     """This ``reprokit``, where it is part of what the numbers stand on."""
     if not {"runtime", "instrumentation"} & digests.keys():
         return {}
-    found = mounted_copies.source_files(PACKAGE)
+    found = source_files.source_files(PACKAGE)
     return {
         f"package/reprokit/{path.relative_to(PACKAGE).as_posix()}": Packed(content=path) for path in found
     }

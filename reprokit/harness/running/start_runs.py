@@ -156,7 +156,7 @@ def prepare(
         realisation=realisation,
         backend=docker_backend.DockerBackend(workspace=str(session.project.runs_dir))
         if name == "docker"
-        else local_backend.LocalBackend(),
+        else local_backend.LocalBackend(workspace=str(session.project.runs_dir)),
         side_by_side=max(1, min(len(cores), len(gpus) or len(cores))),
         gpus=gpus,
     )
