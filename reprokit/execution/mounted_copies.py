@@ -117,7 +117,11 @@ class SharedCopies:
         name = f"{MOUNTED}-{machine_id()}-{me['pid']}-{me['started']:.2f}-{secrets.token_hex(4)}"
         place = self._workspace.resolve() / name
         self._folders.append(place)
-        copy_sources(Path(mount.path), place / mount.name)
+        try:
+            copy_sources(Path(mount.path), place / mount.name)
+        except OSError:  # a full disk, say: half a copy takes the room that the run's record needs
+            shutil.rmtree(place, ignore_errors=True)
+            raise
         return _looked_at(mount, place / mount.name, is_shared=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -231,6 +232,18 @@ def test_a_run_outside_the_workspace_gets_a_copy_of_its_own(package: Path, run_d
     places: list[Path] = []
     assert run(spec_of(package), run_dir, places.append, shared=shared).completed
     assert places[0].is_relative_to(run_dir)
+
+
+def test_a_shared_copy_that_the_disk_has_no_room_for_leaves_nothing(
+    package: Path, run_dir: Path, tmp_path: Path, shared: SharedCopies, monkeypatch: pytest.MonkeyPatch
+):
+    def full(_source: Path, target: Path) -> None:
+        target.write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+
+    monkeypatch.setattr(mounted_copies.shutil, "copyfile", full)
+    assert run(spec_of(package), run_dir, shared=shared).outcome is Outcome.DISK_FULL
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["package", "run"]
 
 
 def test_what_a_killed_tool_left_is_removed_and_what_another_uses_is_not(
