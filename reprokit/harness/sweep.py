@@ -31,6 +31,7 @@ from reprokit.harness.sweeping.groups import (
     members_of,
     refuse_twins,
     side_by_side,
+    with_one_backend,
 )
 from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.machines import on_machines, settled_before
@@ -222,15 +223,13 @@ def _made_ready(
 ) -> list[SweepGroup]:
     """The recipes as they would be run on this machine."""
     progress.phase("environment")
+    session = Session(project=project, progress=progress)
     host = capture.capture_host(project.root)
     for recipe in {recipe.name: recipe for recipe in found}.values():  # settings change none of their code
-        tell_false_claims(recipe, session=Session(project=project, progress=progress))
-    return [
-        make_ready(
-            recipe, request, seeds=seeds, host=host, session=Session(project=project, progress=progress)
-        )
-        for recipe in found
-    ]
+        tell_false_claims(recipe, session=session)
+    return with_one_backend(
+        [make_ready(recipe, request, seeds=seeds, host=host, session=session) for recipe in found]
+    )
 
 
 def _named(groups: Sequence[SweepGroup]) -> tuple[list[SweepMember], dict[int, SweepGroup]]:

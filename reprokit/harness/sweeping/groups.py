@@ -165,6 +165,18 @@ def make_ready(
     return replace(group, ready=ready, host=found, inputs=inputs)
 
 
+def with_one_backend(groups: Sequence[SweepGroup]) -> list[SweepGroup]:
+    """The same, all with one backend of a kind: what its runs share is made once."""
+    found = [group.ready for group in groups if group.ready]
+    first = {ready.backend.name: ready.backend for ready in reversed(found)}
+    return [
+        replace(group, ready=replace(group.ready, backend=first[group.ready.backend.name]))
+        if group.ready
+        else group
+        for group in groups
+    ]
+
+
 def with_other_settings(group: SweepGroup, recipe: Recipe) -> SweepGroup:
     """The same recipe with other settings, in the environment that was made ready for a group.
 
