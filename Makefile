@@ -87,7 +87,8 @@ coverage: $(VENV)/.dev ## Prove that tests run every branch of reprokit/core
 mutate: $(VENV)/.dev ## Plant small faults in core/ and checks/: make mutate ARGS="--minutes 30"
 	$(VENV)/bin/python tests/mutation/mutate.py $(ARGS)
 
-lint: $(VENV)/.dev ## Style, formatting, types, import contracts: what CI runs
+lint: $(VENV)/.dev ## Style, formatting, types, import contracts, the picture of the package: what CI runs
+	$(VENV)/bin/python benchmarks/architecture.py --check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
