@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reprokit.harness.running.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
+    from reprokit.harness.sweeping.carry_out import SweepSession
     from reprokit.harness.sweeping.on_this_machine import (
         WhyStopped,
         carry_out_job,
@@ -55,6 +56,7 @@ __all__ = [
     "Study",
     "Sweep",
     "SweepAsked",
+    "SweepSession",
     "WhyStopped",
     "WrittenBundle",
     "attach",
@@ -120,6 +122,7 @@ _HOMES = {
     "Study": "reprokit.harness.tuning",
     "Sweep": "reprokit.harness.sweep",
     "SweepAsked": "reprokit.harness.sweeping.what_was_asked",
+    "SweepSession": "reprokit.harness.sweeping.carry_out",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
     "WrittenBundle": "reprokit.harness.bundle",
     "attach": "reprokit.harness.sweep",
