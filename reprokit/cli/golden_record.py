@@ -70,8 +70,9 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
                 place_settings=place_settings(options["on"], options["address"], options["slurm"]),
             ),
             request_of(options),
-            project=project_of(options, may_lack_goldens=True),
-            progress=progress,
+            session=harness.SweepSession(
+                project=project_of(options, may_lack_goldens=True), progress=progress
+            ),
             promotion=golden.Promotion(
                 reason=options["reason"],
                 created_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -106,8 +106,7 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
                 place_settings=place_settings(options["on"], options["address"], options["slurm"]),
             ),
             request_of(options),
-            project=project,
-            progress=progress,
+            session=harness.SweepSession(project=project, progress=progress),
             dry_run=dry_run,
         )
     if options["html"]:

@@ -191,8 +191,7 @@ def _verify_on(recipes: Sequence[str], options: dict[str, Any], settings: dict[s
         rows = harness.verify_on(
             harness.SweepAsked(names=recipes, on=options["on"], place_settings=settings),
             request_of(options),
-            project=project,
-            progress=progress,
+            session=harness.SweepSession(project=project, progress=progress),
         )
     code = harness.gate_code(rows)
     text = machine_matrix.to_html(rows, exit_code=code)

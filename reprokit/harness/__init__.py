@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reprokit.harness.running.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
+    from reprokit.harness.sweeping.carry_out import SweepSession
     from reprokit.harness.sweeping.on_this_machine import (
         WhyStopped,
         carry_out_job,
@@ -47,6 +48,7 @@ __all__ = [
     "Session",
     "Sweep",
     "SweepAsked",
+    "SweepSession",
     "WhyStopped",
     "attach",
     "attribution",
@@ -98,6 +100,7 @@ _HOMES = {
     "Session": "reprokit.session",
     "Sweep": "reprokit.harness.sweep",
     "SweepAsked": "reprokit.harness.sweeping.what_was_asked",
+    "SweepSession": "reprokit.harness.sweeping.carry_out",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
     "attach": "reprokit.harness.sweep",
     "audit": "reprokit.harness.audit",

@@ -21,7 +21,7 @@ from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.seeds import seeds_of
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds
-from reprokit.harness.sweeping.carry_out import SweepProgress
+from reprokit.harness.sweeping.carry_out import SweepSession
 from reprokit.harness.sweeping.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.sweeping.groups import SweepGroup, make_ready
 from reprokit.harness.sweeping.what_was_asked import SweepAsked
@@ -29,7 +29,6 @@ from reprokit.layout import MACHINES, METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.session import Session
 from reprokit.workspace import sha256_of
 
 #: What a row says where no report was made.
@@ -70,8 +69,7 @@ def record_goldens(
     asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
     promotion: golden.Promotion,
 ) -> list[FarmRow]:
     """Record a golden of each recipe and seed on every kind of CPU of an engine, from two new runs each.
@@ -82,8 +80,7 @@ def record_goldens(
     Args:
         asked: The recipes, their seeds, and on what: ``ray`` or ``slurm``.
         request: How runs are made.
-        project: The folders.
-        progress: Told how far things are.
+        session: The project, and who is told how far things are.
         promotion: Why, when, and what is allowed.
 
     Raises:
@@ -91,6 +88,7 @@ def record_goldens(
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
     promotion.must_have_reason()
+    project = session.project
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in asked.names]
     for recipe in chosen:
         if recipe.is_watched:
@@ -100,7 +98,7 @@ def record_goldens(
             )
     wanted = parse_seeds(asked.seeds)
     pairs = [(recipe, wanted(recipe.seeds)) for recipe in chosen]
-    cells, busy = _made(pairs, asked, request, project=project, progress=progress)
+    cells, busy = _made(pairs, asked, request, session=session)
     rows = []
     for together in _goldens(cells):
         promoted = _recorded(together, project=project, promotion=promotion)
@@ -112,8 +110,7 @@ def verify_on(
     asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
 ) -> list[FarmRow]:
     """Hold two new runs of each recipe and seed, on every kind of CPU of an engine, against the goldens.
 
@@ -121,13 +118,13 @@ def verify_on(
         asked: The recipes, all that declare this platform where none is named; and on what: ``ray`` or
             ``slurm``.
         request: How runs are made and judged; a seed alone, where it names one.
-        project: The folders.
-        progress: Told how far things are.
+        session: The project, and who is told how far things are.
 
     Raises:
         CannotJudgeError: There is no recipe to judge.
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
+    project = session.project
     platform = fingerprint.platform_of(capture.capture_host(project.root))
     every = asked.names or recipes.list_names(project.recipes_dir)
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in every]
@@ -135,8 +132,8 @@ def verify_on(
     if not chosen:
         raise CannotJudgeError("no recipe declares this platform", actual=platform)
     pairs = [(recipe, tuple(seeds_of(recipe, request, project, platform))) for recipe in chosen]
-    cells, busy = _made(pairs, asked, request, project=project, progress=progress)
-    progress.phase("judge")
+    cells, busy = _made(pairs, asked, request, session=session)
+    session.progress.phase("judge")
     return [*(_judged(cell, request, project) for cell in cells), *_not_asked(busy)]
 
 
@@ -145,13 +142,13 @@ def _made(
     asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
 ) -> tuple[list[MachineCell], list[str]]:
     """The runs on every kind of machine."""
     if asked.on not in where.ELSEWHERE:
         expected = " or ".join(where.ELSEWHERE)
         raise UsageError(f"{asked.on!r} has no machines to choose from", where="--on", expected=expected)
+    project, progress = session.project, session.progress
     progress.phase("environment")
     host = capture.capture_host(project.root)
     groups: list[SweepGroup] = []
@@ -161,7 +158,7 @@ def _made(
             request,
             seeds=lambda _declared, seeds=seeds: seeds,  # type: ignore[misc]
             host=host,
-            session=Session(project=project, progress=progress),
+            session=session,
         )
         if group.inputs is None:
             raise CannotRunError(f"{recipe.name} cannot be run: {group.problem}")

@@ -20,7 +20,7 @@ from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
-from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress, carry_out
+from reprokit.harness.sweeping.carry_out import SweepMembers, SweepSession, carry_out
 from reprokit.harness.sweeping.elsewhere import RemoteMembers, carry_out_elsewhere
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
@@ -42,7 +42,7 @@ from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import MemberState, SweepMember
-from reprokit.session import HowFar, Session
+from reprokit.session import HowFar
 
 #: What a call does with a member, by how far it is.
 _ACTIONS = {
@@ -98,8 +98,7 @@ def sweep(
     asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
     dry_run: bool = False,
 ) -> Sweep:
     """Make the runs of a sweep that are not finished yet.
@@ -107,8 +106,7 @@ def sweep(
     Args:
         asked: Its members, and where they are run.
         request: How runs are made: backend, base, time limit.
-        project: The folders.
-        progress: Told how far each member is.
+        session: The project, and who is told how far each member is.
         dry_run: Say what would be run, and run nothing. An environment that is missing is made all the same,
             because it is part of what a member stands on.
 
@@ -117,13 +115,13 @@ def sweep(
         WorkspaceBusyError: Another call makes the same sweep now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
-    on = asked.on
+    on, project, progress = asked.on, session.project, session.progress
     if on not in where.PLACES:
         raise UsageError(f"nothing is run on {on!r}", where="--on", expected=" or ".join(where.PLACES))
     wanted = parse_seeds(asked.seeds)
     found = load_recipes(asked.names, settings_grid(asked.settings), project=project)
     with nullcontext() if dry_run else among_others_in(project, note=progress.note):
-        groups = _made_ready(found, request, wanted, project=project, progress=progress)
+        groups = _made_ready(found, request, wanted, session=session)
         before = []
         if on != LOCAL and (told := settled_before(groups, on=on, project=project)):
             before = as_they_stand(*_named(told), project=project)
@@ -147,8 +145,7 @@ def sweep(
                         group_of,
                         folder,
                         jobs=asked.jobs,
-                        project=project,
-                        progress=progress,
+                        session=session,
                         place=place,
                     )
     return Sweep(
@@ -160,13 +157,12 @@ def sweep(
     )
 
 
-def attach(record: Path, *, project: Project, progress: SweepProgress) -> Sweep:
+def attach(record: Path, *, session: SweepSession) -> Sweep:
     """Go on with a sweep on other machines whose tool has ended: follow what runs, make what is missing.
 
     Args:
         record: The sweep's folder, or its ``sweep.json``.
-        project: The folders; runs are where the sweep's record is.
-        progress: Told how far each member is.
+        session: The project, and who is told how far each member is; runs are where the sweep's record is.
 
     Raises:
         ReportError: It is no sweep on other machines.
@@ -174,8 +170,8 @@ def attach(record: Path, *, project: Project, progress: SweepProgress) -> Sweep:
     """
     folder = (record if record.is_dir() else record.parent).resolve()
     asked, request = read_asked(folder)
-    project = replace(project, runs_dir=folder.parents[1])
-    return sweep(asked, request, project=project, progress=progress)
+    session = replace(session, project=replace(session.project, runs_dir=folder.parents[1]))
+    return sweep(asked, request, session=session)
 
 
 @contextmanager
@@ -218,13 +214,11 @@ def _made_ready(
     request: Request,
     seeds: Seeds,
     *,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
 ) -> list[SweepGroup]:
     """The recipes as they would be run on this machine."""
-    progress.phase("environment")
-    session = Session(project=project, progress=progress)
-    host = capture.capture_host(project.root)
+    session.progress.phase("environment")
+    host = capture.capture_host(session.project.root)
     for recipe in {recipe.name: recipe for recipe in found}.values():  # settings change none of their code
         tell_false_claims(recipe, session=session)
     return with_one_backend(
@@ -254,10 +248,10 @@ def _carried_out(
     folder: Path,
     *,
     jobs: int | None,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
     place: where.Place | None = None,
 ) -> list[SweepMember]:
+    progress = session.progress
     board = SweepMembers(members=list(before), record=lambda now: sweeps.write(folder, now))
     board.record(before)
     progress.phase("train")
@@ -277,7 +271,12 @@ def _carried_out(
     try:
         if going and place is not None:
             crew = RemoteMembers(
-                board=board, groups=going, place=place, folder=folder, project=project, progress=progress
+                board=board,
+                groups=going,
+                place=place,
+                folder=folder,
+                project=session.project,
+                progress=progress,
             )
             carry_out_elsewhere(crew, jobs=jobs)
         elif going:

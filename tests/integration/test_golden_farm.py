@@ -56,8 +56,7 @@ def recorded(root: Path, *, reason: str = "first", **asked):
     return harness.record_goldens(
         harness.SweepAsked(names=["train"], on="ray", **asked),
         Request(backend="local"),
-        project=Project.around(root),
-        progress=RecordedSweep(),
+        session=harness.SweepSession(project=Project.around(root), progress=RecordedSweep()),
         promotion=Promotion(reason=reason, created_at=NOW),
     )
 
@@ -67,8 +66,7 @@ def verified(root: Path, **asked):
     return harness.verify_on(
         harness.SweepAsked(names=["train"], on="ray"),
         request,
-        project=Project.around(root),
-        progress=RecordedSweep(),
+        session=harness.SweepSession(project=Project.around(root), progress=RecordedSweep()),
     )
 
 

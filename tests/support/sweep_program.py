@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.harness import Request, Sweep, SweepAsked, sweep
+from reprokit.harness import Request, Sweep, SweepAsked, SweepSession, sweep
 from reprokit.project import Project
 from reprokit.session import HowFar
 from support.command_recipe import Repository
@@ -57,8 +57,7 @@ def swept(
     return sweep(
         SweepAsked(names=names or ("train",), **asked),
         request,
-        project=Project.around(root),
-        progress=told or RecordedSweep(),
+        session=SweepSession(project=Project.around(root), progress=told or RecordedSweep()),
         dry_run=dry_run,
     )
 

@@ -26,7 +26,7 @@ from reprokit.layout import METRICS, OUTPUT
 from reprokit.recipes import Recipe
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
-from reprokit.session import HowFar, Progress
+from reprokit.session import HowFar, Progress, Session
 
 
 class SweepProgress(Progress, Protocol):
@@ -34,6 +34,13 @@ class SweepProgress(Progress, Protocol):
 
     def member(self, label: str, how_far: HowFar, /) -> None:
         """How far a member is; called about twice a second while it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSession(Session):
+    """A command that makes a sweep: its progress display shows members too."""
+
+    progress: SweepProgress
 
 
 #: A record that is written in less is written at every change; a slower one takes 5 % of the time.

@@ -49,7 +49,7 @@ def test_what_is_typed_is_asked_for(ask, tmp_path):
     )
     assert (asked["jobs"], asked["on"], asked["dry_run"]) == (2, "local", True)
     assert (asked["request"].backend, asked["request"].timeout_s) == ("local", 9.0)
-    assert asked["project"].runs_dir == tmp_path / "r"
+    assert asked["session"].project.runs_dir == tmp_path / "r"
     assert (asked["request"].overrides, asked["request"].seed) == ((), None)
 
 
