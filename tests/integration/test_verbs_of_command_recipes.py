@@ -252,7 +252,7 @@ VERBS = {
     "env check": [("env check --against GOLDEN", 0, "No known difference")],
     "env diff": [("env diff RUN OTHER", 0, "Same numerics fingerprint")],
     "env export": [("env export RUN --format requirements", 0, "requirements.txt")],
-    "selftest": [("selftest train --faults 200 --clean 3", 0, "The gate can be trusted")],
+    "selftest": [("selftest train --faults 100 --clean 3", 0, "The gate can be trusted")],
 }
 #: Verbs that take no recipe, run or golden, and why.
 OF_NO_RECIPE = {
@@ -295,7 +295,11 @@ def test_every_verb_stands_in_a_table():
 
 @pytest.mark.parametrize(
     ("line", "code", "words"),
-    [pytest.param(*case, id=case[0]) for cases in VERBS.values() for case in cases],
+    [
+        pytest.param(*case, id=case[0], marks=pytest.mark.slow if "--selftest" in case[0] else ())
+        for cases in VERBS.values()
+        for case in cases
+    ],
 )
 def test_a_verb_answers(as_made, line, code, words):
     answer = as_made.reprokit(line)
