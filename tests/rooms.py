@@ -29,7 +29,7 @@ def packages(root: Path = ROOT) -> set[str]:
 
 def verbs() -> set[str]:
     """Every verb that a person can type."""
-    return set(cli.VERBS)
+    return set(cli.verbs())
 
 
 def rooms() -> list[str]:
