@@ -80,6 +80,7 @@ def promote_ensemble(
     *,
     runs: Sequence[SweptRun],
     told: Mapping[str, Sequence[Any]],
+    logs: Mapping[str, Any],
     reason: str,
     created_at: str,
     tool_version: str,
@@ -92,6 +93,7 @@ def promote_ensemble(
         told: What its provenance says of the set: ``statistical``, the recipe's metrics, windows, margins and
             directions, as they are blessed now; ``halves``, how they compare; ``left_out``, the finished
             seeds that are no members.
+        logs: The shape of the seeds' logs, as ``core.log_shape`` has it.
         reason: Why these numbers are right.
         created_at: ISO 8601, UTC.
         tool_version: Of reprokit.
@@ -115,6 +117,7 @@ def promote_ensemble(
         "statistical": [dict(one) for one in told["statistical"]],
         "halves": [dict(one) for one in told["halves"]],
         **({"left_out": list(told["left_out"])} if told["left_out"] else {}),
+        "logs": dict(logs),
         "previous": sha256_of(before) if before.is_file() else None,
         "tool": {"name": "reprokit", "version": tool_version},
     }
@@ -142,7 +145,9 @@ def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]
         digests = {
             **provenance["digests"],
             "ensemble": sha256_of(fresh / ENSEMBLE_LINES),
-            "statistical": judged_digest(provenance["statistical"], provenance.get("left_out", ())),
+            "statistical": judged_digest(
+                provenance["statistical"], provenance.get("left_out", ()), provenance["logs"]
+            ),
         }
         write_provenance(fresh, {**provenance, "digests": digests})
         fresh.chmod(0o755)
