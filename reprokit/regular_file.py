@@ -6,8 +6,10 @@ b'{…}'
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
 
 
@@ -25,9 +27,19 @@ def read_regular(path: Path, *, most_bytes: int = -1) -> bytes:
     Raises:
         OSError: It cannot be read, or is no regular file.
     """
+    with open_regular(path) as stream:
+        return stream.read(most_bytes)
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """A regular file, open for reading.
+
+    Raises:
+        OSError: It cannot be opened, or is no regular file.
+    """
     # Without waiting for a writer of a pipe, or for a device: only then can it be asked what it is.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise NotRegularError(0, "it is no regular file", str(path))
-        return stream.read(most_bytes)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise NotRegularError(errno.EINVAL, "it is no regular file", str(path))

@@ -18,6 +18,7 @@ from reprokit.core.records import digest
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import RESTORE, GoldenRow, folder_of_platform, is_digest, misfit, read_provenance
 from reprokit.layout import ENSEMBLE, ENSEMBLE_LINES, PROVENANCE
+from reprokit.regular_file import read_regular
 from reprokit.workspace import sha256_of
 
 _MAX_BYTES = 16_000_000
@@ -176,7 +177,7 @@ def _row(path: Path) -> GoldenRow:
 def _members(file: Path, *, labels: Sequence[str]) -> tuple[EnsembleMember, ...]:
     found: dict[int, EnsembleMember] = {}
     digests: set[str] = set()
-    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(read_regular(file).splitlines(), start=1):
         member = _member(line, labels=labels)
         if member is None:
             raise GoldenError("not a member of this ensemble", where=f"{file}:{number}", fix=RESTORE)
