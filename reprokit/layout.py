@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ReportError
+from reprokit.regular_file import read_regular
 
 # A run folder.
 RECORD = "run.json"
@@ -98,8 +99,7 @@ def traces_asked(record: Mapping[str, Any], *, folder: Path) -> tuple[str, ...]:
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty when the file is missing, unreadable, too large or holds no object."""
     try:
-        with path.open("rb") as stream:
-            content = stream.read(_MAX_JSON_BYTES + 1)
+        content = read_regular(path, most_bytes=_MAX_JSON_BYTES + 1)
         value = json.loads(content) if len(content) <= _MAX_JSON_BYTES else None
     except (OSError, ValueError, RecursionError):
         return {}

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reprokit.errors import UsageError
+from reprokit.regular_file import read_regular
 
 _PYPROJECT = "pyproject.toml"
 _TABLE = re.compile(r"^\s*\[\s*tool\s*\.\s*reprokit\s*\]", re.MULTILINE)
@@ -138,7 +139,7 @@ def _is_top(folder: Path) -> bool:
 def _table_in(root: Path) -> str | None:
     """The text of ``pyproject.toml``; None where it says nothing of reprokit, whatever else it says."""
     try:
-        text = (root / _PYPROJECT).read_text(encoding="utf-8")
+        text = read_regular(root / _PYPROJECT).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
     if "reprokit" not in text:
@@ -184,6 +185,6 @@ def _options(root: Path, places: Mapping[str, Path], usual: Mapping[str, Path]) 
 
 def _has_make(makefile: Path) -> bool:
     try:
-        return "reprokit reproduce $(RECIPE)" in makefile.read_text(encoding="utf-8")
+        return "reprokit reproduce $(RECIPE)" in read_regular(makefile).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return False

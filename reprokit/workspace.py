@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import psutil
 
 from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
+from reprokit.regular_file import open_regular
 
 _LOCK_POLL_S = 0.05
 #: A socket's path holds 107 bytes (unix(7)); multiprocessing appends about 32, this module 13, a variation 2.
@@ -72,7 +73,7 @@ def short_folder() -> Path:
 
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file's bytes, as ``sha256:<hex>``, read in blocks."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 
 

@@ -27,6 +27,7 @@ from reprokit.adapters import tune_fields
 from reprokit.adapters.reading import Note, Reading, open_file
 
 NAME = "csv"
+_MONITOR = '#{"t_start":'
 ORDER = 20
 WHOLE_FOLDER = False
 PATTERNS = ("progress.csv", "metrics.csv", "*.csv", "*.tsv")
@@ -123,6 +124,17 @@ def _readings(file: TextIO) -> Iterator[Reading]:
         yield Reading(line=rows.line_num, record=None, notes=(("ragged_row", str(error)),))
 
 
+def unread_comments(path: Path) -> str:
+    """The comments above a header, which no record holds; "" where a library wrote its times there."""
+    lines: list[str] = []
+    with contextlib.suppress(OSError, UnicodeDecodeError), path.open(encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                break
+            lines.append(line)
+    return "" if lines and lines[0].startswith(_MONITOR) else "".join(lines)
+
+
 def _rows(file: TextIO) -> Any:
     """A reader of the table; the first line that is no comment shows what stands between cells."""
     header = ""
@@ -156,7 +168,7 @@ def _added_by_library(header: Sequence[str], comment: str) -> frozenset[str]:
     """Columns that hold a library's own times and places, where the table is known to be of that library."""
     if set(header) >= tune_fields.SIGNATURE:
         return frozenset(filter(tune_fields.is_added, header))
-    is_monitor = list(header[:3]) == ["r", "l", "t"] and comment.startswith('#{"t_start":')
+    is_monitor = list(header[:3]) == ["r", "l", "t"] and comment.startswith(_MONITOR)
     return frozenset({"t"} if is_monitor else ())
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from reprokit.errors import CannotRunError
 from reprokit.redaction import redact_text
+from reprokit.regular_file import read_regular
 
 TIMEOUT_S = 10.0
 _MAX_CONFIG_BYTES = 4 << 20
@@ -203,13 +204,13 @@ def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple
 
 def _linked(file: Path) -> Path | None:
     """Where a ``.git`` file leads, in a work tree of its own or a submodule."""
-    text = file.read_bytes()[:4096].decode("utf-8", "surrogateescape")
+    text = read_regular(file, most_bytes=4096).decode("utf-8", "surrogateescape")
     target = (file.parent / text.removeprefix("gitdir:").strip()).resolve()
     return target if text.startswith("gitdir:") and (target / "HEAD").is_file() else None
 
 
 def _common(git_dir: Path) -> Path:
     try:
-        return (git_dir / (git_dir / "commondir").read_text().strip()).resolve()
+        return (git_dir / os.fsdecode(read_regular(git_dir / "commondir")).strip()).resolve()
     except OSError:
         return git_dir

@@ -5,6 +5,7 @@ Another environment with equal numbers is compatible; the row says what differs.
 
 from __future__ import annotations
 
+from reprokit.core import fingerprint
 from reprokit.core.agreement import why_not_golden
 from reprokit.core.ensemble_tier import is_member_again, may_decide
 from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence
@@ -18,6 +19,7 @@ NEEDS_RECIPE = True
 
 _FIRST = "promote two runs that agree: see the row `equals_golden`"
 _SHOWN = 5
+NAME_THE_PYTHON = "let the command begin with the Python that it runs: `command: [python, train.py]`"
 
 
 def check(evidence: Evidence) -> Finding:
@@ -39,6 +41,9 @@ def check(evidence: Evidence) -> Finding:
 
 def _as_of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
     """The environment of the ensemble, where that decided: it judges the numbers of any other one too."""
+    unknown = fingerprint.why_unknown(*(run.environment for run in evidence.runs))
+    if unknown:
+        return not_applicable(f"{unknown}; new seeds were compared with {ensemble.path}", NAME_THE_PYTHON)
     if ensemble.fingerprint_equal:
         return passed(f"the numerics fingerprint equals that of {ensemble.path}")
     differs = f"the environment computes differently from that of {ensemble.path}"
@@ -52,11 +57,20 @@ def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:
     if not isinstance(recorded, str) or not recorded.startswith("sha256:"):
         return unjudged(f"{golden.path} holds no numerics fingerprint", _again(evidence))
     differs = _can_change_numbers(golden)
+    if golden.environment_unknown:
+        return _unknown(evidence, golden)
     if not golden.fingerprint_equal:
         return _elsewhere(evidence, golden, differs)
     if differs:
         return unjudged(f"the fingerprints agree, but the records differ in {differs[0]}", _again(evidence))
     return passed(f"the numerics fingerprint equals that of {golden.noun}", fingerprint=recorded)
+
+
+def _unknown(evidence: Evidence, golden: GoldenEvidence) -> Finding:
+    """What equal fingerprints do not say, where one is of a program whose Python is not known."""
+    if why_not_golden(evidence) is None:
+        return passed(f"{golden.environment_unknown}; the metrics equal those of {golden.noun} nevertheless")
+    return unjudged(golden.environment_unknown, NAME_THE_PYTHON)
 
 
 def _elsewhere(evidence: Evidence, golden: GoldenEvidence, differs: list[str]) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from reprokit.core import fingerprint
 from reprokit.core.evidence import Evidence, RunEvidence, fact
 from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
 
@@ -40,16 +41,19 @@ def check(evidence: Evidence) -> Finding:
         )
     required = _required(evidence.recipe)
     may_be_empty = {"inside.packages"} if evidence.locked == {} else set()  # a lock may have no package
+    is_unpinned = (evidence.recipe or {}).get("variant") == "none"
     if broken := failed_runs(
         evidence,
-        lambda run: _problem(run, required, may_be_empty),
+        lambda run: _problem(run, required, may_be_empty, is_unpinned=is_unpinned),
         "see what can be captured: `reprokit capture`",
     ):
         return broken
     missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
     if evidence.recipe is None:  # no one was inside a program that has no recipe: that is no lack
         missing = [field for field in missing if not field.startswith("inside.")]
-    note = f"; missing with a reason: {', '.join(missing)}" if missing else ""
+    unknown = fingerprint.why_unknown(*(run.environment for run in evidence.runs)) if is_unpinned else ""
+    note = f"; {unknown}" if unknown else ""
+    note += f"; missing with a reason: {', '.join(missing)}" if missing else ""
     return passed(f"every required field is recorded{note}", missing=missing)
 
 
@@ -60,7 +64,9 @@ def _required(recipe: Mapping[str, Any] | None) -> tuple[str, ...]:
     return (*_OF_ALL, *_OF_RECIPES, *pinned, *(() if "command" in recipe else _OF_TRAINERS))
 
 
-def _problem(run: RunEvidence, required: tuple[str, ...], may_be_empty: Collection[str]) -> str:
+def _problem(
+    run: RunEvidence, required: tuple[str, ...], may_be_empty: Collection[str], *, is_unpinned: bool
+) -> str:
     reasons = run.environment.get("missing")
     if not isinstance(reasons, Mapping):
         return "the environment record does not say what is missing"
@@ -70,6 +76,8 @@ def _problem(run: RunEvidence, required: tuple[str, ...], may_be_empty: Collecti
         if (found := fact(run.environment, field)) in (None, "", {}, [])
         and not (found == {} and field in may_be_empty)
     ]
+    if is_unpinned and fingerprint.why_unknown(run.environment):
+        lacking = [field for field in lacking if not field.startswith("inside.")]
     lacking += [field for field in _OR_REASON if not fact(run.environment, field) and not reasons.get(field)]
     if lacking:
         because = reasons.get(lacking[0])

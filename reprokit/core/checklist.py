@@ -244,13 +244,15 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
 
 def _beyond_tolerance(golden: GoldenEvidence) -> Judgement:
     """What it means that the metrics differ: of a foreign log nothing, for no one knows how it was made."""
-    if golden.is_foreign:
-        beyond = f"differ from {golden.noun} by more than the declared tolerance"
-        because = f"the metrics {beyond}, {difference(golden.comparison)}"
+    differ = f"the metrics differ from {golden.noun}"
+    if golden.is_foreign or golden.environment_unknown:
+        unknown = f"; whether the environment computes the same is not known: {golden.environment_unknown}"
+        beyond = " by more than the declared tolerance" if golden.is_foreign else ""
+        because = f"{differ}{beyond}, {difference(golden.comparison)}{'' if golden.is_foreign else unknown}"
         return Judgement(verdict=Verdict.UNJUDGED, because=because)
     if golden.fingerprint_equal:
-        return Judgement(verdict=Verdict.REGRESSION, because=f"the metrics differ from {golden.noun}")
-    because = f"the metrics differ from {golden.noun}, in an environment that computes differently"
+        return Judgement(verdict=Verdict.REGRESSION, because=differ)
+    because = f"{differ}, in an environment that computes differently"
     return Judgement(verdict=Verdict.STALE_GOLDEN, because=because)
 
 

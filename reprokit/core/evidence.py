@@ -109,6 +109,8 @@ class GoldenEvidence:
         num_records: Records in the golden's metrics; 0 when no one counted them.
         comparison: The first run's metrics against the golden's, at the recipe's tolerances.
         fingerprint_equal: Whether the runs' numerics fingerprint is the golden's.
+        environment_unknown: Why it is not known in which Python one of the programs ran, so that
+            the fingerprints say nothing; "" where it is known.
         environment_diff: Field paths that differ: list of ``field``, ``expected``, ``actual``,
             ``can_change_numbers``.
         changed: Which of ``recipe``, ``trainer``, ``config``, ``lock`` are not the golden's.
@@ -124,6 +126,7 @@ class GoldenEvidence:
     num_records: int = 0
     comparison: Comparison
     fingerprint_equal: bool
+    environment_unknown: str = ""
     environment_diff: Sequence[Mapping[str, Any]] = ()
     recipe_digest_equal: bool = True
     changed: tuple[str, ...] = ()

@@ -51,6 +51,18 @@ def same(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
     return fingerprint(expected) == fingerprint(actual)
 
 
+def why_unknown(*environments: Mapping[str, Any]) -> str:
+    """Why one of the records does not say in which Python its program ran; "" where all do.
+
+    Two such records can be equal and still be of different environments.
+    """
+    for environment in environments:
+        reason = _section(environment, "missing").get("inside.python")
+        if reason and not _section(environment, "inside").get("python"):
+            return str(reason)
+    return ""
+
+
 def explain(
     fields: Iterable[str], *, expected: Mapping[str, Any], actual: Mapping[str, Any]
 ) -> list[dict[str, Any]]:

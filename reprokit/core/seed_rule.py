@@ -12,7 +12,7 @@ Numbers that differ between seeds are no response where they only repeat the see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -74,6 +74,43 @@ def why_no_response(values: Mapping[int, float]) -> str:
     if len(set(values.values())) == 1:
         return f"has no variance: it is {first:.6g} in all {len(values)} seeds"
     return f"only repeats the seed: it is a constant times the seed plus another in all {len(values)} seeds"
+
+
+def why_few_curves(curves: Sequence[Values]) -> str:
+    """Why whole curves of a metric are no more than two results, to follow its name; "" where they are.
+
+    Two curves are one result where they are equal, or differ by one constant at all records. Those that stay
+    at one value, such as the most that can be reached, say nothing, nor do fewer than three.
+
+    Args:
+        curves: The metric's numbers in the run with each seed, shape (records,), in order.
+
+    >>> curve = np.array([0.1, 0.5, 0.7])
+    >>> why_few_curves([curve, curve + 0.25, curve - 0.5, np.array([1.0, 1.0, 1.0])])
+    'has only 1 curve in 3 seeds, but for constants: they are one result'
+    """
+    moving = [curve for curve in curves if len(curve) > 1 and not _is_constant(curve)]
+    apart: list[Values] = []
+    for curve in moving:
+        if not any(_is_shifted(curve, other) for other in apart):
+            apart.append(curve)
+    if len(moving) < 3 or len(apart) > 2:
+        return ""
+    results = "they are one result" if len(apart) == 1 else "they are two results"
+    told = f"{len(apart)} curve{'s' * (len(apart) > 1)} in {len(moving)} seeds"
+    return f"has only {told}, but for constants: {results}"
+
+
+def _is_shifted(curve: Values, other: Values) -> bool:
+    """Whether two curves differ by one constant, or not at all; NaN and infinities must be alike."""
+    if len(curve) != len(other) or not np.array_equal(np.isfinite(curve), np.isfinite(other)):
+        return False
+    finite = np.isfinite(curve)
+    if not finite.any():
+        return True
+    shift = curve[finite] - other[finite]
+    rounding = _ROUNDING * max(float(np.abs(curve[finite]).max()), float(np.abs(other[finite]).max()))
+    return float(np.ptp(shift)) <= rounding
 
 
 def _is_constant(values: Values) -> bool:

@@ -18,6 +18,7 @@ from reprokit.core.records import digest
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import RESTORE, GoldenRow, folder_of_platform, is_digest, misfit, read_provenance
 from reprokit.layout import ENSEMBLE, ENSEMBLE_LINES, PROVENANCE
+from reprokit.regular_file import read_regular
 from reprokit.workspace import sha256_of
 
 _MAX_BYTES = 16_000_000
@@ -74,15 +75,26 @@ class Ensemble:
         return tuple(self.provenance.get("left_out", ()))
 
     @property
+    def logs(self) -> Mapping[str, Any] | None:
+        """The shape of its seeds' logs, as ``core.log_shape`` has it; None of one of before that was kept."""
+        found: Mapping[str, Any] | None = self.provenance.get("logs")
+        return found
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What each declared metric's values are filed under."""
         return labels_of(self.provenance["statistical"])
 
 
-def judged_digest(statistical: Sequence[Mapping[str, Any]], left_out: Sequence[int] = ()) -> str:
-    """Digest of what is judged: metric, window, margin and direction of each entry; the seeds left out."""
+def judged_digest(
+    statistical: Sequence[Mapping[str, Any]],
+    left_out: Sequence[int] = (),
+    logs: Mapping[str, Any] | None = None,
+) -> str:
+    """Digest of what is judged: metric, window, margin and direction of each entry; seeds left out; logs."""
     entries = [{name: one.get(name) for name in _STATISTICAL} for one in statistical]
-    return digest([*entries, {"left_out": list(left_out)}] if left_out else entries)
+    entries += [{"left_out": list(left_out)}] if left_out else []
+    return digest([*entries, {"logs": dict(logs)}] if logs else entries)
 
 
 def labels_of(statistical: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -165,7 +177,7 @@ def _row(path: Path) -> GoldenRow:
 def _members(file: Path, *, labels: Sequence[str]) -> tuple[EnsembleMember, ...]:
     found: dict[int, EnsembleMember] = {}
     digests: set[str] = set()
-    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(read_regular(file).splitlines(), start=1):
         member = _member(line, labels=labels)
         if member is None:
             raise GoldenError("not a member of this ensemble", where=f"{file}:{number}", fix=RESTORE)
@@ -202,12 +214,25 @@ def _problem_of(value: Any) -> str:
     entries = value["statistical"]
     if not entries or not all(_is_statistical(entry) for entry in entries):
         return "'statistical' is malformed"
-    left_out = value.get("left_out", [])
-    if not isinstance(left_out, list) or not all(map(is_integer, left_out)):
-        return "'left_out' is malformed"
-    if digests.get("statistical") != judged_digest(entries, left_out):
+    left_out, is_list = value.get("left_out", []), isinstance(value.get("left_out", []), list)
+    for name, is_whole in (
+        ("left_out", is_list and all(map(is_integer, left_out))),
+        ("logs", "logs" not in value or _is_shape(value["logs"])),
+    ):
+        if not is_whole:
+            return f"{name!r} is malformed"
+    if digests.get("statistical") != judged_digest(entries, left_out, value.get("logs")):
         return "'statistical' is not what was promoted: its digest is another one"
     return ""
+
+
+def _is_shape(logs: Any) -> bool:
+    if not isinstance(logs, dict) or set(logs) != {"records", "always", "sometimes", "not_finite"}:
+        return False
+    names = [logs[key] for key in ("always", "sometimes", "not_finite")]
+    texts = all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in names)
+    records = logs["records"]
+    return texts and isinstance(records, list) and len(records) == 2 and all(map(is_integer, records))
 
 
 def _is_statistical(entry: Any) -> bool:

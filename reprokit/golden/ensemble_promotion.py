@@ -80,6 +80,7 @@ def promote_ensemble(
     *,
     runs: Sequence[SweptRun],
     told: Mapping[str, Sequence[Any]],
+    logs: Mapping[str, Any],
     promotion: Promotion,
 ) -> Ensemble:
     """Write an ensemble of runs that ``check_swept`` has taken, in place of the one before it.
@@ -90,6 +91,7 @@ def promote_ensemble(
         told: What its provenance says of the set: ``statistical``, the recipe's metrics, windows, margins and
             directions, as they are blessed now; ``halves``, how they compare; ``left_out``, the finished
             seeds that are no members.
+        logs: The shape of the seeds' logs, as ``core.log_shape`` has it.
         promotion: Why, and when.
 
     Raises:
@@ -109,6 +111,7 @@ def promote_ensemble(
         "statistical": [dict(one) for one in told["statistical"]],
         "halves": [dict(one) for one in told["halves"]],
         **({"left_out": list(told["left_out"])} if told["left_out"] else {}),
+        "logs": dict(logs),
         "previous": sha256_of(before) if before.is_file() else None,
         "tool": {"name": "reprokit", "version": __version__},
     }
@@ -136,7 +139,9 @@ def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]
         digests = {
             **provenance["digests"],
             "ensemble": sha256_of(fresh / ENSEMBLE_LINES),
-            "statistical": judged_digest(provenance["statistical"], provenance.get("left_out", ())),
+            "statistical": judged_digest(
+                provenance["statistical"], provenance.get("left_out", ()), provenance["logs"]
+            ),
         }
         write_provenance(fresh, {**provenance, "digests": digests})
         fresh.chmod(0o755)

@@ -19,6 +19,7 @@ from reprokit.core.evidence import is_integer
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError, UsageError
 from reprokit.layout import ENSEMBLE, METRICS, PROVENANCE, TRACE
+from reprokit.regular_file import read_regular
 
 #: What begins the folder of goldens that hold on one kind of CPU alone, below that of their platform.
 OF_CPU = "on-"
@@ -241,7 +242,7 @@ def read_provenance(file: Path, *, problem_of: Callable[[Any], str]) -> dict[str
         malformed(f"the file is larger than {_MAX_BYTES} bytes")
     try:
         value = json.loads(
-            file.read_bytes().decode("utf-8"),
+            read_regular(file).decode("utf-8"),
             object_pairs_hook=no_repeats,
             parse_constant=lambda word: malformed(f"{word} is not JSON"),
         )

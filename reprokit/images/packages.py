@@ -16,6 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
+from reprokit.regular_file import read_regular
 
 _HASH = re.compile(r"--hash=(sha256:[0-9a-f]{64})(?=\s|$)")
 
@@ -121,7 +122,7 @@ def logical_lines(text: str) -> list[tuple[int, str]]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise ImageError(
             f"cannot read: {error.strerror}",

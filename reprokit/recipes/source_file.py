@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from reprokit.errors import RecipeError
+from reprokit.regular_file import read_regular
 
 MAX_BYTES = 1_000_000
 
@@ -29,8 +30,7 @@ def read_bytes(path: Path) -> bytes:
             raise RecipeError(
                 "not a file", where=where, actual="a folder" if path.is_dir() else "a special file"
             )
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        content = read_regular(path, most_bytes=MAX_BYTES + 1)
     except OSError as error:
         raise RecipeError(f"cannot read: {error.strerror or error}", where=where) from error
     except ValueError as error:  # a NUL in the path

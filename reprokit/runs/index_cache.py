@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import WorkspaceError
+from reprokit.regular_file import read_regular
 from reprokit.workspace import write_atomic
 
 Facts = dict[str, Any]
@@ -74,7 +75,7 @@ def _stamp(paths: Sequence[str]) -> tuple[str, int]:
 def _load(cache: Path, *, version: int) -> dict[str, list[Any]]:
     """The entries, if the file is whole: its first line holds the version and the rest's digest."""
     try:
-        head, _, body = cache.read_bytes().partition(b"\n")
+        head, _, body = read_regular(cache).partition(b"\n")
         if json.loads(head) != _head(body, version=version):
             return {}
         entries: dict[str, list[Any]] = json.loads(body)

@@ -17,6 +17,7 @@ from typing import Any
 
 from reprokit.core.records import Outcome
 from reprokit.layout import MARKER, RECORD, REPORT
+from reprokit.regular_file import read_regular
 from reprokit.runs.index_cache import Facts, facts_of
 from reprokit.runs.reading import StoredRun, files_two_below, read
 from reprokit.workspace import is_alive
@@ -171,7 +172,7 @@ def _report_facts(file: Path) -> Facts:
     try:
         if file.stat().st_size > _MAX_REPORT_BYTES:
             return {"problem": "it is too large to be a report"}
-        report = json.loads(file.read_bytes())
+        report = json.loads(read_regular(file))
     except (OSError, ValueError, RecursionError) as error:
         return {"problem": f"it cannot be read: {type(error).__name__}"}
     judged = report.get("runs") if isinstance(report, dict) else None

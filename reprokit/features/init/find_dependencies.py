@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from reprokit.regular_file import read_regular
+
 #: File names, those that pin most first.
 _LOCKS = ("uv.lock", "pylock.toml", "poetry.lock")
 _NAMED = ("requirements.lock", "requirements.txt", "requirements/base.txt", "requirements/requirements.txt")
@@ -30,7 +32,7 @@ def find_dependencies(root: Path) -> Path | None:
 
 def _names_dependencies(path: Path) -> bool:
     try:
-        project = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
+        project = tomllib.loads(read_regular(path).decode("utf-8")).get("project", {})
     except (OSError, ValueError):
         return False
     return isinstance(project, dict) and bool(project.get("dependencies") or "dependencies" in project)

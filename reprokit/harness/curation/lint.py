@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprokit import golden, recipes
+from reprokit import adapters, golden, recipes
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, ReprokitError
+from reprokit.golden.folder import OF_CPU
 from reprokit.golden.lint import GoldenFinding, lint
 from reprokit.harness.judging.ensemble_evidence import why_silent
 from reprokit.harness.judging.seed_response import recorded_in
 from reprokit.harness.running.numbers import recipe_digests
+from reprokit.layout import ENSEMBLE
 from reprokit.project import Project
+
+#: Folders of a platform: goldens of a seed, or of one model of CPU, the ensemble, what is being written.
+_GOLDEN = re.compile(rf"seed-(?:0|[1-9]\d*)|{re.escape(OF_CPU)}.*|{ENSEMBLE}|\..*")
 
 
 def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()) -> list[GoldenFinding]:
     """Everything wrong with the goldens of a project, or of some recipes, in the order of ``golden list``."""
     rows = [row for row in golden.list_all(project.golden_dir) if not names or row.recipe in names]
     found = [finding for row in rows for finding in _of(row.path, row.problem, project, min_runs)]
+    found += _strays(project.golden_dir, names)
     ensembles = [row for row in golden.list_ensembles(project.golden_dir) if not names or row.recipe in names]
     return [*found, *(finding for row in ensembles for finding in _of_ensemble(row.path, project))]
+
+
+def _strays(golden_dir: Path, names: tuple[str, ...]) -> Iterator[GoldenFinding]:
+    """Folders among goldens that are none by their name, so that nothing is ever compared with them."""
+    for path in sorted(golden_dir.glob("*/*/*")):
+        is_asked = not names or path.parent.parent.name in names
+        if is_asked and path.is_dir() and not _GOLDEN.fullmatch(path.name):
+            what = f"{path.name!r} is no golden by its name, so nothing is compared with it"
+            remedy = "remove it, or call it seed-<n> where it is one"
+            yield GoldenFinding(rule="orphan", where=str(path), what=what, remedy=remedy)
 
 
 def _of_ensemble(path: Path, project: Project) -> Iterator[GoldenFinding]:
@@ -66,7 +83,14 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[G
 
 def _response(blessed: golden.Golden) -> Iterator[GoldenFinding]:
     """Whether what it says of other seeds still shows that a metric responds."""
-    if blessed.provenance.get("responds") and not recorded_in(blessed.path):
+    recorded = blessed.provenance.get("responds")
+    own = set(adapters.read_series(blessed.metrics)) if recorded else set()
+    invented = [name for name in recorded["metrics"] if own and name not in own] if recorded else []
+    if invented:
+        what = f"it says that a metric responds to the seed which it does not have: {', '.join(invented)}"
+        remedy = "restore it with git, or promote again"
+        yield GoldenFinding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
+    elif recorded and not recorded_in(blessed.path):
         named = ", ".join(blessed.provenance["responds"]["metrics"])
         what = f"what responded to the seed when it was promoted may only repeat it: {named}"
         remedy = "`reprokit reproduce` looks again, with other seeds; then promote again"

@@ -12,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from reprokit import golden, recipes, runs
+from reprokit import adapters, golden, recipes, runs
+from reprokit.core import log_shape
 from reprokit.core.rows import counted
 from reprokit.core.statistics import permutation
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
 from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of
-from reprokit.harness.judging.seed_response import digests_of_responding, silent_metrics
+from reprokit.harness.judging.seed_response import (
+    digests_of_responding,
+    metrics_of_one_result,
+    silent_metrics,
+)
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running import again
 from reprokit.harness.running.member_runs import member_today
@@ -120,6 +125,7 @@ def promote_sweep(
             "halves": list(_halves(swept)),
             "left_out": left_out,
         },
+        logs=log_shape.of_ensemble(adapters.shape_of(one.metrics) for one in candidates),
         promotion=promotion,
     )
 
@@ -262,7 +268,9 @@ def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
                 where=str(swept[0].candidate.path.parent),
                 fix="seed every generator of the program with {seed}",
             )
-    for label, why in silent_metrics(files, values, metrics).items():
+    every = {run.candidate.seed: run.candidate.metrics for run in swept}
+    silent = silent_metrics(files, values, metrics) or metrics_of_one_result(every, metrics)
+    for label, why in silent.items():
         raise GoldenError(
             f"{label} {why}",
             where=str(recipe.file),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reprokit import recipes
 from reprokit.errors import RecipeError, ReprokitError
@@ -41,6 +42,7 @@ def _of(name: str, project: Project) -> Iterator[RecipeFinding]:
     yield from _environment(recipe, project)
     if recipe.program is not None:
         yield from _placeholders(recipe, recipe.program)
+    yield from _wide(recipe)
     yield from _goldens(recipe, project)
 
 
@@ -72,6 +74,29 @@ def _placeholders(recipe: recipes.Recipe, program: recipes.Program) -> Iterator[
             f"{where}: neither {{run_dir}} in the command nor `collect` nor `printed`: no metrics are found"
         )
         yield RecipeFinding(recipe=name, level="note", what=what, fix="reprokit help bring-your-own-program")
+
+
+def _wide(recipe: recipes.Recipe) -> Iterator[RecipeFinding]:
+    """Patterns that leave every metric out, and tolerances within which nothing can differ."""
+    for pattern, _ in recipe.program.volatile if recipe.program is not None else ():
+        if not pattern.strip("*?"):
+            what = f"{recipe.where('volatile')}: {pattern!r} fits every metric: none of them is compared"
+            fix = "name those that are to be left out"
+            yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix=fix)
+    tolerances = recipe.as_data().get("tolerances")
+    for name, terms in _terms(tolerances if isinstance(tolerances, dict) else {}):
+        if terms.get("rtol", 0) >= 1:
+            wide = f"within an rtol of {terms['rtol']:g}, {name} may be 0 in place of any value"
+            what = f"{recipe.where('tolerances')}: {wide}"
+            yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix="write an rtol below 1")
+
+
+def _terms(tolerances: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Metric or pattern → the terms of its tolerance, of every platform too."""
+    yield "every metric", tolerances.get("default") or {}
+    yield from (tolerances.get("metrics") or {}).items()
+    for own in (tolerances.get("platforms") or {}).values():
+        yield from _terms(own)
 
 
 def _goldens(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from reprokit import golden, runs
-from reprokit.core import comparability, fingerprint, seed_rule
+from reprokit import adapters, golden, runs
+from reprokit.core import comparability, fingerprint, log_shape, seed_rule
 from reprokit.core.evidence import EnsembleEvidence
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
@@ -19,7 +19,11 @@ from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
 from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.judging.seed_response import digests_of_responding, silent_metrics
+from reprokit.harness.judging.seed_response import (
+    digests_of_responding,
+    metrics_of_one_result,
+    silent_metrics,
+)
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.recipes import Recipe
@@ -28,6 +32,10 @@ from reprokit.workspace import sha256_of
 PLAN = PlanOfLooks()
 #: Of the splits and the simulated power: from the same runs, the same answer.
 _GENERATOR_SEED = 0
+_LOGS_NOT_KEPT = (
+    "; whether the logs have the ensemble's metrics, records and finite values was not judged: "
+    "it was promoted before that was kept"
+)
 
 
 def ensemble_evidence(
@@ -126,8 +134,11 @@ def _judged(
     reference = {str(member.seed): dict(member.values) for member in ensemble.members}
     metrics = _metrics(ensemble)
     outcome = _outcome(metrics, reference, new)
-    if outcome.conclusion is Conclusion.EQUIVALENT and (problem := _silent(recipe, first, stored, new)):
-        return replace(about, problem=problem)
+    reason = outcome.reason
+    if outcome.conclusion is Conclusion.EQUIVALENT:
+        if problem := _silent(recipe, first, stored, new) or _other_logs(first, stored, ensemble):
+            return replace(about, problem=problem)
+        reason += "" if ensemble.logs else _LOGS_NOT_KEPT
     data = {
         "reference": reference,
         "new": new,
@@ -136,7 +147,7 @@ def _judged(
         "rates": rates_of(outcome, PLAN),
         **({"left_out": list(ensemble.left_out)} if ensemble.left_out else {}),
     }
-    return replace(about, conclusion=str(outcome.conclusion), reason=outcome.reason, gate=data)
+    return replace(about, conclusion=str(outcome.conclusion), reason=reason, gate=data)
 
 
 def _read(folder: Path) -> runs.StoredRun:
@@ -166,6 +177,21 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
     return ""
 
 
+def _other_logs(first: Path, stored: Sequence[runs.StoredRun], ensemble: Ensemble) -> str:
+    """Which new log is not as the ensemble's, and in what; "" where all are, or that was not kept."""
+    if ensemble.logs is None:
+        return ""
+    for folder in (first, *(one.path for one in stored)):
+        seed = read_json(folder / RECORD).get("seed")
+        try:
+            why = log_shape.why_other(ensemble.logs, adapters.shape_of(folder / METRICS))
+        except MetricsError as error:
+            return str(error)
+        if why:
+            return f"seed {seed} {why}, so one number of it is no evidence of an equal training"
+    return ""
+
+
 def _silent(
     recipe: Recipe, first: Path, stored: Sequence[runs.StoredRun], new: Mapping[str, Mapping[str, float]]
 ) -> str:
@@ -180,8 +206,10 @@ def _silent(
             **{int(seed): one for seed, one in new.items()},
         }
         found = silent_metrics({seed: one / METRICS for seed, one in folders.items()}, values, metrics)
+        few = metrics_of_one_result({seed: one / METRICS for seed, one in folders.items()}, metrics)
     except (MetricsError, CannotJudgeError) as error:
         return str(error)
+    found = found or few
     results = list(digests_of_responding({seed: one / METRICS for seed, one in folders.items()}).values())
     if 1 < len(set(results)) < len(results):
         return (

@@ -210,6 +210,8 @@ def _golden_evidence(
     expected = reference.environment
     if records is not None:
         expected, environment = recorded_at_start(expected), recorded_at_start(environment)
+    unknown = "" if reference.is_foreign else fingerprint.why_unknown(expected, environment)
+    differs = environment_diff.diff(expected, {name: environment.get(name) for name in expected})
     return GoldenEvidence(
         noun=reference.noun,
         path=str(reference.path),
@@ -217,7 +219,9 @@ def _golden_evidence(
         num_records=reference.num_records,
         comparison=_compare_with(reference, first.path / METRICS, records=records),
         fingerprint_equal=fingerprint.same(expected, environment),
-        environment_diff=environment_diff.diff(expected, {name: environment.get(name) for name in expected}),
+        environment_unknown=unknown,
+        # Beside a record that does not say what is inside, all of the other would be a difference.
+        environment_diff=[one for one in differs if not (unknown and one["field"].startswith("inside."))],
         recipe_digest_equal=not changed,
         changed=changed,
         program_changes=program_changes(reference.path, reference.provenance, first),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
-from reprokit.adapters import source_names
+from reprokit.adapters import from_csv, source_names
 from reprokit.errors import MetricsError
 from reprokit.harness.running import program_output
 from reprokit.layout import MARKER, OUTPUT, read_json
@@ -37,7 +38,31 @@ def differing_outputs(stored: Sequence[runs.StoredRun], patterns: Sequence[str])
                 found.setdefault(name, _ONE_ONLY)
             elif not _equal((stored[0], one), (other, two)):
                 found.setdefault(name, _DIFFERS)
+        for name in _other_comments(stored[0], other):
+            found.setdefault(f"{name} (its comments)", _DIFFERS)
     return found
+
+
+def _other_comments(first: runs.StoredRun, other: runs.StoredRun) -> list[str]:
+    """The tables that were read for their records, and whose comments differ, which are no records."""
+    one, two = _comments(first), _comments(other)
+    return sorted(name for name in one.keys() & two.keys() if one[name] != two[name])
+
+
+def _comments(run: runs.StoredRun) -> dict[str, str]:
+    place = run.path / OUTPUT if runs.keeps_output(run.record) else run.path
+    try:
+        tables = [source for source in adapters.find_all(place) if source.adapter == from_csv.NAME]
+    except MetricsError:
+        return {}
+    own = (str(run.path.resolve()), str(run.path), str(run.record.get("run_id")))
+    found = {source.path.relative_to(place).as_posix(): source.path for source in tables}
+    return {
+        source_names.lasting(name): functools.reduce(
+            lambda text, word: text.replace(word, ""), own, from_csv.unread_comments(path)
+        )
+        for name, path in found.items()
+    }
 
 
 def _files(run: runs.StoredRun, patterns: Sequence[str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.records import digest
 from reprokit.core.rows import counted
 from reprokit.core.seed_rule import Response as Responding
-from reprokit.core.seed_rule import why_no_response
+from reprokit.core.seed_rule import why_few_curves, why_no_response
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.running.run_kinds import WholeRun, is_whole
 from reprokit.harness.running.start_runs import run_recipe
@@ -199,6 +199,26 @@ def silent_metrics(
         if not told[label] and found.get(name) is Responding.NO:
             told[label] = f"only repeats the seed: {name} is the same at every record of each run"
     return {label: why for label, why in told.items() if why}
+
+
+def metrics_of_one_result(files: Mapping[int, Path], metrics: Mapping[str, str]) -> dict[str, str]:
+    """Which declared metrics come to one result or two, over all records, and why, by their labels.
+
+    Args:
+        files: Seed → the metrics of the run with it.
+        metrics: Label → the metric's name.
+
+    Raises:
+        MetricsError: They cannot be read.
+    """
+    series = {seed: adapters.read_series(file) for seed, file in files.items()}
+    found = {
+        label: why_few_curves(
+            [np.asarray(one[name].values, dtype=np.float64) for one in series.values() if name in one]
+        )
+        for label, name in metrics.items()
+    }
+    return {label: why for label, why in found.items() if why}
 
 
 def digests_of_responding(files: Mapping[int, Path]) -> dict[int, str]:

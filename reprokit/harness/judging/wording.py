@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import clock_metrics, rounding
+from reprokit.core import clock_metrics, fingerprint, rounding
 from reprokit.core.agreement import takes_seed, unresponsive, why_not_responding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
@@ -224,11 +224,10 @@ def _silent(case: VerdictCase) -> str:
 
 
 def _unpinned(case: VerdictCase) -> str:
-    return (
-        ", in an environment that nothing pins"
-        if (case.evidence.recipe or {}).get("variant") == "none"
-        else ""
-    )
+    if (case.evidence.recipe or {}).get("variant") != "none":
+        return ""
+    unknown = fingerprint.why_unknown(*(run.environment for run in case.evidence.runs))
+    return f", in an environment that nothing pins{', and whose Python is not known' if unknown else ''}"
 
 
 def _not_judged(case: VerdictCase) -> str:

@@ -7,7 +7,6 @@ itself: the same image or virtual environment, variables, limits and mounts, in 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.capture import probe
-from reprokit.capture.interpreter import find_python
+from reprokit.capture.interpreter import not_asked
+from reprokit.capture.python_of_command import PythonStart, start_of
 from reprokit.core import numerics
 from reprokit.core.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.records import Mount, RunSpec
@@ -32,16 +32,20 @@ def inside_of(spec: RunSpec, *, backend: Backend) -> dict[str, Any]:
     """The facts about the environment that a run would have.
 
     Args:
-        spec: The run.
+        spec: The run. Where nothing pins its environment, its Python is the one that its command starts, and
+            what is said of one that is not known is that.
         backend: What would run it.
 
     Raises:
         CannotRunError: The environment's Python does not start, or gives no answer.
     """
+    start = None if spec.realisation else _start_of(spec)
+    if start is not None and start.unknown:
+        return {**not_asked(start.unknown), "device": {"kind": spec.device}}
     asked = replace(
         spec,
         command=(
-            "{python}" if spec.realisation else find_python(spec.command) or sys.executable,
+            *(start.words if start else ["{python}"]),
             f"{{mounts}}/{_PROBE}",
             "--torch",
             "--device",
@@ -72,6 +76,11 @@ def inside_of(spec: RunSpec, *, backend: Backend) -> dict[str, Any]:
     variables = spec.environment
     held = settings.verify(profile=variables.get(numerics.MARK), facts=facts, at_start=variables)
     return {**facts, "numerics": _by_numpys_own_names(held, facts, variables)}
+
+
+def _start_of(spec: RunSpec) -> PythonStart:
+    folder, path = Path(spec.working_dir or "."), spec.environment.get("PATH")
+    return start_of(spec.command, folder=folder.absolute(), path=path, in_copy=True)
 
 
 def named_by_numpy(spec: RunSpec, inside: Mapping[str, Any]) -> RunSpec:

@@ -10,6 +10,7 @@ from typing import Any
 
 from reprokit import capture, images
 from reprokit.core.fingerprint import PORTABLE
+from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
@@ -166,11 +167,11 @@ def ready_to_run(
         )
     found = dict(host) if host is not None else capture.capture_host(session.project.root)
     if recipe.program is not None:
-        found["plain_inside"] = inside_of(prepared.plan.specs[0], backend=prepared.backend)
+        found["plain_inside"] = _inside(prepared, recipe, host=found)
         named = _named(prepared, found["plain_inside"])
         if named is not prepared:
             prepared = named
-            found["plain_inside"] = inside_of(prepared.plan.specs[0], backend=prepared.backend)
+            found["plain_inside"] = _inside(prepared, recipe, host=found)
         if prepared.environment.realisation is None:
             place = recipe.project_dir
             facts["outside_code"] = capture.outside_code(
@@ -185,6 +186,19 @@ def ready_to_run(
         files={**prepared.plan.files, **files},
     )
     return replace(prepared, plan=instrumented(plan) if recipe.is_watched else plan), found
+
+
+def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: Mapping[str, Any]) -> dict[str, Any]:
+    """What the program's Python says; a GPU is the host's word where that Python is not known."""
+    spec, program = prepared.plan.specs[0], recipe.program
+    if program is not None and prepared.environment.realisation is None:
+        folder = str(recipe.project_dir / program.working_dir)
+        spec = replace(spec, command=program.command, working_dir=folder)
+    inside = inside_of(spec, backend=prepared.backend)
+    gpus = host.get("gpus") or ()
+    if "python" in inside or spec.device != CUDA or not gpus:
+        return inside
+    return {**inside, "device": {"kind": CUDA, "name": gpus[0].get("name")}}
 
 
 def _with_what_is_beside(

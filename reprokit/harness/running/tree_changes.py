@@ -21,7 +21,9 @@ _MOST_ENTRIES = 200_000
 _LISTED = 100
 _GIT = ".git"
 #: Of git itself: what `git status` writes, and objects, which nothing finds without a reference.
-_WRITTEN_BY_GIT = frozenset({"index", "index.lock", "objects"})
+_WRITTEN_BY_GIT = re.compile(r"index(?:\.lock)?")
+_OBJECTS, _OBJECTS_OF_GIT = "objects", re.compile(r"[0-9a-f]{2}|pack|tmp_.*|maintenance\.lock")
+_NOTHING = re.compile(r"(?!)")
 _BYTE_CODE = "__pycache__"
 #: How the name of each of our run and report folders begins; they lie one level below a recipe's name.
 _OURS = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
@@ -91,14 +93,14 @@ class Tree:
         waiting = [str(root) for root in self.roots]
         while waiting:
             folder = waiting.pop()
-            in_git = Path(folder).name == _GIT
+            of_git = _written_by_git(Path(folder))
             try:
                 with os.scandir(folder) as found:
                     inside = list(found)
             except OSError:  # it went away, or no one may read it
                 continue
             for one in inside:
-                if (in_git and one.name in _WRITTEN_BY_GIT) or self._is_ours(folder, one.name):
+                if of_git.fullmatch(one.name) or self._is_ours(folder, one.name):
                     continue
                 try:
                     told = one.stat(follow_symlinks=False)
@@ -116,6 +118,13 @@ class Tree:
         if folder in self.kept:
             return name == SWEEPS or name.startswith(_BESIDE_RUNS)
         return str(Path(folder).parent) in self.kept and _OURS.match(name) is not None
+
+
+def _written_by_git(folder: Path) -> re.Pattern[str]:
+    """Which entries of a folder git itself writes on its way."""
+    if folder.name == _GIT:
+        return _WRITTEN_BY_GIT
+    return _OBJECTS_OF_GIT if folder.name == _OBJECTS and folder.parent.name == _GIT else _NOTHING
 
 
 def work_tree_of(working_dir: Path) -> Path:

@@ -63,8 +63,9 @@ def test_the_python_says_what_is_installed_without_importing_torch():
 
 def test_a_command_without_a_python_leaves_a_reason(script):
     facts = capture_interpreter([script("#!/bin/sh\n", name="train.sh")])
-    assert facts["missing"]["python"] == "train.sh is no Python, nor a script whose first line names one"
-    assert capture_interpreter([])["missing"]["packages"].startswith("an empty command is no Python")
+    unknown = "which Python the program ran is not known"
+    assert facts["missing"]["python"] == f"{unknown}: train.sh holds no command"
+    assert capture_interpreter([])["missing"]["packages"].startswith(f"{unknown}: an empty command")
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,23 @@ def ended(*words: str) -> int:
     return int(raised.value.code or 0)
 
 
+@pytest.mark.parametrize(
+    ("comment", "named"),
+    [
+        ("f'# final {os.urandom(4).hex()}'", {"table.csv (its comments)"}),
+        ("f'# in {sys.argv[2]}'", set()),
+        ("'#{\"t_start\": ' + str(time.time_ns()) + '}'", set()),
+    ],
+)
+def test_comments_of_a_table_that_differ_are_named(here, comment, named):
+    table = f"(left / 'table.csv').write_text({comment} + '\\nstep,loss\\n0,0.5\\n1,0.25\\n')\n"
+    begin = "\nimport os, pathlib, time\nleft = pathlib.Path(sys.argv[2])\n"
+    report, _ = judged(leaving(here, begin + table))
+    assert report.verdict == "REPEATABLE", report.sentence
+    found = row_of(report)
+    assert set(found.evidence["files"] if found else ()) == named
+
+
 def test_files_that_differ_are_named_and_said_to_be_not_compared(here):
     report, folder = judged(leaving(here, LEAVES + SAME))
     assert report.verdict == "REPEATABLE"

@@ -16,6 +16,7 @@ from reprokit import cli, golden
 from reprokit.core.checklist import Verdict
 from reprokit.core.statistics.gate_rates import ONE_SEED_IN_FIVE_PASSES
 from reprokit.errors import GoldenError, RecipeError
+from reprokit.golden.ensemble import judged_digest
 from reprokit.harness import Request, audit, reproduce
 from reprokit.harness.curation import lint_goldens
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
@@ -226,6 +227,64 @@ def test_a_program_that_ignores_new_seeds_is_unjudged(here):
     report = here.judged()
     assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
     assert "seed 21 gave the metrics of seed 20, byte for byte: they are one result" in report.sentence
+
+
+#: Changes of the program that leave the judged return as good as it was.
+OTHER_LOGS = {
+    "seed 0 has values of other that are not finite, the ensemble none": (
+        '"other": generator.random()',
+        '"other": float("nan")',
+    ),
+    "seed 0 logged 3 records, the ensemble 6": ("range(6)", "range(3, 6)"),
+    "seed 0 logged extra, which the ensemble does not have": ('"return":', '"extra": 1e999, "return":'),
+    "seed 0 did not log other, which the ensemble has": (', "other": generator.random()', ""),
+}
+
+
+@pytest.mark.parametrize("why", OTHER_LOGS)
+def test_new_logs_of_another_shape_are_unjudged(here, why):
+    here.write(train_py=PROGRAM.replace(*OTHER_LOGS[why]), settings_py=NOISIER)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4), report.sentence
+    assert why in report.sentence
+
+
+def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
+    about = here.ensemble / "provenance.json"
+    provenance = json.loads(about.read_text())
+    del provenance["logs"]
+    provenance["digests"]["statistical"] = judged_digest(provenance["statistical"])
+    about.write_text(json.dumps(provenance))
+    here.write(settings_py=NOISIER)
+    report = here.judged()
+    assert report.verdict == Verdict.EQUIVALENT
+    assert "was not judged: it was promoted before that was kept" in report.sentence
+
+
+@pytest.mark.parametrize(
+    ("level", "why"),
+    [
+        ("random.Random(seed % 2).gauss(100.0, 1.0)", "has only 2 curves"),
+        ("100.0 + seed * 7919 % 101 / 101 - 0.5", "has only 1 curve"),
+    ],
+)
+def test_new_seeds_of_one_curve_or_two_are_unjudged(here, level, why):
+    settings = f"import random\nNOISE = 0.1\ndef level(seed, generator):\n    return {level}\n"
+    noise = "random.Random(seed % 2)" if "% 2" in level else "random.Random(3)"
+    once = PROGRAM.replace("with open", f"noise = {noise}\nwith open").replace(
+        "settings.NOISE * generator", "settings.NOISE * noise"
+    )
+    here.write(train_py=once, settings_py=settings)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4), report.sentence
+    assert why in report.sentence
+
+
+def test_new_seeds_that_mostly_reach_the_most_there_is_are_judged(here):
+    best = "NOISE = 0.1\ndef level(seed, generator):\n    return generator.gauss(100.0, 1.0)\n"
+    capped = PROGRAM.replace('"return": value', '"return": min(value, 100.5)')
+    here.write(train_py=capped, settings_py=best)
+    assert "curve" not in here.judged().sentence
 
 
 def test_the_golden_of_a_seed_is_asked_first_and_the_ensemble_in_place_of_a_regression(here):

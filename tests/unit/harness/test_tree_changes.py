@@ -115,6 +115,11 @@ def test_runs_that_differ_for_it_are_told_too(here):
     assert report.sentence.endswith("did not begin alike: count.")
 
 
+def test_what_a_run_leaves_among_the_objects_of_git_is_named(here):
+    here.write(train_py="import pathlib; pathlib.Path('.git/objects/info/split').write_text('1')\n" + PROGRAM)
+    assert ".git/objects/info/split" in row_of(judged(here)[0]).evidence["files"]
+
+
 def test_a_file_in_the_folder_of_git_is_named_and_what_git_status_writes_there_is_not(here):
     ask = "import pathlib, subprocess; subprocess.run(['git', 'status'], check=True)\n"
     here.write(train_py=ask + PROGRAM)

@@ -109,6 +109,7 @@ _READS_ONLY = (
     "reprokit.file_tree",
     "reprokit.issued_tokens",
     "reprokit.layout",
+    "reprokit.regular_file",
     "reprokit.redaction",
     "reprokit.secret_lines",
     "reprokit.secret_names",
