@@ -22,7 +22,9 @@ ISSUED_TOKEN = re.compile(
 )
 #: Where none of these stands, in lower case, no such token does.
 ISSUED_TOKEN_HINTS = (
-    *("gh", "gl", "hf_", "xox", "xapp", "sk-", "sk_", "rk_", "akia", "asia", "aiza", "ya29"),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    *(f"gl{kind}-" for kind in ("pat", "rt", "dt", "cbt", "oas", "ft", "ptt", "agent", "soat", "imt")),
+    *("glsa_", "glc_", "hf_", "xox", "xapp", "sk-", "sk_", "rk_", "akia", "asia", "aiza", "ya29"),
     *("sg.", "pypi-", "npm_", "dckr_", "nvapi", "gsk_", "r8_", "xai-", "dapi", "shp", "_v1_", "eyj"),
     *(
         "whsec_",

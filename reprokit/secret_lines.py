@@ -99,21 +99,28 @@ PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-# What stands in place of what each pattern finds: before names are looked at, and after it.
-_BEFORE_NAMES = (
-    (ISSUED_TOKEN, MARK),
-    (USER_IN_URL, rf"\g<scheme>{MARK}@"),
-    (_ENCODED_USER, rf"\g<scheme>{MARK}%40"),
-    (_KEY_VARIABLE, rf"\g<name>{MARK}"),
-    (_CALL, rf"\g<name>{MARK}"),
-    (_HEADER, rf"\g<name>\g<sign>{MARK}"),
-    (_SCHEME, rf"\g<kind> {MARK}"),
+# What stands in place of what each pattern finds, before names are looked at and after it; and of what, in
+# lower case, one must stand in a line for the pattern to find anything.
+_Rule = tuple[re.Pattern[str], str, tuple[str, ...]]
+_BEFORE_NAMES: tuple[_Rule, ...] = (
+    (ISSUED_TOKEN, MARK, ("",)),
+    (USER_IN_URL, rf"\g<scheme>{MARK}@", ("@",)),
+    (_ENCODED_USER, rf"\g<scheme>{MARK}%40", ("%3a%2f%2f",)),
+    (_KEY_VARIABLE, rf"\g<name>{MARK}", ("_key",)),
+    (_CALL, rf"\g<name>{MARK}", ("login(", "password", "pwd=", "auth", "identified")),
+    (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
+    (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),
 )
-_AFTER_NAMES = (
-    (_SIGNED_QUERY, rf"\g<name>{MARK}"),
-    (_WEBHOOK, rf"\g<name>{MARK}"),
-    (_OF_A_PROGRAM, rf"\g<name>{MARK}"),
-    (_USER_AT_HOST, f"{MARK}@"),
+_AFTER_NAMES: tuple[_Rule, ...] = (
+    (_SIGNED_QUERY, rf"\g<name>{MARK}", ("sig=", "signature=", "key=")),
+    (_WEBHOOK, rf"\g<name>{MARK}", ("hooks.", "webhook", "api.telegram.org/bot")),
+    (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass")),
+    (_USER_AT_HOST, f"{MARK}@", ("@",)),
+)
+# Every name of a secret holds one of these.
+NAME_HINTS = (
+    *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "jwt"),
+    *("cookie", "connection", "signature"),
 )
 # Where none of this stands there is nothing to look for: in most lines. In lower case.
 HINTS = (
@@ -150,17 +157,28 @@ class Hidden(NamedTuple):
 
 def redact_line(text: str, found: list[Hidden]) -> str:
     """A line without its secrets, which are added to ``found``."""
-    lowered = text.lower()
-    if not any(hint in lowered for hint in HINTS):
+    # Of letters that are not ASCII some are others in lower case than a pattern takes them for.
+    lowered = text.lower() if text.isascii() else None
+    if not holds_one_of(HINTS, lowered):
         return text
-    for pattern, template in _BEFORE_NAMES:
-        text = _put(pattern, template, text, found)
-    for pattern in (_ASSIGNMENT, _OPTION, _PAIR, _SET, _LOOSE):
-        text = _without_named(pattern, text, found)
-    text = _ELEMENT.sub(lambda match: _without_content(match, found), text)
-    for pattern, template in _AFTER_NAMES:
-        text = _put(pattern, template, text, found)
+    for pattern, template, hints in _BEFORE_NAMES:
+        if holds_one_of(hints, lowered):
+            text = _put(pattern, template, text, found)
+    if holds_one_of(NAME_HINTS, lowered):
+        for pattern in (_ASSIGNMENT, _OPTION, _PAIR, _SET, _LOOSE):
+            text = _without_named(pattern, text, found)
+        text = _ELEMENT.sub(lambda match: _without_content(match, found), text)
+    for pattern, template, hints in _AFTER_NAMES:
+        if holds_one_of(hints, lowered):
+            text = _put(pattern, template, text, found)
     return text
+
+
+def holds_one_of(hints: tuple[str, ...], lowered: str | None) -> bool:
+    """Whether one of some words stands in a text in lower case; None is a text in which each may stand."""
+    if lowered is None:
+        return True
+    return any(hint in lowered for hint in hints)
 
 
 def hidden_in(line: str) -> tuple[Hidden, ...]:

@@ -135,18 +135,22 @@ def compare_runs(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     places: tuple[Places, Places] | None = None,
+    output_digests: tuple[Mapping[str, str], Mapping[str, str]] | None = None,
 ) -> Comparison:
     """Compare every metrics file that two run folders have, so that nothing is left out unseen.
 
     Where there are several files, names of metrics begin with ``file:`` (``metrics`` and ``ignore`` match
     both spellings), the divergence is that of the first file that has one, and a file of one side only is a
     difference. ``places`` are the paths of either run as its program saw them, with what stands for them in
-    texts.
+    texts. ``output_digests`` are those of the output files that count; without them ``run.json`` has them.
 
     Raises:
         MetricsError: Neither folder holds metrics, or a file cannot be opened.
     """
-    of_outputs = _compare_outputs(expected, actual)
+    if output_digests is None:
+        of_outputs = _compare_outputs(expected, actual)
+    else:
+        of_outputs = _compare_digests(*output_digests)
     pairs, log = pair_runs(expected, actual)
     if not pairs and not log.has(problems.DIFFERENCE):
         raise no_metrics(expected)
@@ -195,8 +199,12 @@ def _compare_outputs(expected: Path, actual: Path) -> Comparison | None:
             actual=f"--output {' --output '.join(map(str, patterns[1])) or 'left out'}",
             fix="compare runs that were made with the same --output",
         )
+    return _compare_digests(*(record.get("output_digests") or {} for record in records))
+
+
+def _compare_digests(expected: Mapping[str, str], actual: Mapping[str, str]) -> Comparison:
     comparer = Comparer()
-    comparer.add(*(record.get("output_digests") or {} for record in records))
+    comparer.add(expected, actual)
     return comparer.finish()
 
 

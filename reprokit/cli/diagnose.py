@@ -16,6 +16,7 @@ from reprokit.cli.options import (
     folder_options,
     ignore_option,
     json_option,
+    output_option,
     plain_command,
     project_of,
     recipe_or_command,
@@ -76,6 +77,7 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
     help="Make at most about this many runs, or as many as fit a time such as 10m.",
 )
 @ignore_option()
+@output_option()
 @click.option("--vary", multiple=True, metavar="NAME", help="If runs are equal, vary only this; repeatable.")
 @click.option(
     "--across",
@@ -130,9 +132,13 @@ def command(
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
+    if options["outputs"] and recipe:
+        raise click.UsageError("--output is for plain commands; a recipe declares `outputs`")
     resume, stop, go_on = (options.pop(name) for name in ("resume", "stop_args", "resume_args"))
     if resume and (recipe or not go_on):
         raise click.UsageError("--resume needs --resume-args and a command; for a recipe: reproduce --resume")
+    if resume and options["outputs"]:
+        raise click.UsageError("--output does not go with --resume, which aligns the records of metrics")
     check_names(vary)
     request, project = request_of(options, ignore=ignore), project_of(options)
     how: dict[str, Any] = {

@@ -76,6 +76,7 @@ _NAME_THEN_VALUE = re.compile(
 )
 _ISSUED = re.compile(ISSUED_TOKEN.pattern.removeprefix(r"\b"), re.ASCII)  # a name may stand right before it
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{60,}\\?n?\s+)*[A-Za-z0-9+/_-]{24,}={0,2}")
+_BETWEEN_WORDS = re.compile(r"\\n|\s")
 _SET_APART = re.compile(r"(?:[=:][ \t]*|[\"'])([\w-]{16,100})(?=[\"',\s]|\Z)", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]){16,}(?![0-9A-Fa-f])")
@@ -228,13 +229,13 @@ def _encoded_in(text: str, *, depth: int) -> str:
 
 def _from_base64(words: str) -> bytes:
     """The bytes, where they are a text or something packed; else none, as most are pictures and weights."""
-    plain = re.sub(r"\\n|\s", "", words).rstrip("=").replace("-", "+").replace("_", "/")
+    plain = _BETWEEN_WORDS.sub("", words).rstrip("=").replace("-", "+").replace("_", "/")
     try:
         content = base64.b64decode(plain[: len(plain) - (len(plain) % 4 == 1)] + "===")
     except ValueError:
         return b""
-    unseen = len(_NO_TEXT.findall(content)) + len(re.findall(rb"[\x80-\xff]", content))
-    return content if not unseen or content.startswith(_PACKED_MARKS) else b""
+    is_text = content.isascii() and not _NO_TEXT.search(content)
+    return content if is_text or content.startswith(_PACKED_MARKS) else b""
 
 
 def _members(content: bytes) -> Iterator[tuple[str, bytes]]:

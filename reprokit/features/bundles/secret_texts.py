@@ -15,8 +15,17 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from reprokit.features.bundles.secret_candidates import lines_to_look_at
 from reprokit.issued_tokens import ISSUED_TOKEN
-from reprokit.secret_lines import HINTS, NO_VALUE, Hidden, hidden_in, is_setting, looks_random
+from reprokit.secret_lines import (
+    NAME_HINTS,
+    NO_VALUE,
+    Hidden,
+    hidden_in,
+    holds_one_of,
+    is_setting,
+    looks_random,
+)
 from reprokit.secret_names import is_secret_name, may_be_prose
 
 _PRIVATE_KEY = re.compile(
@@ -29,6 +38,14 @@ _KUBERNETES = re.compile(
     re.MULTILINE,
 )
 _JSON_WEB_KEY = re.compile(r"[\"']kty[\"']\s*:[^{}]*[\"'](?:d|k)[\"']\s*:\s*[\"'][\w-]{16,}")
+# Each with a word without which it finds nothing.
+_KEYS = (
+    (_PRIVATE_KEY, "PRIVATE KEY"),
+    (_PUTTY_KEY, "PuTTY-User-Key-File-"),
+    (_PUTTY_KEY, "Private-Lines:"),
+    (_JSON_WEB_KEY, "kty"),
+)
+_ENCODES = ("\\u00", "\\x", "%3", "%40")
 _USER_IN_URL = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://(?P<user>[^\s/:@\"'`{}<>$%]*)(?::(?P<password>[^\s@\"'`{}<>$]{4,200}))?@[\w.-]+",
     re.IGNORECASE,
@@ -90,23 +107,25 @@ def found_in(text: str, *, code: bool) -> str:
         text: All of it.
         code: Whether names without quotes stand for values, as in a program.
     """
-    keys = (pattern.search(text) for pattern in (_PRIVATE_KEY, _PUTTY_KEY, _JSON_WEB_KEY))
+    keys = (pattern.search(text) for pattern, word in _KEYS if word in text)
     if key := next(filter(None, keys), None):
         return f"line {_line_at(text, key.start())} holds {_KEY}"
-    escaped = unquote(_ESCAPED.sub(_unescaped, text)) if _ENCODED_SIGN.search(text) else text
+    is_encoded = any(sign in text for sign in _ENCODES) and _ENCODED_SIGN.search(text)
+    escaped = unquote(_ESCAPED.sub(_unescaped, text)) if is_encoded else text
     if escaped != text and (found := found_in(escaped, code=code)):
         return found
-    lowered = text.lower()
-    return _in_lines(_COLOUR.sub("", text), code=code) if any(hint in lowered for hint in HINTS) else ""
+    return _in_lines(_COLOUR.sub("", text) if "\x1b" in text else text, code=code)
 
 
 def _in_lines(text: str, *, code: bool) -> str:
-    for number, line in enumerate(text.split("\n"), start=1):
+    lines = lines_to_look_at(text)
+    for number, line in lines:
         if what := _what_is_secret(line, code=code):
             return f"line {number} holds {what}"
-    for begin in _of_several_lines(text, code=code):
+    for begin in _of_several_lines(text, code=code) if lines else ():
         return f"line {_line_at(text, begin)} holds {_PASSWORD}"
-    in_parts = code and has_token(_BROKEN_TEXT.sub("", text))
+    joined = _BROKEN_TEXT.sub("", text) if code else text
+    in_parts = joined != text and any(has_token(line) for _, line in lines_to_look_at(joined))
     return f"it holds {_TOKEN}, in parts" if in_parts else ""
 
 
@@ -171,21 +190,23 @@ def _has_password(match: re.Match[str]) -> bool:
 
 def _of_several_lines(text: str, *, code: bool) -> Iterator[int]:
     """Where a value begins whose name stands on another line, or in another entry."""
-    for match in _NEXT_LINE.finditer(text):
+    lowered = text.lower() if text.isascii() else None
+    named = holds_one_of(NAME_HINTS, lowered)
+    for match in _NEXT_LINE.finditer(text) if named else ():
         if is_secret_name(match["name"]) and is_credential(
             match["name"], match["value"], quoted=bool(match["quote"]), code=code
         ):
             yield match.start("value")
-    for match in _NAME_AND_VALUE.finditer(text):
+    for match in _NAME_AND_VALUE.finditer(text) if named else ():
         if is_secret_name(match["name"]) and is_credential(
             match["name"], match["value"], quoted=True, code=code
         ):
             yield match.start("value")
-    for match in _DOCKER_LOGIN.finditer(text):
+    for match in _DOCKER_LOGIN.finditer(text) if holds_one_of(("auth",), lowered) else ():
         if re.fullmatch(r"[\x21-\x7e]+:[\x20-\x7e]{3,}", decoded(match["value"])):
             yield match.start("value")
     yield from (match.start() for match in _KUBERNETES.finditer(text))
-    for match in _NETRC.finditer(text):
+    for match in _NETRC.finditer(text) if holds_one_of(("machine",), lowered) else ():
         if not _stands_for_one(match["value"]):
             yield match.start("value")
     yield from _of_columns(text)

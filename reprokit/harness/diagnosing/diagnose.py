@@ -95,6 +95,7 @@ def diagnose_command(
         progress=session.progress,
         budget=budget,
         ignore=request.ignore,
+        outputs=request.outputs,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
@@ -264,7 +265,8 @@ def _explained(inquiry: Investigation) -> Diagnosis:
     """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
     lab, first = inquiry.lab, inquiry.first
     found = lab.compare(first, inquiry.other)
-    lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
+    if not lab.outputs:  # an output file is whole at the end alone
+        lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
     held = explain(inquiry)
     lab.cut = None
     if inquiry.suspected:

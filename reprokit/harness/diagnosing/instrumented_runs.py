@@ -15,12 +15,13 @@ from glob import escape
 from pathlib import Path
 from typing import Any, Self
 
-from reprokit import adapters, diagnosis, workspace
+from reprokit import adapters, diagnosis, file_tree, workspace
 from reprokit.core import clock_metrics
 from reprokit.core.difference import Comparison
 from reprokit.core.records import Outcome, RunResult, RunSpec
-from reprokit.errors import CannotRunError
+from reprokit.errors import CannotRunError, MetricsError
 from reprokit.execution import Backend
+from reprokit.file_tree import Kind
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
 from reprokit.harness.diagnosing.leftovers import Leftovers
 from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
@@ -50,6 +51,7 @@ class InstrumentedProgram:
     Args:
         plan: The run; its command may hold the placeholders.
         ignore: Patterns of metrics to leave out.
+        outputs: Patterns of output files that count as metrics do.
 
     Attributes:
         apart: A folder of its own with a short path, for homes and temporary files; removed with it.
@@ -73,11 +75,12 @@ class InstrumentedProgram:
         progress: Progress,
         budget: int,
         ignore: Sequence[str] = (),
+        outputs: Sequence[str] = (),
     ) -> None:
         self.folder, self.progress = folder, progress
         self.budget, self.made, self.about = budget, 0, 0
         self._plan, self._backend, self.ignore = plan, backend, tuple(ignore)
-        self.spec, self.program = plan.specs[0], plan.program
+        self.spec, self.program, self.outputs = plan.specs[0], plan.program, tuple(outputs)
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
@@ -214,7 +217,16 @@ class InstrumentedProgram:
             second.folder / OUTPUT,
             ignore=ignore,
             places=(first.places, second.places),
+            output_digests=(self._digests(first), self._digests(second)) if self.outputs else None,
         )
+
+    def _digests(self, run: InstrumentedRun) -> Mapping[str, str]:
+        """What the output files of a run hold that count; a ``MetricsError`` where they cannot be read."""
+        found = program_output.digests_asked(run.folder, self.outputs)
+        if problem := found.get("metrics_problem"):
+            raise MetricsError(str(problem["what"]), where=problem.get("where"), fix=problem.get("fix"))
+        digests: Mapping[str, str] = found["output_digests"]
+        return digests
 
     def equal(self, first: InstrumentedRun, second: InstrumentedRun) -> bool:
         """Whether two runs have the same numbers; a run that failed equals no other.
@@ -301,10 +313,12 @@ def first_of(lab: InstrumentedProgram, label: str, given: Conditions) -> Instrum
 
     Raises:
         CannotRunError: It did not finish.
-        UsageError: A pattern of metrics to leave out fits none.
+        UsageError: A pattern of metrics to leave out, or of output files that count, fits none.
     """
     ran = need(lab.run(label, given))
     if lab.program is None:
+        names = [entry.name for entry in file_tree.walk(ran.folder / OUTPUT) if entry.kind is Kind.FILE]
+        program_output.must_leave(names, lab.outputs)
         adapters.must_fit(adapters.find_all(ran.folder / OUTPUT), lab.ignore, option="--ignore-metric")
     return ran
 
