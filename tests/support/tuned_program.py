@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reprokit.features.tune import tune
 from reprokit.features.tune.asked import Asked
 from reprokit.features.tune.study import Study
+from reprokit.features.tune.tune import tune
 from reprokit.harness import Request
 from reprokit.project import Project
 from reprokit.recipes import read_search_space

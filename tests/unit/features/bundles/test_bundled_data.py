@@ -13,8 +13,7 @@ import pytest
 from reprokit.cli import main
 from reprokit.core.records import digest_bytes
 from reprokit.errors import BundleError
-from reprokit.features.bundles import bundle
-from reprokit.features.bundles.bundle import reproduce_bundle
+from reprokit.features.bundles.bundle import bundle, reproduce_bundle
 from reprokit.features.bundles.reading import unpack
 from reprokit.features.bundles.writing import Packed, write
 from reprokit.harness import Request

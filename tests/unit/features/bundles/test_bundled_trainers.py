@@ -11,7 +11,8 @@ import pytest
 
 from reprokit import recipes
 from reprokit.errors import BundleError, EngineError, ImageError
-from reprokit.features.bundles import bundle, open_bundle
+from reprokit.features.bundles import open_bundle
+from reprokit.features.bundles.bundle import bundle
 from reprokit.features.bundles.reading import unpack
 from reprokit.features.bundles.subject import subject_of
 from reprokit.features.bundles.writing import Packed, write

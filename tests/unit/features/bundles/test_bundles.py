@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import BundleError, EngineError, UsageError
-from reprokit.features.bundles import bundle
-from reprokit.features.bundles.bundle import reproduce_bundle
+from reprokit.features.bundles.bundle import bundle, reproduce_bundle
 from reprokit.harness import Request, audit, judge_again
 from reprokit.project import Project
 from reprokit.session import Session
