@@ -26,11 +26,11 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import IO
 
-from reprokit.features.bundles.secret_texts import found_in, has_token, is_credential
-from reprokit.issued_tokens import ISSUED_TOKEN
+from reprokit.features.bundles.secret_texts import found_in, has_token
 from reprokit.redaction import redact_text
-from reprokit.secret_lines import looks_random
-from reprokit.secret_names import is_secret_name
+from reprokit.redaction.credentials import is_credential, looks_random
+from reprokit.redaction.issued_tokens import ISSUED_TOKEN
+from reprokit.redaction.secret_names import is_secret_name
 
 _NAMES = (
     *(".env", ".env.*", "*.env", ".envrc", ".envrc.*", "*.envrc", "*netrc", ".netrc.*", ".pgpass", ".npmrc"),

@@ -107,11 +107,8 @@ _READS_ONLY = (
     "reprokit.core.records",
     "reprokit.errors",
     "reprokit.file_tree",
-    "reprokit.issued_tokens",
     "reprokit.layout",
     "reprokit.redaction",
-    "reprokit.secret_lines",
-    "reprokit.secret_names",
 )
 
 

@@ -145,7 +145,7 @@ def test_records_are_redacted_to_the_bottom():
 
 SECRET = "Zq7hunterXw9Lk2Vt8Bn4"  # noqa: S105
 HEXADECIMAL = SECRET.encode().hex()[:40]
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 
 
 def lines_of(name):
