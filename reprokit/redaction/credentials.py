@@ -10,7 +10,9 @@ from reprokit.redaction.secret_names import is_secret_name, may_be_prose
 MARK = "<redacted>"
 _NUMBER = re.compile(r"[+-]?\d[\d.,_]*(?:e[+-]?\d+)?\s?(?:%|[munµ]?s|it/s)?|[+-]?(?:nan|inf)", re.IGNORECASE)
 NO_VALUE = re.compile(
-    r"(?:true|false|null|none|)|<[\w/|-]{1,20}>|\$\{\{.*|\$\{\w+\}|(?-i:\$[A-Z_]{3,})", re.IGNORECASE
+    r"(?:true|false|null|none|)|[|>][+-]?\d?|[\[({]|"
+    r"<[\w/|-]{1,20}>|\$\{\{.*|\$\{\w+\}|(?-i:\$[A-Z_]{3,})",
+    re.IGNORECASE,
 )
 _STANDS_FOR = re.compile(
     r"^\$|\$[{(]|\{\{|\}\}|^\{\w*\}$|^<.*>$|%\(|^%[a-z]$|\*{3}|\.{3}|…|x{4}|^\W*$|^!\w+$|^@\w+$",

@@ -6,20 +6,36 @@ import re
 
 from reprokit.redaction.credentials import MARK
 from reprokit.redaction.issued_tokens import ISSUED_TOKEN, ISSUED_TOKEN_HINTS
+from reprokit.redaction.secret_names import SERVICES, WORDS_OF_OTHERS
 
-_QUOTE = r"(?:'\"'\"'|\\*(?:\"{3}|'{3})|(?:\\+\"){3}|\\*[\"'])"  # the first is how a shell quotes a quote
+_QUOTE = (  # the first is how a shell quotes a quote, the last are those of HTML and of addresses
+    r"(?:'\"'\"'|\\*(?:\"{3}|'{3})|(?:\\+\"){3}|\\*[\"']|&(?:quot|apos|#34|#39|#x27);|%2[27])"
+)
+_GAP = r"[ \t\u00a0\u202f\u3000]*"
 VALUE = re.compile(
     rf"(?P<before>![\w/!:.-]*[ \t]+|[bru]{{1,2}}(?={_QUOTE}))?(?P<value>{MARK}|(?P<quote>{_QUOTE})"
     r"(?:(?!(?P=quote))(?:\\.|[^\r\n]))*(?:(?P=quote)|$)"
     r"|\[[^\]\r\n]*\]|\{[^{}\r\n]*\}|[^\s&;,]+(?:,(?=[^\s,=:]+(?:[\s,]|$))[^\s&;,]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_TYPE = (
-    r"(?:Optional\[)?(?:str|bytes|SecretStr|Any|string)\]?(?:[ \t]*\|[ \t]*None)?"  # between name and value
+_TYPE = (  # between name and value
+    r"(?:[A-Za-z_]+\.)?(?:str|bytes|Secret(?:Str|Bytes)|Any(?:Str)?|Text|string|Final|ClassVar|"
+    rf"[A-Za-z]\w{{1,30}}\[[^\r\n]{{1,200}}?\])(?:{_GAP}\|{_GAP}(?:None|null|undefined))?"
 )
+_ENCODED_SIGN = r"%3[ADad]|\\+(?:u00|x)3[ADad]|&(?:#(?:58|61|[xX]3[ADad])|equals|colon);"
 ASSIGNMENT = re.compile(
     rf"(?P<name>(?<![\w.-])[-+~]{{0,2}}[\w.-]++)"
-    rf"(?P<sign>{_QUOTE}?\]?[ \t]*(?::[ \t]*{_TYPE}[ \t]*=|=>|:=|[=:])[ \t]*)(?!\Z)"
+    rf"(?P<sign>{_QUOTE}?\]?{_GAP}"
+    rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
+)
+SETTER = re.compile(  # of an object: set_api_key("…"), withToken("…")
+    rf"(?P<name>\b(?:set|with|use|save|store|update)(?=[_A-Z])\w++)"
+    rf"(?P<sign>\([ \t]*(?:\w+[ \t]*=[ \t]*)?)(?={_QUOTE})"
+)
+NAMED_VALUE = re.compile(  # <property name="password" value="…"/>, {"name": "HF_TOKEN", "value": "…"}
+    rf"(?:<|\b(?:name|key|id|type|variable){_QUOTE}?[ \t]*[:=][ \t]*{_QUOTE}?)(?P<name>[\w.-]{{2,80}}+)"
+    rf"(?P<sign>{_QUOTE}?,?[ \t]+{_QUOTE}?value{_QUOTE}?[ \t]*[:=][ \t]*)(?!\Z)",
+    re.IGNORECASE,
 )
 SET = re.compile(r"(?:\bsetenv|\bset[ \t]+-g?x|%env)[ \t]+(?P<name>[\w.-]++)(?P<sign>[ \t]+)(?=\S)")
 OPTION = re.compile(  # also in a list of words, as programs print their arguments
@@ -31,7 +47,7 @@ PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
 )
 LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
     rf"(?P<name>(?<![\w.-])[\w.-]++)"
-    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|==|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to)[ ])?))"
+    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|={{2,3}}|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to):?[ ]+)?))"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
 ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")
@@ -53,9 +69,29 @@ _USER_AT_HOST = re.compile(
     r"(?<![\w/.@:+-])(?!mailto:)[\w.+-]+:[^\s@:/\"'<>{}]+@(?=(?!sha\d+:)[\w-]+(?:\.[\w-]+)*(?:[:/]|$|\s))"
 )
 _SIGNED_QUERY = re.compile(r"(?P<name>[?&](?:[\w.-]*[_.-])?(?:sig|signature|key)=)[^\s&]+", re.IGNORECASE)
+_WEBHOOK_HINTS = ("hooks.", "webhook", "api.telegram.org/bot", "/hook/", "/hooks/", "maker.ifttt")
 _WEBHOOK = re.compile(
-    r"(?P<name>hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/|"
-    r"hooks\.zapier\.com/hooks/|\bwebhook\.office\.com/|api\.telegram\.org/bot)[\w/:@-]+"
+    r"(?P<name>hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/|"
+    r"hooks\.zapier\.com/hooks/|\bwebhook\.office\.com/|\boutlook\.office(?:365)?\.com/webhook/|"
+    r"\bopen\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d/hook/|api\.telegram\.org/bot|"
+    r"\bmaker\.ifttt\.com/(?:use/|trigger/[\w.-]+/(?:json/)?with/key/)|"
+    r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
+    r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
+)
+# What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
+_USER_AND_KEY = re.compile(
+    r"(?P<name>\\*[\"']username\\*[\"'][ \t]*:[^{}\r\n]{1,200}?\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])"
+    r"[0-9a-f]{32,64}(?=\\*[\"'])"
+)
+_KEY_AND_USER = re.compile(
+    r"(?P<name>\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])[0-9a-f]{32,64}"
+    r"(?=\\*[\"'][^{}\r\n]{1,200}?\\*[\"']username\\*[\"'])"
+)
+_KEY_OF_A_SERVICE = re.compile(
+    rf"(?P<name>\b(?:{SERVICES})[\"']?[ \t]*[:=][ \t]*(?:\{{|dict\()[^{{}}()\r\n]{{0,200}}?"
+    r"(?<![\w.-])[\"']?key[\"']?[ \t]*[:=][ \t]*[\"'])"
+    r"(?=[A-Za-z+/=._-]*\d)(?=[\d+/=._-]*[A-Za-z])[\w+/=.-]{16,200}(?=[\"'])",
+    re.IGNORECASE,
 )
 _OF_A_PROGRAM = re.compile(
     r"(?P<name>(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
@@ -90,17 +126,34 @@ PRIVATE_KEY = re.compile(
 # lower case, one must stand in a line for the pattern to find anything.
 _Rule = tuple[re.Pattern[str], str, tuple[str, ...]]
 BEFORE_NAMES: tuple[_Rule, ...] = (
-    (ISSUED_TOKEN, MARK, ("",)),
+    (ISSUED_TOKEN, MARK, ISSUED_TOKEN_HINTS),
     (USER_IN_URL, rf"\g<scheme>{MARK}@", ("@",)),
     (_ENCODED_USER, rf"\g<scheme>{MARK}%40", ("%3a%2f%2f",)),
     (_KEY_VARIABLE, rf"\g<name>{MARK}", ("_key",)),
+    (_USER_AND_KEY, rf"\g<name>{MARK}", ("username",)),
+    (_KEY_AND_USER, rf"\g<name>{MARK}", ("username",)),
+    (_KEY_OF_A_SERVICE, rf"\g<name>{MARK}", ('key"', "key'", "key=", "key =")),
     (_CALL, rf"\g<name>{MARK}", ("login(", "password", "pwd=", "auth", "identified")),
     (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
     (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),
 )
+#: In their order; each with what one must stand in a line for it.
+BY_NAME = (
+    (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
+    (OPTION, ("-",)),
+    (PAIR, ("(", "[")),
+    (SET, ("set", "%env")),
+    (SETTER, ("(",)),
+    (NAMED_VALUE, tuple(f"value{one}" for one in "=: \t\"'\\&%")),
+    (LOOSE, ("",)),
+)
 AFTER_NAMES: tuple[_Rule, ...] = (
     (_SIGNED_QUERY, rf"\g<name>{MARK}", ("sig=", "signature=", "key=")),
-    (_WEBHOOK, rf"\g<name>{MARK}", ("hooks.", "webhook", "api.telegram.org/bot")),
+    (
+        _WEBHOOK,
+        rf"\g<name>{MARK}",
+        _WEBHOOK_HINTS,
+    ),
     (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass")),
     (_USER_AT_HOST, f"{MARK}@", ("@",)),
 )
@@ -108,6 +161,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
 NAME_HINTS = (
     *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "jwt"),
     *("cookie", "connection", "signature"),
+    *WORDS_OF_OTHERS,
 )
 # Where none of this stands there is nothing to look for: in most lines. In lower case.
 HINTS = (
@@ -126,7 +180,7 @@ HINTS = (
         "mysql",
         "mariadb",
     ),
-    *("webhook", "telegram", "%3a%2f%2f"),
+    *("webhook", "telegram", "%3a%2f%2f", "/hook/", "/hooks/", "maker.ifttt"),
     *ISSUED_TOKEN_HINTS,
 )
 

@@ -12,15 +12,12 @@ from typing import NamedTuple
 from reprokit.redaction.credentials import MARK, NO_VALUE, is_setting, looks_random
 from reprokit.redaction.line_rules import (
     AFTER_NAMES,
-    ASSIGNMENT,
     BEFORE_NAMES,
+    BY_NAME,
     ELEMENT,
     HINTS,
     LOOSE,
     NAME_HINTS,
-    OPTION,
-    PAIR,
-    SET,
     VALUE,
     holds_one_of,
 )
@@ -47,9 +44,11 @@ def redact_line(text: str, found: list[Hidden]) -> str:
         if holds_one_of(hints, lowered):
             text = _put(pattern, template, text, found)
     if holds_one_of(NAME_HINTS, lowered):
-        for pattern in (ASSIGNMENT, OPTION, PAIR, SET, LOOSE):
-            text = _without_named(pattern, text, found)
-        text = ELEMENT.sub(lambda match: _without_content(match, found), text)
+        for by_name, hints in BY_NAME:
+            if holds_one_of(hints, lowered):
+                text = _without_named(by_name, text, found)
+        if "</" in text:
+            text = ELEMENT.sub(lambda match: _without_content(match, found), text)
     for pattern, template, hints in AFTER_NAMES:
         if holds_one_of(hints, lowered):
             text = _put(pattern, template, text, found)
@@ -91,8 +90,11 @@ def _without_named(pattern: re.Pattern[str], text: str, found: list[Hidden]) -> 
 def _secret_name(match: re.Match[str], text: str) -> str:
     """The name where it is a secret's: also "API key", and one behind the two signs of a line's end."""
     name, begin = match["name"], match.start("name")
+    known = is_secret_name(name)
+    if not (known or text[begin - 1 : begin] == "\\" or name.lower() in {"key", "keys"}):
+        return ""
     before = text[max(0, begin - _LONGEST_WORD) : begin]
-    if is_secret_name(name):
+    if known:
         of_a_path = before.endswith("/") and match["sign"] == ": "  # what an error says of a file
         return (
             ""

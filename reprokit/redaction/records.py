@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.redaction.credentials import MARK, NO_VALUE, is_setting
+from reprokit.redaction.credentials import MARK, NO_VALUE, is_setting, looks_random
 from reprokit.redaction.secret_names import is_secret_name
 from reprokit.redaction.texts import redact_text
+
+_DIGITS = re.compile(r"[0-9a-f]{32,64}")
 
 
 def redact_command(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -37,18 +39,25 @@ def redact(value: Any) -> Any:
     if isinstance(value, str):
         return redact_text(value)
     if isinstance(value, Mapping):
-        return {
-            # Of a nested record's own name: config/api_key.
-            redact_text(str(name)): _marked(inner)
-            if is_secret_name(str(name).rpartition("/")[2])
-            else redact(inner)
-            for name, inner in value.items()
-        }
+        of_user = "username" in value
+        return {redact_text(str(name)): _of(str(name), one, of_user=of_user) for name, one in value.items()}
     if isinstance(value, list | tuple):
         if all(isinstance(item, str) for item in value):  # may be a command: an option, then its value
             return list(redact_command(value))
         return [redact(item) for item in value]
     return value
+
+
+def _of(name: str, value: Any, *, of_user: bool) -> Any:
+    """What a record has under a name; a key beside a user's name, or in a service's record, is a secret."""
+    if is_secret_name(name.rpartition("/")[2]):  # of a nested record's own name: config/api_key
+        return _marked(value)
+    if name == "key" and of_user and _DIGITS.fullmatch(str(value)):
+        return MARK
+    if isinstance(value, Mapping) and is_secret_name(f"{name}_key"):
+        key = value.get("key")
+        value = {**value, "key": MARK} if isinstance(key, str) and looks_random(key) else value
+    return redact(value)
 
 
 def _redact_after(before: str, argument: str) -> str:

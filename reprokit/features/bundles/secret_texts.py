@@ -10,9 +10,10 @@ placeholder; in code, where most of them are variables, what is in quotes or loo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote
 
-from reprokit.features.bundles.secret_candidates import lines_to_look_at
+from reprokit.redaction.candidates import lines_to_look_at
 from reprokit.redaction.credentials import is_credential, looks_random, stands_for_one
 from reprokit.redaction.issued_tokens import ISSUED_TOKEN
 from reprokit.redaction.lines import Hidden, hidden_in
@@ -24,6 +25,10 @@ _PRIVATE_KEY = re.compile(
     r"[\s\S]{0,200}?(?<![A-Za-z0-9+/=])(?=[A-Za-z+/]{0,40}\d)[A-Za-z0-9+/=]{16}"
 )
 _PUTTY_KEY = re.compile(r"PuTTY-User-Key-File-\d|^Private-Lines:[ \t]*\d", re.MULTILINE)
+_KUBERNETES = re.compile(
+    r"^kind:[ \t]*Secret[ \t\r]*$[\s\S]*?^(?:stringData|data):[ \t]*\r?\n[ \t]+[\w.-]+:[ \t]*[^\s{$<]{4}",
+    re.MULTILINE,
+)
 _JSON_WEB_KEY = re.compile(r"[\"']kty[\"']\s*:[^{}]*[\"'](?:d|k)[\"']\s*:\s*[\"'][\w-]{16,}")
 # Each with a word without which it finds nothing.
 _KEYS = (
@@ -77,11 +82,37 @@ def _in_lines(text: str, *, code: bool) -> str:
     for number, line in lines:
         if what := _what_is_secret(line, code=code):
             return f"line {number} holds {what}"
-    for begin in of_several_lines(text, code=code) if lines else ():
+    for begin in _of_the_whole(text, code=code) if lines else ():
         return f"line {_line_at(text, begin)} holds {_PASSWORD}"
     joined = _BROKEN_TEXT.sub("", text) if code else text
     in_parts = joined != text and any(has_token(line) for _, line in lines_to_look_at(joined))
     return f"it holds {_TOKEN}, in parts" if in_parts else ""
+
+
+def _of_the_whole(text: str, *, code: bool) -> Iterator[int]:
+    yield from (begin for begin, _ in of_several_lines(text, code=code))
+    yield from (match.start() for match in _KUBERNETES.finditer(text))
+    yield from _of_columns(text)
+
+
+def _of_columns(text: str) -> Iterator[int]:
+    """Where a row begins with something in a column that is named like a secret."""
+    comments = re.match(r"(?:#[^\n]*\n)*", text)
+    skipped = comments.end() if comments else 0
+    head, _, rest = text[skipped:].partition("\n")
+    sign = next((one for one in (",", "\t", ";") if one in head), "")
+    names = [name.strip("\"' \r") for name in head.split(sign)] if sign else []
+    secret = [at for at, name in enumerate(names) if is_secret_name(name)]
+    if not secret or any(not re.fullmatch(r"[\w .-]+", name) for name in names):
+        return
+    begin = skipped + len(head) + 1
+    for row in rest.split("\n"):
+        cells = [cell.strip("\"' \r") for cell in row.split(sign)]
+        if len(cells) == len(names) and any(
+            is_credential(names[at], cells[at], quoted=True, code=False) for at in secret
+        ):
+            yield begin
+        begin += len(row) + 1
 
 
 def _line_at(text: str, begin: int) -> int:

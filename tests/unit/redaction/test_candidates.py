@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from reprokit.features.bundles import secret_texts
-from reprokit.features.bundles.secret_candidates import lines_to_look_at
 from reprokit.redaction import lines, several_lines
+from reprokit.redaction.candidates import lines_to_look_at
 from reprokit.redaction.line_rules import HINTS, NAME_HINTS
 from reprokit.redaction.lines import hidden_in
 from reprokit.redaction.secret_names import is_secret_name
 
-_TESTS = Path(__file__).resolve().parents[2]
+_TESTS = Path(__file__).resolve().parents[1]
 _FILES = (
     "features/bundles/test_secret_files.py",
     "redaction/test_redaction.py",
+    "redaction/test_forms.py",
     "attacks/test_secrets_that_look_otherwise.py",
 )
 
