@@ -19,8 +19,8 @@ from reprokit.redaction.secret_names import is_secret_name
 from reprokit.redaction.texts import redact_text
 
 _SHORTEST_KNOWN = 8
-# Where a terminal ends a line or changes a colour, also with the sides of a box.
-_BREAK = r"(?:\x1b\[[0-?]*[ -/]*[@-~]|[ \t│|]*\\?\r?\n[ \t│|]*){0,4}"
+# Where a terminal ends a line or changes a colour, also with the sides of a box; blanks alone are no break.
+_BREAK = r"(?:(?=[ \t│|\\]{0,200}[\r\n\x1b])(?:\x1b\[[0-?]*[ -/]*[@-~]|[\s│|\\]){1,300})?"
 _LONGEST_PIECE = 16
 _FOR_HTML = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&'"})
 

@@ -48,6 +48,7 @@ FORMS = {
     "indented": f"{SECRET[:14]}\n        {SECRET[14:]}",
     "in a box": f"{SECRET[:5]}  │\n│ {SECRET[5:]}",
     "a colour inside": f"{SECRET[:5]}\x1b[1m{SECRET[5:]}\x1b[0m",
+    "in a coloured box": f"{SECRET[:5]} \x1b[34m│\x1b[0m\n\x1b[34m│\x1b[0m {SECRET[5:]}",
     "a colour for each part": f"\x1b[1m{SECRET[:8]}\x1b[0m\x1b[32m{SECRET[8:]}",
 }
 
@@ -77,6 +78,7 @@ def test_what_only_begins_like_a_known_value_stays():
     text = f"resnet50\nrun 1, resnet50-\nrunning is no part of it: {SECRET[:11]}"
     assert "resnet50\nrun 1" in without(text, known)
     assert SECRET[:11] in without(text, known)
+    assert without("resnet50 -run", known) == "resnet50 -run"
 
 
 def test_a_short_value_and_its_forms_are_not_looked_for():
