@@ -13,7 +13,7 @@ TARGETS ?=
 ROOM    ?=
 
 # What make test runs at once, and several at a time.
-QUICK := not slow and not alone and not cuda
+QUICK := not slow and not smoke and not cuda
 
 # The first Python that fits and can make environments. `make PYTHON=…` names another.
 PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
@@ -26,7 +26,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all test-cuda wording fuzz stress coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,8 +44,7 @@ verify: setup ## Reproduce every recipe of this platform and hold it against gol
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
 
 # In the order of paths: containers (tests/integration) first, short files (tests/unit) last, so that no
-# worker is left with a long file when the others are done. Then those that want the machine for themselves
-# (5 is what pytest says where ARGS names none of them).
+# worker is left with a long file when the others are done.
 test: $(VENV)/.dev ## Run the tests, without those that take long: make test [ROOM=diagnose]
 ifneq ($(ROOM),)
 	@paths=$$($(VENV)/bin/python tests/rooms.py $(ROOM)) || exit 2; \
@@ -54,8 +53,12 @@ else
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
 	$(VENV)/bin/python -m pytest -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
-	$(VENV)/bin/python -m pytest -m "alone and not slow and not cuda" --durations 0 --durations-min 10 $(ARGS) || [ $$? = 5 ]
 endif
+
+# One after the other: each starts a cluster, a compiler or another environment, and wants the machine for itself.
+smoke: $(VENV)/.dev ## Run one test of each further engine, extra and compiler
+	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
+	$(VENV)/bin/python -m pytest -m "smoke and not slow and not cuda" --durations 0 --durations-min 10 $(ARGS)
 
 test-all: $(VENV)/.dev ## Run all tests
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
@@ -84,7 +87,8 @@ coverage: $(VENV)/.dev ## Prove that tests run every branch of reprokit/core
 mutate: $(VENV)/.dev ## Plant small faults in core/ and checks/: make mutate ARGS="--minutes 30"
 	$(VENV)/bin/python tests/mutation/mutate.py $(ARGS)
 
-lint: $(VENV)/.dev ## Style, formatting, types, import contracts: what CI runs
+lint: $(VENV)/.dev ## Style, formatting, types, import contracts, the picture of the package: what CI runs
+	$(VENV)/bin/python benchmarks/architecture.py --check
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy

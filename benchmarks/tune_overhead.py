@@ -99,8 +99,7 @@ def main() -> None:
                 Request(backend="local"),
                 project=made,
                 progress=SweepDisplay(stream=nowhere),
-                space=space,
-                asked=Asked(trials=count),
+                asked=Asked(space=space, trials=count),
                 workers=1,
             )
             return time.perf_counter() - wall, time.process_time() - cpu

@@ -32,6 +32,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reprokit.core.checklist import Report
+from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, reproduce
 from reprokit.harness.curation import promote
 from reprokit.harness.running.watch_golden import GoldenWatch
@@ -72,10 +73,12 @@ def main() -> int:
         promote(
             [Path(one) for one in first.runs],
             project=project,
-            reason="benchmark",
-            now=datetime.now(UTC).isoformat(timespec="seconds"),
-            allow_dirty=True,
-            allow_failed=True,
+            promotion=Promotion(
+                reason="benchmark",
+                created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                allow_dirty=True,
+                allow_failed=True,
+            ),
         )
         overheads = [overhead(project) for _ in range(options.repeats)]
         trainer = project.root / "recipes" / "trainers" / "ppo.py"

@@ -33,7 +33,7 @@ FINAL_MODEL = "final_model.pt"
 TENSOR_FILES = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 SBOM = "sbom.cdx.json"
 IMAGE_PROVENANCE = "image-provenance.json"
-MOUNTED = ".mounted"  # only as long as the run is under way
+MOUNTED = ".mounted"  # only as long as a run, or the command that began it, is under way
 
 #: In a virtual environment: byte-code of its packages and of its Python's library, where runs look for it.
 BYTE_CODE = "byte-code"

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from reprokit.project import Project
 
-__all__ = ["Progress", "Session"]
+__all__ = ["HowFar", "Progress", "Session"]
 
 
 class Progress(Protocol):
@@ -32,6 +32,29 @@ class Progress(Protocol):
 
     def note(self, text: str) -> None:
         """Something worth a line of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowFar:
+    """How far a member of a sweep is.
+
+    Attributes:
+        phase: What it is doing, or how it ended.
+        step: Its last step; None where it told none.
+        total: Of how many.
+        steps_per_s: Its speed.
+        last_return: The number that a person looks at, as it was last.
+        place: Where it runs.
+        told: What more there is to say, or a sign of life.
+    """
+
+    phase: str
+    step: int | None = None
+    total: int | None = None
+    steps_per_s: float | None = None
+    last_return: float | None = None
+    place: str = ""
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

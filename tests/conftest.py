@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"needs a container engine. {reason}")
     if item.get_closest_marker("emulator") and shutil.which(EMULATOR) is None:
         pytest.skip(f"needs {EMULATOR}: apt-get install qemu-user, or .ci/bring-up-emulator")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked ``sample(n)`` the cases after the n-th are slow."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if sample := item.get_closest_marker("sample"):
+            test = item.nodeid.partition("[")[0]
+            seen[test] += 1
+            if seen[test] > sample.args[0]:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)

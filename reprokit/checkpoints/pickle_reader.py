@@ -223,12 +223,13 @@ def _tensor(
     offset: int,
     shape: tuple[int, ...],
     stride: tuple[int, ...],
-    _gradient: bool = False,
-    _hooks: Any = None,
-    dtype: _Name | None = None,
-    *_metadata: Any,
+    *further: Any,
 ) -> Any:
-    """The result of ``torch._utils._rebuild_tensor_v2`` and ``_v3``; only v3 names a type of its own."""
+    """The result of ``torch._utils._rebuild_tensor_v2`` and ``_v3``.
+
+    ``further``: whether it needs a gradient, and its hooks; of v3 its type, and metadata.
+    """
+    dtype = further[2] if len(further) > 2 else None
     kind = dtype.dtype if isinstance(dtype, _Name) and dtype.dtype else _a(_Bytes, stored).dtype
     return view(stored.content, kind, offset=offset, shape=tuple(shape), stride=tuple(stride))
 

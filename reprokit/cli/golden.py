@@ -24,6 +24,7 @@ from reprokit.layout import ENSEMBLE, RECORD
 from reprokit.project import Project, settings_of
 
 if TYPE_CHECKING:
+    from reprokit.golden import Promotion
     from reprokit.harness.curation import WhichSweep
 
 
@@ -160,12 +161,20 @@ def promote(
     """
     from datetime import UTC, datetime
 
+    from reprokit import golden
     from reprokit.cli import show_report
     from reprokit.harness import curation
     from reprokit.reports import golden_list
 
     project = project_of(options, may_lack_goldens=True)
     allowed = {name: options[name] for name in ("allow_nonfinite", "allow_failed")}
+    promotion = golden.Promotion(
+        reason=reason,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        allow_dirty=allow_dirty,
+        allow_left_out=options["allow_left_out"],
+        **allowed,
+    )
     if stale:
         of_a_sweep = sweep or options["sweep_name"]
         if (
@@ -176,22 +185,18 @@ def promote(
             or any(allowed.values())
         ):
             raise click.UsageError("--stale takes the newest runs of every recipe as they are")
-        return _promote_stale(
-            what, project, reason=reason, write=not dry_run, allow_dirty=allow_dirty, as_json=as_json
-        )
+        return _promote_stale(what, project, promotion=promotion, write=not dry_run, as_json=as_json)
     if sweep or options["sweep_name"]:
         if len(what) != 1 or report is not None or seed is not None or any(allowed.values()):
             raise click.UsageError("--sweep takes one recipe, and every finished seed of one sweep")
         return _promote_sweep(
             what[0],
             project,
-            reason=reason,
+            promotion=promotion,
             min_seeds=options["min_seeds"],
             which=curation.WhichSweep(
                 name=options["sweep_name"], kind=options["machines"], platform=platform or ""
             ),
-            allow_dirty=allow_dirty,
-            allow_left_out=options["allow_left_out"],
             as_json=as_json,
         )
     alone = {
@@ -206,10 +211,7 @@ def promote(
         promoted = curation.promote(
             folders,
             project=project,
-            reason=reason,
-            now=datetime.now(UTC).isoformat(timespec="seconds"),
-            allow_dirty=allow_dirty,
-            **allowed,
+            promotion=promotion,
             progress=progress,
         )
     line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
@@ -244,28 +246,21 @@ def _promote_sweep(
     name: str,
     project: Project,
     *,
-    reason: str,
+    promotion: Promotion,
     min_seeds: int,
     which: WhichSweep,
-    allow_dirty: bool,
-    allow_left_out: bool,
     as_json: bool,
 ) -> int:
     """Promote a sweep to an ensemble, and print what it holds."""
-    from datetime import UTC, datetime
-
     from reprokit.harness import curation
     from reprokit.reports import golden_list
 
     promoted = curation.promote_sweep(
         name,
         project=project,
-        reason=reason,
-        now=datetime.now(UTC).isoformat(timespec="seconds"),
+        promotion=promotion,
         min_seeds=min_seeds,
         which=which,
-        allow_dirty=allow_dirty,
-        allow_left_out=allow_left_out,
     )
     print_answer(
         golden_list.ensemble_lines(promoted), data=lambda: dict(promoted.provenance), as_json=as_json
@@ -275,11 +270,9 @@ def _promote_sweep(
 
 
 def _promote_stale(
-    names: tuple[str, ...], project: Project, *, reason: str, write: bool, allow_dirty: bool, as_json: bool
+    names: tuple[str, ...], project: Project, *, promotion: Promotion, write: bool, as_json: bool
 ) -> int:
     """Promote what is stale, and print one table of what moved in all of it."""
-    from datetime import UTC, datetime
-
     from reprokit.cli import show_report
     from reprokit.harness import curation
     from reprokit.reports import golden_diff
@@ -287,11 +280,9 @@ def _promote_stale(
     with show_report.progress() as progress:
         found = curation.promote_stale(
             project,
-            reason=reason,
-            now=datetime.now(UTC).isoformat(timespec="seconds"),
+            promotion=promotion,
             names=names,
             write=write,
-            allow_dirty=allow_dirty,
             progress=progress,
         )
     print_answer(golden_diff.stale_lines(found), data=lambda: golden_diff.stale_data(found), as_json=as_json)
@@ -343,6 +334,7 @@ def import_log(
     """
     from datetime import UTC, datetime
 
+    from reprokit import golden
     from reprokit.core import comparison
     from reprokit.harness import curation
 
@@ -352,16 +344,13 @@ def import_log(
     if not all(theirs and ours for theirs, ours in pairs):
         raise click.UsageError("--rename wants THEIRS=OURS")
     imported = curation.import_log(
-        log,
+        curation.PublishedLog(path=log, metrics=metrics, renamed=dict(pairs)),
         recipe=recipe,
         project=project_of(options, may_lack_goldens=True),
         seed=seed,
         platform=platform,
         tolerance=comparison.Tolerance(rtol=rtol or 0.0, atol=atol or 0.0),
-        metrics=metrics,
-        renamed=dict(pairs),
-        reason=reason,
-        now=datetime.now(UTC).isoformat(timespec="seconds"),
+        promotion=golden.Promotion(reason=reason, created_at=datetime.now(UTC).isoformat(timespec="seconds")),
     )
     held = imported.provenance["foreign"]["metrics"]
     line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are compared with"

@@ -51,7 +51,7 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """
     from datetime import UTC, datetime
 
-    from reprokit import harness
+    from reprokit import golden, harness
     from reprokit.errors import UsageError
     from reprokit.reports import machine_matrix, sweep_display
 
@@ -63,16 +63,21 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
         )
     with sweep_display.SweepDisplay() as progress:
         rows = harness.record_goldens(
-            recipes,
+            harness.SweepAsked(
+                names=recipes,
+                seeds=options["seeds"],
+                on=options["on"],
+                place_settings=place_settings(options["on"], options["address"], options["slurm"]),
+            ),
             request_of(options),
-            project=project_of(options, may_lack_goldens=True),
-            progress=progress,
-            on=options["on"],
-            place_settings=place_settings(options["on"], options["address"], options["slurm"]),
-            reason=options["reason"],
-            now=datetime.now(UTC).isoformat(timespec="seconds"),
-            seeds=options["seeds"],
-            allow_dirty=options["allow_dirty"],
+            session=harness.SweepSession(
+                project=project_of(options, may_lack_goldens=True), progress=progress
+            ),
+            promotion=golden.Promotion(
+                reason=options["reason"],
+                created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                allow_dirty=options["allow_dirty"],
+            ),
         )
     code = harness.gate_code(rows)
     print_answer(

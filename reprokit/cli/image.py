@@ -64,9 +64,7 @@ def build_image(
         variant,
         project=_lock().root,
         kind="venv" if as_venv else "image",
-        base=base,
-        builder=builder,
-        vendored=vendored,
+        build=images.BuildOptions(base=base, builder=builder, vendored=vendored),
         on_progress=_print_progress,
     )
     print_answer([built.reference], data=lambda: records.to_json(built), as_json=as_json)

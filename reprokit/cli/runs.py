@@ -291,7 +291,9 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
     from reprokit.reports import sweep_display, sweep_table
 
     with sweep_display.SweepDisplay() as progress:
-        answer = harness.attach(sweep, project=project_of(options), progress=progress)
+        answer = harness.attach(
+            sweep, session=harness.SweepSession(project=project_of(options), progress=progress)
+        )
     lines = sweep_table.sweep_lines(
         answer.members,
         answer.actions,

@@ -97,15 +97,16 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
         raise UsageError("a page shows what was run", where="--html", fix="leave out --dry-run")
     with sweep_display.SweepDisplay() as progress:
         answer = harness.sweep(
-            recipes,
+            harness.SweepAsked(
+                names=recipes,
+                seeds=options["seeds"],
+                settings=settings,
+                jobs=options["jobs"],
+                on=options["on"],
+                place_settings=place_settings(options["on"], options["address"], options["slurm"]),
+            ),
             request_of(options),
-            project=project,
-            progress=progress,
-            seeds=options["seeds"],
-            settings=settings,
-            jobs=options["jobs"],
-            on=options["on"],
-            place_settings=place_settings(options["on"], options["address"], options["slurm"]),
+            session=harness.SweepSession(project=project, progress=progress),
             dry_run=dry_run,
         )
     if options["html"]:

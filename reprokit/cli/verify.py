@@ -189,12 +189,9 @@ def _verify_on(recipes: Sequence[str], options: dict[str, Any], settings: dict[s
     page.unlink(missing_ok=True)  # that of an earlier call would stand for this one if it crashed
     with sweep_display.SweepDisplay() as progress:
         rows = harness.verify_on(
-            recipes,
+            harness.SweepAsked(names=recipes, on=options["on"], place_settings=settings),
             request_of(options),
-            project=project,
-            progress=progress,
-            on=options["on"],
-            place_settings=settings,
+            session=harness.SweepSession(project=project, progress=progress),
         )
     code = harness.gate_code(rows)
     text = machine_matrix.to_html(rows, exit_code=code)

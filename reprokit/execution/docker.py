@@ -23,7 +23,7 @@ from reprokit.execution.docker_config import RUN_DIR, container_config, isolatio
 from reprokit.execution.docker_container import ContainerLife, engine_lost
 from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
 from reprokit.execution.docker_orphans import labels_for, remove_orphans
-from reprokit.execution.mounted_copies import mounted_copies
+from reprokit.execution.mounted_copies import SharedCopies, mounted_copies
 from reprokit.execution.outcome import (
     Explanation,
     ProgramEnd,
@@ -56,12 +56,13 @@ class DockerBackend:
 
     def __init__(self, *, workspace: str, client_factory: ClientFactory = connect) -> None:
         self._workspace = workspace
+        self._copies = SharedCopies(Path(workspace))  # mounted read-only
         self._client_factory = client_factory
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
         watch, isolation = Stopwatch(), {"backend": "docker"}
-        with mounted_copies(spec, run_dir) as copies:
+        with mounted_copies(spec, run_dir, shared=self._copies) as copies:
             if copies.problem is not None:
                 return watch.result(copies.problem, isolation=isolation)
             watch, spec = Stopwatch(), copies.spec

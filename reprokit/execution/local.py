@@ -26,8 +26,9 @@ from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.execution import accelerators, code_elsewhere
+from reprokit.execution.local_guard import can_confine
 from reprokit.execution.local_program import GuardedProgram
-from reprokit.execution.mounted_copies import mounted_copies
+from reprokit.execution.mounted_copies import SharedCopies, mounted_copies
 from reprokit.execution.outcome import (
     Explanation,
     ProgramEnd,
@@ -52,14 +53,22 @@ _OWN_FOLDERS = (
 
 
 class LocalBackend:
-    """Runs programs as processes of this host. Safe to use from several threads."""
+    """Runs programs as processes of this host. Safe to use from several threads.
+
+    Args:
+        workspace: The runs folder, where confined programs share a copy of what they import; None for none.
+    """
 
     name = "local"
+
+    def __init__(self, *, workspace: str | None = None) -> None:
+        self._copies = SharedCopies(Path(workspace)) if workspace is not None else None
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
         watch = Stopwatch()
-        with mounted_copies(spec, run_dir) as copies:
+        shared = self._copies if _cannot_write_beside(spec, run_dir) else None
+        with mounted_copies(spec, run_dir, shared=shared) as copies:
             if copies.problem is not None:
                 return watch.result(copies.problem, isolation={"backend": "local"})
             return copies.unless_changed(self._run(copies.spec, run_dir, on_tick=on_tick))
@@ -138,6 +147,11 @@ def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
         "libraries": code_elsewhere.libraries_of(spec.realisation.python),
         "own": [str(output.parent), scratch, *(mount.path for mount in spec.mounts), *code_elsewhere.OURS],
     }
+
+
+def _cannot_write_beside(spec: RunSpec, run_dir: Path) -> bool:
+    """Whether the program can write to nothing beside its run folder: confined, and not in shared memory."""
+    return spec.confined and can_confine() and not run_dir.resolve().is_relative_to("/dev")
 
 
 def _visible_gpus(spec: RunSpec) -> dict[str, str]:

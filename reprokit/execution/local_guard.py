@@ -78,7 +78,7 @@ def _furnish(scratch: Path, mounts: dict[str, str]) -> None:
 def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
     """From the program's start to the end of its last child; what to report of it."""
     if plan["writable"]:
-        plan["writable"] = plan["writable"] if _can_confine() else []
+        plan["writable"] = plan["writable"] if can_confine() else []
         _report({"confined": bool(plan["writable"])})
     opened = _opened_code().OpenedCode(**plan["watched"]) if plan["watched"] else None
     program, trouble = _spawn(plan, opened)
@@ -179,7 +179,8 @@ def _become(plan: dict[str, Any], step: list[str], told: socket.socket | None) -
     os.execvpe(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606
 
 
-def _can_confine() -> bool:
+def can_confine() -> bool:
+    """Whether this kernel can keep a program from writing to folders that are not its own."""
     return _LINUX and ctypes.CDLL(None).syscall(_LANDLOCK_CREATE, None, 0, 1) >= _LANDLOCK_KEEPS_LENGTHS
 
 

@@ -188,8 +188,10 @@ class OpenedCode:
     def _add_opened(self, path: str, pid: int) -> None:
         if path in self._known or not _is_file(path):
             return
-        self._known.add(path)
         real = os.path.realpath(path)
+        if f"{real}/".startswith(self._own):
+            return  # looked at each time: the program can put a link in its place
+        self._known.add(path)
         if not self._has(path, real):
             self._add("opened", real, pid)
 

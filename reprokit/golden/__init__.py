@@ -21,7 +21,7 @@ from reprokit.golden.ensemble_promotion import (
 )
 from reprokit.golden.folder import OF_CPU, Golden, GoldenRow, find, list_all, load, locate, locate_for
 from reprokit.golden.foreign import ForeignNumbers, write_foreign
-from reprokit.golden.promotion import FailedCheck, promote
+from reprokit.golden.promotion import FailedCheck, Promotion, promote
 from reprokit.golden.replace_folders import replace_folders
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "ForeignNumbers",
     "Golden",
     "GoldenRow",
+    "Promotion",
     "SweptRun",
     "check_swept",
     "find",

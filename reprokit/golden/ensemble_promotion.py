@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from reprokit import __version__
 from reprokit.errors import GoldenError
 from reprokit.golden.candidate import Candidate, check_alike, check_run
 from reprokit.golden.ensemble import (
@@ -19,10 +20,9 @@ from reprokit.golden.ensemble import (
     load_ensemble,
     locate_ensemble,
 )
-from reprokit.golden.promotion import provenance_of, write_lines, write_provenance
+from reprokit.golden.promotion import Promotion, provenance_of, write_lines, write_provenance
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import ENSEMBLE_LINES
-from reprokit.redaction import redact_text
 from reprokit.workspace import cannot_write, sha256_of
 
 #: Fewer leave a drop of any useful margin unseen; what the gate's error rates were measured with.
@@ -80,9 +80,7 @@ def promote_ensemble(
     *,
     runs: Sequence[SweptRun],
     told: Mapping[str, Sequence[Any]],
-    reason: str,
-    created_at: str,
-    tool_version: str,
+    promotion: Promotion,
 ) -> Ensemble:
     """Write an ensemble of runs that ``check_swept`` has taken, in place of the one before it.
 
@@ -92,16 +90,13 @@ def promote_ensemble(
         told: What its provenance says of the set: ``statistical``, the recipe's metrics, windows, margins and
             directions, as they are blessed now; ``halves``, how they compare; ``left_out``, the finished
             seeds that are no members.
-        reason: Why these numbers are right.
-        created_at: ISO 8601, UTC.
-        tool_version: Of reprokit.
+        promotion: Why, and when.
 
     Raises:
         GoldenError: There is no reason; nothing is written.
         WorkspaceError: It cannot be written; an earlier one stays.
     """
-    if not reason.strip():
-        raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
+    promotion.must_have_reason()
     first = runs[0].candidate
     folder = locate_ensemble(golden_dir, recipe=first.recipe, platform=first.platform)
     before = folder / ENSEMBLE_LINES
@@ -109,14 +104,13 @@ def promote_ensemble(
     about = {key: value for key, value in provenance_of(first).items() if key != "seed"}
     provenance = {
         **about,
-        "created_at": created_at,
-        "reason": redact_text(reason.strip()),
+        **promotion.as_data(),
         "seeds": [run.candidate.seed for run in ordered],
         "statistical": [dict(one) for one in told["statistical"]],
         "halves": [dict(one) for one in told["halves"]],
         **({"left_out": list(told["left_out"])} if told["left_out"] else {}),
         "previous": sha256_of(before) if before.is_file() else None,
-        "tool": {"name": "reprokit", "version": tool_version},
+        "tool": {"name": "reprokit", "version": __version__},
     }
     try:
         _write(folder, ordered, provenance)

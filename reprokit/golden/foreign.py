@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprokit import __version__
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import Golden, load, locate
+from reprokit.golden.promotion import Promotion
 from reprokit.layout import METRICS, PROVENANCE
-from reprokit.redaction import redact_text
 from reprokit.workspace import cannot_write, sha256_of, write_atomic
 
 
@@ -44,9 +45,7 @@ def write_foreign(
     numbers: ForeignNumbers,
     *,
     tolerance: Tolerance,
-    reason: str,
-    created_at: str,
-    tool_version: str,
+    promotion: Promotion,
 ) -> Golden:
     """Write a foreign golden.
 
@@ -54,15 +53,13 @@ def write_foreign(
         golden_dir: The folder of goldens.
         numbers: What it holds.
         tolerance: How far each number of a run may be from it.
-        reason: Who published the log, and where.
-        created_at: ISO 8601, UTC.
-        tool_version: Of reprokit.
+        promotion: Who published the log and where, and when it was taken.
 
     Raises:
         GoldenError: There is a golden already, or no reason; nothing is written.
         WorkspaceError: It cannot be written.
     """
-    if not reason.strip():
+    if not promotion.reason.strip():
         raise GoldenError("a foreign golden needs a reason", fix="say who published the log with --reason")
     folder = locate(golden_dir, recipe=numbers.recipe, platform=numbers.platform, seed=numbers.seed)
     if folder.exists() or folder.is_symlink():
@@ -79,12 +76,11 @@ def write_foreign(
         "fingerprint_facts": {},
         "environment": {},
         "config": {},
-        "created_at": created_at,
-        "reason": redact_text(reason.strip()),
+        **promotion.as_data(),
         "runs_agreed": 0,
         "tolerances": {"default": {"rtol": tolerance.rtol, "atol": tolerance.atol}},
         "previous": None,
-        "tool": {"name": "reprokit", "version": tool_version},
+        "tool": {"name": "reprokit", "version": __version__},
     }
     try:
         _write(folder, numbers.records, provenance)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprokit import __version__
 from reprokit.compressed import MOST_BYTES, compress, sha256_of_stored, stored
 from reprokit.core.inputs import names_in
 from reprokit.core.records import SCHEMA_VERSION
@@ -40,42 +41,65 @@ class FailedCheck:
     reason: str
 
 
-def promote(  # noqa: PLR0913 - what a golden is made of, and what is allowed in it
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What the person says who makes a golden.
+
+    Attributes:
+        reason: Why these numbers are right; of someone's log, who published it, and where.
+        created_at: ISO 8601, UTC.
+        allow_dirty: Take runs of changes that neither commit nor index has.
+        allow_nonfinite: Take metrics with NaN or infinities.
+        allow_failed: Take runs that failed required checks, and record which.
+        allow_left_out: Leave seeds of a sweep out that are finished too, and record which.
+    """
+
+    reason: str
+    created_at: str
+    allow_dirty: bool = False
+    allow_nonfinite: bool = False
+    allow_failed: bool = False
+    allow_left_out: bool = False
+
+    def must_have_reason(self) -> None:
+        """Raise `GoldenError` where no reason is given."""
+        if not self.reason.strip():
+            raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
+
+    def as_data(self) -> dict[str, Any]:
+        """The keys of ``provenance.json`` that say who made it, and when."""
+        return {"created_at": self.created_at, "reason": redact_text(self.reason.strip())}
+
+
+def promote(
     golden_dir: Path,
     *,
     runs: Sequence[Candidate],
-    reason: str,
-    created_at: str,
-    tool_version: str,
+    promotion: Promotion,
     tolerances: Mapping[str, Any],
-    allow_dirty: bool = False,
-    allow_nonfinite: bool = False,
     failed: Sequence[FailedCheck] = (),
-    allow_failed: bool = False,
     limit_bytes: float = math.inf,
     confirm: Callable[[], Mapping[str, Any]] = dict,
 ) -> Golden:
     """Promote a run: write its golden, in place of the one before it.
 
     ``runs`` are at least two complete ones of one recipe, platform and seed, equal byte for byte;
-    ``created_at`` is ISO 8601, UTC; ``tolerances`` are the recipe's, as plain data. ``failed`` are the
-    required rows that the runs failed, which ``allow_failed`` records. Files that are larger than
-    ``limit_bytes`` together are compressed. ``confirm`` is called last of all and may still refuse; what it
-    returns is added to the provenance.
+    ``tolerances`` are the recipe's, as plain data. ``failed`` are the required rows that the runs failed.
+    Files that are larger than ``limit_bytes`` together are compressed. ``confirm`` is called last of all and
+    may still refuse; what it returns is added to the provenance.
 
     Raises:
         GoldenError: The runs cannot be promoted; nothing is written.
         WorkspaceError: The golden cannot be written; an earlier one stays.
     """
-    if not reason.strip():
-        raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
-    _check_fit(runs, allow_dirty=allow_dirty)
+    promotion.must_have_reason()
+    _check_fit(runs, allow_dirty=promotion.allow_dirty)
     first = runs[0]
     folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed, cpu=first.cpu)
     _check_equal(runs)
     for file in first.records:
-        _check_records(file, allow_nonfinite=allow_nonfinite)
-    if failed and not allow_failed:
+        _check_records(file, allow_nonfinite=promotion.allow_nonfinite)
+    if failed and not promotion.allow_failed:
         raise GoldenError(
             f"the runs failed required checks: {', '.join(row.id for row in failed)}",
             where=str(first.path),
@@ -85,12 +109,11 @@ def promote(  # noqa: PLR0913 - what a golden is made of, and what is allowed in
     previous = _digest_before(folder)
     provenance = {
         **provenance_of(first),
-        "created_at": created_at,
-        "reason": redact_text(reason.strip()),
+        **promotion.as_data(),
         "runs_agreed": len(runs),
         "tolerances": dict(tolerances),
         "previous": previous,
-        "tool": {"name": "reprokit", "version": tool_version},
+        "tool": {"name": "reprokit", "version": __version__},
         **({"responds": dict(first.responds)} if first.responds else {}),
         **({"failed_checks": [_recorded(row) for row in failed]} if failed else {}),
         **confirm(),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reprokit.harness.running.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
+    from reprokit.harness.sweeping.carry_out import SweepSession
     from reprokit.harness.sweeping.on_this_machine import (
         WhyStopped,
         carry_out_job,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         stop_at_time_limit,
         stop_when_closed,
     )
+    from reprokit.harness.sweeping.what_was_asked import SweepAsked
     from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
     from reprokit.project import Project
     from reprokit.request import Request
@@ -45,6 +47,8 @@ __all__ = [
     "RunsCompared",
     "Session",
     "Sweep",
+    "SweepAsked",
+    "SweepSession",
     "WhyStopped",
     "attach",
     "attribution",
@@ -95,6 +99,8 @@ _HOMES = {
     "RunsCompared": "reprokit.harness.rerun",
     "Session": "reprokit.session",
     "Sweep": "reprokit.harness.sweep",
+    "SweepAsked": "reprokit.harness.sweeping.what_was_asked",
+    "SweepSession": "reprokit.harness.sweeping.carry_out",
     "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
     "attach": "reprokit.harness.sweep",
     "audit": "reprokit.harness.audit",

@@ -5,12 +5,12 @@ Nothing is trained in the calling process; two runs on each kind of CPU agree, o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import capture, recipes, reports, where
+from reprokit import capture, golden, recipes, reports, where
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.fingerprint import PORTABLE
@@ -21,14 +21,14 @@ from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.seeds import seeds_of
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds
-from reprokit.harness.sweeping.carry_out import SweepProgress
+from reprokit.harness.sweeping.carry_out import SweepSession
 from reprokit.harness.sweeping.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.sweeping.groups import SweepGroup, make_ready
+from reprokit.harness.sweeping.what_was_asked import SweepAsked
 from reprokit.layout import MACHINES, METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.session import Session
 from reprokit.workspace import sha256_of
 
 #: What a row says where no report was made.
@@ -66,17 +66,11 @@ class FarmRow:
 
 
 def record_goldens(
-    names: Sequence[str],
+    asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
-    on: str,
-    place_settings: Mapping[str, str] | None = None,
-    reason: str,
-    now: str,
-    seeds: str | None = None,
-    allow_dirty: bool = False,
+    session: SweepSession,
+    promotion: golden.Promotion,
 ) -> list[FarmRow]:
     """Record a golden of each recipe and seed on every kind of CPU of an engine, from two new runs each.
 
@@ -84,98 +78,87 @@ def record_goldens(
     Else each kind of CPU has a golden of its own.
 
     Args:
-        names: Recipes.
+        asked: The recipes, their seeds, and on what: ``ray`` or ``slurm``.
         request: How runs are made.
-        project: The folders.
-        progress: Told how far things are.
-        on: ``ray`` or ``slurm``.
-        place_settings: As of ``sweep``.
-        reason: Why these numbers are right.
-        now: ISO 8601, UTC.
-        seeds: As of ``sweep``; None for those that each recipe declares.
-        allow_dirty: Take runs of changes that neither commit nor index has.
+        session: The project, and who is told how far things are.
+        promotion: Why, when, and what is allowed.
 
     Raises:
         GoldenError: There is no reason.
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
-    if not reason.strip():
-        raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
-    chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in names]
+    promotion.must_have_reason()
+    project = session.project
+    chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in asked.names]
     for recipe in chosen:
-        if recipe.program is not None and recipe.program.instrument:
+        if recipe.is_watched:
             fix = f"`reprokit reproduce {recipe.name}`, `reprokit golden promote {recipe.name}`"
             raise UsageError(
                 "a recipe with `instrument` needs a run without the watch", where=recipe.name, fix=fix
             )
-    wanted = parse_seeds(seeds)
-    asked = [(recipe, wanted(recipe.seeds)) for recipe in chosen]
-    cells, busy = _made(asked, request, project, progress, on=on, place_settings=place_settings)
+    wanted = parse_seeds(asked.seeds)
+    pairs = [(recipe, wanted(recipe.seeds)) for recipe in chosen]
+    cells, busy = _made(pairs, asked, request, session=session)
     rows = []
     for together in _goldens(cells):
-        promoted = _recorded(together, project=project, reason=reason, now=now, allow_dirty=allow_dirty)
+        promoted = _recorded(together, project=project, promotion=promotion)
         rows += [replace(_row(cell), **promoted) for cell in together]  # type: ignore[arg-type]
     return [*rows, *_not_asked(busy)]
 
 
 def verify_on(
-    names: Sequence[str],
+    asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
-    on: str,
-    place_settings: Mapping[str, str] | None = None,
+    session: SweepSession,
 ) -> list[FarmRow]:
     """Hold two new runs of each recipe and seed, on every kind of CPU of an engine, against the goldens.
 
     Args:
-        names: Recipes; where empty, all that declare this platform.
+        asked: The recipes, all that declare this platform where none is named; and on what: ``ray`` or
+            ``slurm``.
         request: How runs are made and judged; a seed alone, where it names one.
-        project: The folders.
-        progress: Told how far things are.
-        on: ``ray`` or ``slurm``.
-        place_settings: As of ``sweep``.
+        session: The project, and who is told how far things are.
 
     Raises:
         CannotJudgeError: There is no recipe to judge.
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
+    project = session.project
     platform = fingerprint.platform_of(capture.capture_host(project.root))
-    every = names or recipes.list_names(project.recipes_dir)
+    every = asked.names or recipes.list_names(project.recipes_dir)
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in every]
-    chosen = [recipe for recipe in chosen if names or platform in recipe.platforms]
+    chosen = [recipe for recipe in chosen if asked.names or platform in recipe.platforms]
     if not chosen:
         raise CannotJudgeError("no recipe declares this platform", actual=platform)
-    asked = [(recipe, tuple(seeds_of(recipe, request, project, platform))) for recipe in chosen]
-    cells, busy = _made(asked, request, project, progress, on=on, place_settings=place_settings)
-    progress.phase("judge")
+    pairs = [(recipe, tuple(seeds_of(recipe, request, project, platform))) for recipe in chosen]
+    cells, busy = _made(pairs, asked, request, session=session)
+    session.progress.phase("judge")
     return [*(_judged(cell, request, project) for cell in cells), *_not_asked(busy)]
 
 
 def _made(
-    asked: Sequence[tuple[Recipe, tuple[int, ...]]],
+    pairs: Sequence[tuple[Recipe, tuple[int, ...]]],
+    asked: SweepAsked,
     request: Request,
-    project: Project,
-    progress: SweepProgress,
     *,
-    on: str,
-    place_settings: Mapping[str, str] | None,
+    session: SweepSession,
 ) -> tuple[list[MachineCell], list[str]]:
     """The runs on every kind of machine."""
-    if on not in where.ELSEWHERE:
+    if asked.on not in where.ELSEWHERE:
         expected = " or ".join(where.ELSEWHERE)
-        raise UsageError(f"{on!r} has no machines to choose from", where="--on", expected=expected)
+        raise UsageError(f"{asked.on!r} has no machines to choose from", where="--on", expected=expected)
+    project, progress = session.project, session.progress
     progress.phase("environment")
     host = capture.capture_host(project.root)
     groups: list[SweepGroup] = []
-    for recipe, seeds in asked:
+    for recipe, seeds in pairs:
         group = make_ready(
             recipe,
             request,
             seeds=lambda _declared, seeds=seeds: seeds,  # type: ignore[misc]
             host=host,
-            session=Session(project=project, progress=progress),
+            session=session,
         )
         if group.inputs is None:
             raise CannotRunError(f"{recipe.name} cannot be run: {group.problem}")
@@ -183,7 +166,7 @@ def _made(
     folder = project.runs_dir / MACHINES
     with (
         among_others_in(project, note=progress.note),
-        closing(where.open_place(on, settings=place_settings or {}, folder=folder)) as place,
+        closing(where.open_place(asked.on, settings=asked.place_settings or {}, folder=folder)) as place,
     ):
         return run_on_every_kind(groups, place=place, project=project, progress=progress)
 
@@ -199,7 +182,7 @@ def _goldens(cells: Iterable[MachineCell]) -> list[list[MachineCell]]:
 
 
 def _recorded(
-    cells: Sequence[MachineCell], *, project: Project, reason: str, now: str, allow_dirty: bool
+    cells: Sequence[MachineCell], *, project: Project, promotion: golden.Promotion
 ) -> dict[str, object]:
     """Make a golden of all runs of some cells; the keys of a row that say what came of it."""
     missing = [f"{cell.kind.name}: {cell.problem}" for cell in cells if len(cell.folders) < 2]
@@ -212,9 +195,7 @@ def _recorded(
         made = promote(
             folders,
             project=project,
-            reason=reason,
-            now=now,
-            allow_dirty=allow_dirty,
+            promotion=promotion,
             of_cpu=True,
             told={"machines": told},
         )

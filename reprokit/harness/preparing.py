@@ -118,7 +118,7 @@ def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note)
         recipe.variant,
         project=project.root,
         kind="image" if name == "docker" else "venv",
-        base=request.base,
+        build=images.BuildOptions(base=request.base),
         on_progress=note,
     )
     if name == "docker":

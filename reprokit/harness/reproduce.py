@@ -83,9 +83,8 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
 
 def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bool:
     """Whether a run is to be stopped and resumed: where it is asked for, or the recipe says how."""
-    declared = recipe.program is not None and recipe.program.resume_args is not None
     asked = request.resume and runs.read(folders[0], verify=False).complete
-    return asked or (declared and agree(folders))
+    return asked or (recipe.says_how_to_resume and agree(folders))
 
 
 def reproduce_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Report, Path]:
@@ -170,19 +169,16 @@ def _judge(
         folders,
         golden_dir=project.golden_dir,
         seed=request.seed,
-        rerun=rerun,
         ignore=() if recipe else request.ignore,
-        strict=request.strict,
         beside=beside,
     )
-    evidence = replace(evidence, options=again.places_of(record))
+    evidence = replace(evidence, rerun=rerun, strict=request.strict, options=again.places_of(record))
     file = recipe.file if recipe and not plain else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
         evidence,
         folders=folders,
         command=request.command,
-        rerun=rerun,
         now=now(),
         phases=phases,
         recipe_file=str(file.relative_to(project.root) if inside else file) if file else None,

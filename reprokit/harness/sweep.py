@@ -20,8 +20,8 @@ from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
-from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress, carry_out
-from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
+from reprokit.harness.sweeping.carry_out import SweepMembers, SweepSession, carry_out
+from reprokit.harness.sweeping.elsewhere import RemoteMembers, carry_out_elsewhere
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
     SweepGroup,
@@ -31,17 +31,18 @@ from reprokit.harness.sweeping.groups import (
     members_of,
     refuse_twins,
     side_by_side,
+    with_one_backend,
 )
 from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.machines import on_machines, settled_before
-from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
+from reprokit.harness.sweeping.what_was_asked import SweepAsked, read_asked, write_asked
 from reprokit.layout import MACHINES, SWEEP
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import MemberState, SweepMember
-from reprokit.session import Session
+from reprokit.session import HowFar
 
 #: What a call does with a member, by how far it is.
 _ACTIONS = {
@@ -94,30 +95,18 @@ class FinishedRuns:
 
 
 def sweep(
-    names: Sequence[str],
+    asked: SweepAsked,
     request: Request,
     *,
-    project: Project,
-    progress: SweepProgress,
-    seeds: str | None = None,
-    settings: Sequence[str] = (),
-    jobs: int | None = None,
-    on: str = LOCAL,
-    place_settings: Mapping[str, str] | None = None,
+    session: SweepSession,
     dry_run: bool = False,
 ) -> Sweep:
     """Make the runs of a sweep that are not finished yet.
 
     Args:
-        names: Recipes.
+        asked: Its members, and where they are run.
         request: How runs are made: backend, base, time limit.
-        project: The folders.
-        progress: Told how far each member is.
-        seeds: As ``parse_seeds`` reads them; None for those that each recipe declares.
-        settings: ``path=value,value``; the members are every combination of the values.
-        jobs: How many members at one time; None for about as many as there are cores, one on an accelerator.
-        on: Where runs are made: ``local``, ``ray`` or ``slurm``.
-        place_settings: What that engine is to be told: ``address`` of Ray; ``partition``, … of Slurm.
+        session: The project, and who is told how far each member is.
         dry_run: Say what would be run, and run nothing. An environment that is missing is made all the same,
             because it is part of what a member stands on.
 
@@ -126,12 +115,13 @@ def sweep(
         WorkspaceBusyError: Another call makes the same sweep now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
+    on, project, progress = asked.on, session.project, session.progress
     if on not in where.PLACES:
         raise UsageError(f"nothing is run on {on!r}", where="--on", expected=" or ".join(where.PLACES))
-    wanted = parse_seeds(seeds)
-    found = load_recipes(names, settings_grid(settings), project=project)
+    wanted = parse_seeds(asked.seeds)
+    found = load_recipes(asked.names, settings_grid(asked.settings), project=project)
     with nullcontext() if dry_run else among_others_in(project, note=progress.note):
-        groups = _made_ready(found, request, wanted, project=project, progress=progress)
+        groups = _made_ready(found, request, wanted, session=session)
         before = []
         if on != LOCAL and (told := settled_before(groups, on=on, project=project)):
             before = as_they_stand(*_named(told), project=project)
@@ -140,7 +130,7 @@ def sweep(
                 groups, on = told, LOCAL
             else:
                 before = []
-        with _opened(on, place_settings, project=project) as place:
+        with _opened(on, asked.place_settings, project=project) as place:
             if place is not None:
                 groups = on_machines(groups, place=place, project=project, progress=progress)
             named, group_of = _named(groups)
@@ -149,10 +139,14 @@ def sweep(
                 before = members = before or as_they_stand(named, group_of, project=project)
                 if not dry_run:
                     if place is not None:
-                        asked = {"names": names, "seeds": seeds, "settings": settings, "jobs": jobs, "on": on}
-                        write_asked(folder, {**asked, "place_settings": place_settings}, request)
+                        write_asked(folder, asked, request)
                     members = _carried_out(
-                        before, group_of, folder, jobs=jobs, project=project, progress=progress, place=place
+                        before,
+                        group_of,
+                        folder,
+                        jobs=asked.jobs,
+                        session=session,
+                        place=place,
                     )
     return Sweep(
         name=folder.name,
@@ -163,13 +157,12 @@ def sweep(
     )
 
 
-def attach(record: Path, *, project: Project, progress: SweepProgress) -> Sweep:
+def attach(record: Path, *, session: SweepSession) -> Sweep:
     """Go on with a sweep on other machines whose tool has ended: follow what runs, make what is missing.
 
     Args:
         record: The sweep's folder, or its ``sweep.json``.
-        project: The folders; runs are where the sweep's record is.
-        progress: Told how far each member is.
+        session: The project, and who is told how far each member is; runs are where the sweep's record is.
 
     Raises:
         ReportError: It is no sweep on other machines.
@@ -177,8 +170,8 @@ def attach(record: Path, *, project: Project, progress: SweepProgress) -> Sweep:
     """
     folder = (record if record.is_dir() else record.parent).resolve()
     asked, request = read_asked(folder)
-    project = replace(project, runs_dir=folder.parents[1])
-    return sweep(**asked, request=request, project=project, progress=progress)
+    session = replace(session, project=replace(session.project, runs_dir=folder.parents[1]))
+    return sweep(asked, request, session=session)
 
 
 @contextmanager
@@ -221,20 +214,16 @@ def _made_ready(
     request: Request,
     seeds: Seeds,
     *,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
 ) -> list[SweepGroup]:
     """The recipes as they would be run on this machine."""
-    progress.phase("environment")
-    host = capture.capture_host(project.root)
+    session.progress.phase("environment")
+    host = capture.capture_host(session.project.root)
     for recipe in {recipe.name: recipe for recipe in found}.values():  # settings change none of their code
-        tell_false_claims(recipe, session=Session(project=project, progress=progress))
-    return [
-        make_ready(
-            recipe, request, seeds=seeds, host=host, session=Session(project=project, progress=progress)
-        )
-        for recipe in found
-    ]
+        tell_false_claims(recipe, session=session)
+    return with_one_backend(
+        [make_ready(recipe, request, seeds=seeds, host=host, session=session) for recipe in found]
+    )
 
 
 def _named(groups: Sequence[SweepGroup]) -> tuple[list[SweepMember], dict[int, SweepGroup]]:
@@ -259,10 +248,10 @@ def _carried_out(
     folder: Path,
     *,
     jobs: int | None,
-    project: Project,
-    progress: SweepProgress,
+    session: SweepSession,
     place: where.Place | None = None,
 ) -> list[SweepMember]:
+    progress = session.progress
     board = SweepMembers(members=list(before), record=lambda now: sweeps.write(folder, now))
     board.record(before)
     progress.phase("train")
@@ -273,7 +262,7 @@ def _carried_out(
             progress.note(f"{member.label}: tried again; last time: {member.message}")
         last = member.last_return[1] if member.last_return else None
         told = member.message if member.state is MemberState.NOT_STARTED else ""
-        progress.member(member.label, phase=_phase(member), last_return=last, told=told)
+        progress.member(member.label, HowFar(phase=_phase(member), last_return=last, told=told))
     going = {
         at: group_of[at]
         for at, member in enumerate(before)
@@ -281,9 +270,15 @@ def _carried_out(
     }
     try:
         if going and place is not None:
-            carry_out_elsewhere(
-                board, going, place=place, folder=folder, jobs=jobs, project=project, progress=progress
+            crew = RemoteMembers(
+                board=board,
+                groups=going,
+                place=place,
+                folder=folder,
+                project=session.project,
+                progress=progress,
             )
+            carry_out_elsewhere(crew, jobs=jobs)
         elif going:
             cores = usable_cores()
             carry_out(
@@ -291,7 +286,6 @@ def _carried_out(
                 going,
                 jobs=min(jobs or side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
                 cores=cores if len(cores) > 1 else (),
-                project=project,
                 progress=progress,
             )
     finally:

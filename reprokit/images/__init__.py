@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from reprokit.core.records import Realisation
 from reprokit.errors import UsageError
 
 __all__ = [
+    "BuildOptions",
     "cache",
     "changed_since",
     "forecast",
@@ -33,14 +35,27 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """Of what an environment is made, and how, where it is not there yet.
+
+    Attributes:
+        base: Of an image: ``auto``, ``registry`` or ``bootstrap``.
+        builder: Of an image: ``classic`` or ``buildkit``.
+        vendored: A folder of `vendor.fill` that everything is taken from, or None.
+    """
+
+    base: str = "auto"
+    builder: str = "classic"
+    vendored: Path | None = None
+
+
 def resolve(
     variant: str,
     *,
     project: Path,
     kind: Literal["image", "venv"],
-    base: str = "auto",
-    builder: str = "classic",
-    vendored: Path | None = None,
+    build: BuildOptions = BuildOptions(),
     cache_dir: Path | None = None,
     on_progress: Callable[[str], None],
 ) -> Realisation:
@@ -48,9 +63,8 @@ def resolve(
 
     Several callers at once are safe: one builds it, the others wait. What an interrupted or killed caller
     leaves is never taken for complete. ``variant`` is a key of ``images/lock.toml`` or a folder under
-    ``images/``; ``base`` is ``auto``, ``registry`` or ``bootstrap``, ``builder`` ``classic`` or ``buildkit``,
-    both for images only; everything is taken from ``vendored``, a folder of `vendor.fill`, if there is one;
-    ``on_progress`` is called with lines for a person, also from another thread.
+    ``images/``; ``build`` says of what and how it is made; ``on_progress`` is called with lines for a
+    person, also from another thread.
 
     Raises:
         RecipeError: There is no such variant.
@@ -60,8 +74,10 @@ def resolve(
         WorkspaceError: The cache cannot be written.
     """
     from reprokit.images import cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
-    from reprokit.images.building import bases, build  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images.building import bases  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images.building.build import realise  # noqa: PLC0415  (the docker SDK)
 
+    base, vendored = build.base, build.vendored
     lock = locks.read_lock(project)
     chosen = lock.variant(variant)
     folder = cache.cache_folder(cache_dir)
@@ -82,7 +98,7 @@ def resolve(
         base = bases.BOOTSTRAP
     if kind == "venv":
         return venvs.realise(chosen, cache=folder, on_progress=on_progress)
-    return build.realise(lock, chosen, base=base, builder=builder, cache=folder, on_progress=on_progress)
+    return realise(lock, chosen, base=base, builder=build.builder, cache=folder, on_progress=on_progress)
 
 
 def variables(realisation: Realisation, *, project: Path, tree: str) -> dict[str, str]:

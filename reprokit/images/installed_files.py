@@ -19,9 +19,11 @@ import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from reprokit.errors import WorkspaceError
+from reprokit.file_tree import statuses
 from reprokit.images.packages import Package
 from reprokit.workspace import sha256_of, write_json
 
@@ -86,12 +88,19 @@ def changed_since(state: str, folder: Path) -> tuple[str, ...]:
         folder: The environment.
     """
     try:
-        library = str(json.loads(list_of(folder).read_text(encoding="utf-8"))["library"])
+        of_list = list_of(folder).stat()
+        library = _library_in(list_of(folder), of_list.st_ino, of_list.st_ctime_ns)
         if _Seen.of(folder, library).digest() == state:
             return ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass  # the look says what of it is gone
     return check(folder, wheels=None, whole=True).foreign or ("files were written and put back",)
+
+
+@lru_cache(maxsize=4)  # a list of tens of thousands of files, which no one writes between two runs
+def _library_in(file: Path, _inode: int, _changed_ns: int) -> str:
+    """The library that a list of files names; read again where the file was written anew."""
+    return str(json.loads(file.read_text(encoding="utf-8"))["library"])
 
 
 def check(folder: Path, *, wheels: Path | None, packages: tuple[Package, ...] = (), whole: bool) -> Installed:
@@ -159,10 +168,12 @@ class _Seen:
 
     @classmethod
     def of(cls, folder: Path, library: str) -> _Seen:
-        found = _stats(Path(library), leave_out=NOT_LIBRARY) if library else {}
+        found = statuses(Path(library), leave_out=NOT_LIBRARY) if library else {}
         # other tools write byte-code there, which moves the times of its folders
         files = {name: one for name, one in found.items() if not stat.S_ISDIR(one.st_mode)}
-        return cls(inside=_stats(folder), library=library, of_library=files)
+        inside = statuses(folder)
+        inside.pop(MARKER, None)
+        return cls(inside=inside, library=library, of_library=files)
 
     def contents(self, folder: Path) -> dict[str, str]:
         files = {name: one for name, one in self.inside.items() if not stat.S_ISDIR(one.st_mode)}
@@ -181,22 +192,6 @@ class _Seen:
                 facts = (one.st_mode, size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
                 sha.update(f"{name}\0{facts}\n".encode("utf-8", "surrogateescape"))
         return f"sha256:{sha.hexdigest()}"
-
-
-def _stats(folder: Path, *, leave_out: frozenset[str] = frozenset()) -> dict[str, os.stat_result]:
-    """Every file, link and folder below a folder but its marker; links are not followed."""
-    found, left = {}, [""]
-    while left:
-        here = left.pop()
-        with os.scandir(folder / here) as children:
-            for child in children:
-                name = f"{here}/{child.name}".lstrip("/")
-                if name == MARKER or child.name in leave_out:
-                    continue
-                found[name] = child.stat(follow_symlinks=False)
-                if child.is_dir(follow_symlinks=False):
-                    left.append(name)
-    return found
 
 
 def _content(path: Path, status: os.stat_result) -> str:

@@ -205,6 +205,26 @@ class Recipe:
         return root_of_recipe(self.file)
 
     @property
+    def traces(self) -> bool:
+        """Whether its runs write the tool's own metrics and trace while they go on, as a trainer's do."""
+        return self.program is None
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether its runs write the tool's own checkpoints, which any machine can go on from."""
+        return self.program is None
+
+    @property
+    def says_how_to_resume(self) -> bool:
+        """Whether it names the arguments that resume its program."""
+        return self.program is not None and self.program.resume_args is not None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it is watched from outside while it runs."""
+        return self.program is not None and self.program.instrument is not None
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """What it must be loaded with to be this recipe again: its platform, and the overrides."""
         return with_platform(self.modified, self.platform)

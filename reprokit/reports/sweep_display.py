@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reprokit.reports.escaping import one_line, shortened
 from reprokit.reports.progress import HEARTBEAT_S, LIVE_EVERY_S, ProgressDisplay
 from reprokit.reports.tables import aligned, few_digits
+from reprokit.session import HowFar
 
 _MOST_ROWS = 16
 _HEADS = ("member", "phase", "steps", "steps/s", "last return", "place")
@@ -15,57 +15,26 @@ _HEADS = ("member", "phase", "steps", "steps/s", "last return", "place")
 _ORDER = {"training": 0, "crashed": 1, "not_started": 1, "interrupted": 1, "waiting": 2}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    phase: str
-    step: int | None
-    total: int | None
-    steps_per_s: float | None
-    last_return: float | None
-    place: str
-    told: str
-
-
 class SweepDisplay(ProgressDisplay):
     """The progress display of a sweep; ``member`` may be called from several threads."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
-        self._members: dict[str, _Row] = {}
+        self._members: dict[str, HowFar] = {}
         self._said_at: dict[str, float] = {}
 
-    def member(
-        self,
-        label: str,
-        *,
-        phase: str,
-        step: int | None = None,
-        total: int | None = None,
-        steps_per_s: float | None = None,
-        last_return: float | None = None,
-        place: str = "",
-        told: str = "",
-    ) -> None:
+    def member(self, label: str, how_far: HowFar, /) -> None:
         """Report how far a member is."""
-        row = _Row(
-            phase=phase,
-            step=step,
-            total=total,
-            steps_per_s=steps_per_s,
-            last_return=last_return,
-            place=place,
-            told=told,
-        )
         with self._lock:
             before, now = self._members.get(label), self._clock()
-            self._members[label] = row
-            changed = before is None or before.phase != phase
+            self._members[label] = how_far
+            changed = before is None or before.phase != how_far.phase
             if self._is_live:
                 if changed or now - self._drawn_at >= LIVE_EVERY_S:
                     self._draw()
             elif changed or now - self._said_at[label] >= HEARTBEAT_S:
                 self._said_at[label] = now
-                self._write_line(_line(label, row))
+                self._write_line(_line(label, how_far))
 
     def _bars(self, room: int) -> Iterator[str]:
         """The table, where members are known; until then the bars of the phase."""
@@ -82,7 +51,7 @@ class SweepDisplay(ProgressDisplay):
             yield f"and {len(rest)} more: {one_line(counts)}"
 
 
-def _table(rows: list[tuple[str, _Row]], room: int) -> list[str]:
+def _table(rows: list[tuple[str, HowFar]], room: int) -> list[str]:
     """As many columns as there is room for, and the members' names at any rate: they say what differs."""
     longest = max(len(one_line(label)) for label, _ in rows)
     left_out: tuple[str, ...] = ()
@@ -99,7 +68,7 @@ def _table(rows: list[tuple[str, _Row]], room: int) -> list[str]:
     )
 
 
-def _cells(label: str, row: _Row, *, limit: int) -> dict[str, str]:
+def _cells(label: str, row: HowFar, *, limit: int) -> dict[str, str]:
     steps = "-" if row.step is None else f"{row.step:,}"
     return {
         "member": one_line(label, limit=limit),
@@ -111,7 +80,7 @@ def _cells(label: str, row: _Row, *, limit: int) -> dict[str, str]:
     }
 
 
-def _line(label: str, row: _Row) -> str:
+def _line(label: str, row: HowFar) -> str:
     parts = [row.phase]
     if row.step is not None:
         parts.append(f"step {row.step:,}" + ("" if row.total is None else f" of {row.total:,}"))

@@ -199,10 +199,12 @@ class RayPlace:
 def _arguments(task: Task) -> dict[str, Any]:
     return {
         "name": task.name,
-        "server": list(task.server),
+        "process_of": {
+            "server": list(task.server),
+            "environment": dict(task.environment),
+            "folder": str(task.working_dir),
+        },
         "words": list(task.command[len(task.server) :]),
-        "environment": dict(task.environment),
-        "folder": str(task.working_dir),
         "log": str(task.log),
         "timeout_s": task.timeout_s,
     }

@@ -128,16 +128,15 @@ def carry_out(
     owner: Any,
     *,
     name: str,
-    server: Sequence[str],
+    process_of: Mapping[str, Any],
     words: Sequence[str],
-    environment: Mapping[str, str],
-    folder: str,
     log: str,
     timeout_s: float | None,
 ) -> str:
     """The task: one command of a process that is kept for the next, with a pipe that closes with this worker.
 
-    Ray interrupts it where it is to be stopped.
+    Ray interrupts it where it is to be stopped. ``process_of`` is what that process is started with: its
+    ``server``, ``environment`` and ``folder``.
     """
     import ray  # noqa: PLC0415
 
@@ -146,7 +145,7 @@ def carry_out(
     owner.begins.remote(name, machine)
     has_ended, process = threading.Event(), None
     try:
-        process = _process(server, environment, folder, log)
+        process = _process(process_of, log)
         told = (process, context.gcs_address, has_ended)
         threading.Thread(target=_end_without, args=told, daemon=True).start()
         line = {"words": [*words, "--node", machine, "--until-closed", "0"], "log": log}
@@ -168,21 +167,21 @@ def carry_out(
     return "timed_out"
 
 
-def _process(server: Sequence[str], environment: Mapping[str, str], folder: str, log: str) -> Any:
+def _process(process_of: Mapping[str, Any], log: str) -> Any:
     """The process that is kept; another one where it has ended, or was started with something else."""
-    started_with = [list(server), dict(environment), folder]
+    started_with = dict(process_of)
     process = _KEPT.get("process")
     if process is not None and _KEPT["started_with"] != started_with:
         process.stdin.close()
     if process is None or process.stdin.closed or process.poll() is not None:
         with open(log, "ab") as stream:  # noqa: PTH123
             process = subprocess.Popen(
-                list(server),
+                started_with["server"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stream,
-                cwd=folder,
-                env=dict(environment),
+                cwd=started_with["folder"],
+                env=started_with["environment"],
                 start_new_session=True,
             )
         _KEPT.update(process=process, started_with=started_with)

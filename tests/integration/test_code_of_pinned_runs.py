@@ -48,6 +48,15 @@ ELSEWHERE = {
         "os.symlink(elsewhere, f'{sys.argv[2]}/lib')\nsys.path.insert(0, f'{sys.argv[2]}/lib')\n" + IMPORTS,
         "helper.py",
     ),
+    "a link in place of a module of its own": (
+        (
+            "own = Path(sys.argv[2], 'helper.py')\nown.write_text('RATE = 0.8')\n"
+            "sys.path.insert(0, sys.argv[2])\nsys.dont_write_bytecode = True\n"
+            "import helper, importlib\nown.unlink()\n"
+            "own.symlink_to(Path(elsewhere, 'helper.py'))\nrate = importlib.reload(helper).RATE"
+        ),
+        "helper.py",
+    ),
     "an archive on its path": (f"sys.path.insert(0, f'{{elsewhere}}/inside.zip')\n{IMPORTS}", "inside.zip"),
     "an egg-link": (
         "sys.path.insert(0, Path(elsewhere, 'helper.egg-link').read_text().split()[0])\n" + IMPORTS,

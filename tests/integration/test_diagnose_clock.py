@@ -87,6 +87,7 @@ def test_the_line_whose_library_reads_the_clock_is_named(tmp_path):
     assert "somelogger.py" in cause["what"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("natively", [False, True])
 def test_what_differs_besides_the_clock_is_found_and_the_clock_is_left_out_aloud(tmp_path, natively):
     code, answer, text = reprokit(tmp_path, "diagnose", seed="", natively=natively)

@@ -124,6 +124,7 @@ def test_words_that_resume_nothing_are_refused(told):
 AT_THE_MIDDLE = "--resume {stopped_run_dir}/saved-*.json"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("load", "code"),
     [(SPEED, 0), ("pass", 1), pytest.param(f"{SPEED}; {CARRY}", 0, marks=pytest.mark.slow)],

@@ -154,6 +154,7 @@ def test_a_program_that_is_found_on_the_path_runs_on_the_emulated_cpu(tmp_path):
     assert "Haswell" in cpus[2]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "command"),
     [

@@ -76,6 +76,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what, monkeypatch):
     """Also where the kernel does not keep it from writing there."""

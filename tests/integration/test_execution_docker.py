@@ -18,6 +18,7 @@ import pytest
 
 from reprokit.core.records import Mount, Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution.docker import DockerBackend, engine_status
+from reprokit.execution.source_files import digest_of
 
 pytestmark = pytest.mark.engine
 
@@ -338,3 +339,22 @@ def test_the_engine_says_what_it_is(engine: docker.DockerClient):
     assert status.version == engine.version()["Version"]
     assert status.cgroup_version in {"1", "2"}
     assert status.storage_driver
+
+
+def test_containers_share_a_copy_and_cannot_write_to_it(workspace: str, in_container: Spec, tmp_path: Path):
+    package, runs_dir = tmp_path / "package", tmp_path / "runs"
+    package.mkdir()
+    (package / "one.py").write_text("one\n")
+    mount = Mount(name="code", path=str(package), digest=digest_of(package))
+    tries = 'import sys; print(open(sys.argv[1] + "/one.py").read()); open(sys.argv[1] + "/one.py", "w")'
+    spec = in_container(command=("{python}", "-c", tries, "{code}"), mounts=(mount,))
+    backend = DockerBackend(workspace=str(runs_dir))
+    for name in ("1", "2"):
+        (runs_dir / name / "output").mkdir(parents=True)
+        assert backend.run(spec, runs_dir / name, on_tick=lambda: None).outcome is Outcome.CRASHED
+        assert (runs_dir / name / "stdout.log").read_text() == "one\n\n"
+        told = (runs_dir / name / "stderr.log").read_text()
+        assert "Read-only file system" in told or "Permission denied" in told
+    assert len(list(runs_dir.glob(".mounted-*"))) == 1
+    del backend
+    assert sorted(path.name for path in runs_dir.iterdir()) == ["1", "2"]

@@ -94,6 +94,7 @@ def test_an_interrupted_tool_leaves_no_container_in_two_seconds_a_hundred_times(
     assert max(durations) < 2.0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.engine
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_impatient_further_signals_leave_no_container_either(
@@ -216,6 +217,7 @@ def test_an_engine_that_is_not_there_is_told(
 # ------------------------------------------------------------------ processes
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_local_program_and_its_children_end_with_the_tool(
     start_tool: StartTool, on_host: Spec, run_dir: Path, scratch: Path, number: signal.Signals
@@ -266,6 +268,7 @@ time.sleep(0.5)
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("then", "limit_s", "outcome"),
     [
@@ -327,6 +330,7 @@ def test_a_guard_that_is_killed_while_the_tool_cannot_act_takes_the_program_with
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_guard_minds_no_other_signal(on_host: Spec, run_dir: Path, number: signal.Signals):
     sent = []

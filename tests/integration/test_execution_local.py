@@ -8,9 +8,11 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -18,6 +20,8 @@ import pytest
 
 from reprokit.core.records import Mount, Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution.local import LocalBackend
+from reprokit.execution.local_guard import can_confine
+from reprokit.execution.source_files import digest_of
 
 Spec = Callable[..., RunSpec]
 INSIDE = """
@@ -315,3 +319,56 @@ def test_two_runs_side_by_side_keep_to_their_own_cores(on_host: Spec, tmp_path: 
     assert [(tmp_path / str(core) / "stdout.log").read_text() for core in cores] == [
         f"[{c}]\n" for c in cores
     ]
+
+
+WRITES_TO_ITS_PACKAGE = """
+import os, sys
+place = os.path.realpath(sys.argv[1])
+print(place, flush=True)
+with open(f"{place}/one.py", "a") as stream:
+    stream.write("planted")
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Mount:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "one.py").write_text("one\n")
+    return Mount(name="code", path=str(tmp_path / "package"), digest=digest_of(tmp_path / "package"))
+
+
+def places_read(backend: LocalBackend, spec: RunSpec, folders: list[Path]) -> list[tuple[Outcome, Path]]:
+    """How each of several runs of a program ended, and where the copy lay that it tried to change."""
+    found = []
+    for folder in folders:
+        (folder / "output").mkdir(parents=True)
+        outcome = backend.run(spec, folder, on_tick=lambda: None).outcome
+        found.append((outcome, Path((folder / "stdout.log").read_text().strip())))
+    return found
+
+
+def test_confined_programs_share_a_copy_and_cannot_write_to_it(on_host: Spec, package: Mount, tmp_path: Path):
+    if not can_confine():
+        pytest.skip("the kernel has no landlock")
+    runs_dir = tmp_path / "runs"
+    backend = LocalBackend(workspace=str(runs_dir))
+    command = ("{python}", "-c", WRITES_TO_ITS_PACKAGE, "{code}")
+    spec = on_host(command=command, mounts=(package,), confined=True)
+    (first, place), (second, again) = places_read(backend, spec, [runs_dir / "r" / "1", runs_dir / "r" / "2"])
+    assert (first, second, place) == (Outcome.CRASHED, Outcome.CRASHED, again)
+    assert "Permission denied" in (runs_dir / "r" / "2" / "stderr.log").read_text()
+    assert (place / "one.py").read_text() == "one\n"
+    del backend
+    assert sorted(path.name for path in runs_dir.iterdir()) == ["r"]
+
+
+def test_a_program_that_could_write_to_a_shared_copy_gets_its_own(
+    on_host: Spec, package: Mount, tmp_path: Path
+):
+    spec = on_host(command=("{python}", "-c", WRITES_TO_ITS_PACKAGE, "{code}"), mounts=(package,))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as in_memory:  # confined programs write there
+        for runs_dir, one in ((tmp_path / "runs", spec), (Path(in_memory), replace(spec, confined=True))):
+            folders = [runs_dir / "r" / "1", runs_dir / "r" / "2"]
+            found = places_read(LocalBackend(workspace=str(runs_dir)), one, folders)
+            assert [outcome for outcome, _ in found] == [Outcome.MOUNTS_CHANGED] * 2
+            assert [place.parent for _, place in found] == [folder / ".mounted" for folder in folders]

@@ -14,6 +14,7 @@ import pytest
 
 from reprokit import golden, harness, where
 from reprokit.errors import GoldenError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, gate_code
 from reprokit.harness.sweeping import machines
 from reprokit.project import Project
@@ -51,22 +52,21 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ProcessPl
     made.wait()
 
 
-def recorded(root: Path, **asked):
+def recorded(root: Path, *, reason: str = "first", **asked):
     return harness.record_goldens(
-        ["train"],
+        harness.SweepAsked(names=["train"], on="ray", **asked),
         Request(backend="local"),
-        project=Project.around(root),
-        progress=RecordedSweep(),
-        on="ray",
-        now=NOW,
-        **{"reason": "first", **asked},
+        session=harness.SweepSession(project=Project.around(root), progress=RecordedSweep()),
+        promotion=Promotion(reason=reason, created_at=NOW),
     )
 
 
 def verified(root: Path, **asked):
     request = Request(backend="local", **asked)
     return harness.verify_on(
-        ["train"], request, project=Project.around(root), progress=RecordedSweep(), on="ray"
+        harness.SweepAsked(names=["train"], on="ray"),
+        request,
+        session=harness.SweepSession(project=Project.around(root), progress=RecordedSweep()),
     )
 
 

@@ -82,7 +82,6 @@ def attest_again(small, made):
             lock.variant("cpu"),
             stored,
             machine=image_store.machine(client),
-            python=made.python,
             cache=small.cache,
             on_progress=print,
         )
@@ -155,7 +154,6 @@ def test_an_image_whose_wheels_are_not_here_has_none(built, tmp_path):
             lock.variant("cpu"),
             stored,
             machine=image_store.machine(client),
-            python=made.python,
             cache=tmp_path,
             on_progress=print,
         )

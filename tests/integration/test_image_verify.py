@@ -71,7 +71,12 @@ def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, cli
     if builders.BUILDKIT not in builders.available():
         pytest.skip("no Docker client here has BuildKit")
     realisation = images.resolve(
-        "cpu", project=light.root, kind="image", base="bootstrap", cache_dir=light.cache, on_progress=print
+        "cpu",
+        project=light.root,
+        kind="image",
+        build=images.BuildOptions(base="bootstrap"),
+        cache_dir=light.cache,
+        on_progress=print,
     )
     found = verified(light, builders.CLASSIC, builders.BUILDKIT)
     assert found.difference is None
@@ -79,6 +84,7 @@ def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, cli
     assert client.images.get(realisation.reference).attrs["Created"].startswith("2026-10-01")
 
 
+@pytest.mark.slow
 def test_two_environments_with_an_equal_large_package_share_its_layer(light, client, monkeypatch):
     monkeypatch.setattr(package_layers, "_SMALLEST_BYTES", 10_000)
     path = light.root / "images" / "lock.toml"
@@ -87,8 +93,9 @@ def test_two_environments_with_an_equal_large_package_share_its_layer(light, cli
     layers = []
     for version, builder in (("1.0", builders.CLASSIC), ("2.0", builders.available()[-1])):
         light.lock.write_text(large + light.add_wheel(version=version), encoding="utf-8")
-        where = {"project": light.root, "cache_dir": light.cache, "builder": builder}
-        found = images.resolve("cpu", kind="image", base="bootstrap", on_progress=print, **where)
+        where = {"project": light.root, "cache_dir": light.cache, "kind": "image"}
+        build = images.BuildOptions(base="bootstrap", builder=builder)
+        found = images.resolve("cpu", build=build, on_progress=print, **where)
         layers.append(client.images.get(found.reference).attrs["RootFS"]["Layers"])
         client.images.remove(found.reference, force=True)
     (base, shared, own), (other_base, other_shared, other_own) = layers
@@ -129,7 +136,12 @@ def test_a_planted_difference_is_named_with_its_layer_and_file(light, step, file
 def test_a_build_from_a_vendored_folder_with_no_network_is_the_same_image(light, client, tmp_path):
     lock = read_lock(light.root)
     online = images.resolve(
-        "cpu", project=light.root, kind="image", base="bootstrap", cache_dir=light.cache, on_progress=print
+        "cpu",
+        project=light.root,
+        kind="image",
+        build=images.BuildOptions(base="bootstrap"),
+        cache_dir=light.cache,
+        on_progress=print,
     )
     stick = tmp_path / "stick"
     vendor.fill(
@@ -175,7 +187,7 @@ def test_a_wrong_pair_of_packages_ends_the_build_with_what_python_said(light):
             "cpu",
             project=light.root,
             kind="image",
-            base="bootstrap",
+            build=images.BuildOptions(base="bootstrap"),
             cache_dir=light.cache,
             on_progress=print,
         )

@@ -45,7 +45,8 @@ import sys
 from pathlib import Path
 from reprokit import images
 project, cache, base = sys.argv[1:]
-found = images.resolve("cpu", project=Path(project), kind="image", base=base, cache_dir=Path(cache),
+found = images.resolve("cpu", project=Path(project), kind="image",
+                       build=images.BuildOptions(base=base), cache_dir=Path(cache),
                        on_progress=lambda line: print(line, flush=True))
 print("made", found.reference, flush=True)
 """
@@ -90,7 +91,12 @@ def tidied(small, client: docker.DockerClient) -> Iterator[None]:
 
 def make(small, *, base: str = "auto", on_progress=print) -> Realisation:
     return images.resolve(
-        "cpu", project=small.root, kind="image", base=base, cache_dir=small.cache, on_progress=on_progress
+        "cpu",
+        project=small.root,
+        kind="image",
+        build=images.BuildOptions(base=base),
+        cache_dir=small.cache,
+        on_progress=on_progress,
     )
 
 
@@ -231,6 +237,7 @@ def labelled_alike(client: docker.DockerClient, genuine: Realisation) -> str:
     return str(forged.id)
 
 
+@pytest.mark.slow
 def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attested(client, small, tmp_path):
     genuine = make(small)
     forged = labelled_alike(client, genuine)
@@ -248,6 +255,7 @@ def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attes
     assert image_documents.files_of(forged, cache=elsewhere.cache) == {}
 
 
+@pytest.mark.slow
 def test_an_image_that_the_lock_names_is_taken_as_it_was_loaded_and_is_not_attested(client, small, tmp_path):
     genuine = make(small)
     packed = b"".join(client.images.get(genuine.reference).save(named=True))
@@ -274,7 +282,9 @@ def test_a_step_that_fails_is_told_with_its_last_lines_and_leaves_nothing(client
     assert leftovers(client) == []
 
 
-@pytest.mark.parametrize("moment", ["COPY", "RUN", "reading it back"])
+@pytest.mark.parametrize(
+    "moment", ["COPY", *(pytest.param(one, marks=pytest.mark.slow) for one in ("RUN", "reading it back"))]
+)
 def test_a_build_that_is_terminated_leaves_nothing_in_the_engine(client, small, moment):
     tool = [sys.executable, "-m", "reprokit", "image", "build", "cpu", "--base", "bootstrap"]
     variables = {**os.environ, "REPROKIT_CACHE": str(small.cache)}
@@ -293,6 +303,7 @@ def test_a_build_that_is_terminated_leaves_nothing_in_the_engine(client, small, 
     assert left == set()
 
 
+@pytest.mark.slow
 def test_a_build_that_was_killed_leaves_nothing_that_is_taken_for_whole(client, small, base_image):
     command = [sys.executable, "-c", RESOLVE, str(small.root), str(small.cache), "auto"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
@@ -381,6 +392,7 @@ def pin_base(small, image: str, digest: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_where_the_registry_answers_the_pinned_base_is_pulled_and_built_on(client, small, base_image):
     with registry_with(client, base_image) as (name, digest):
         pin_base(small, name, digest)

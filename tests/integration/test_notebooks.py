@@ -84,7 +84,10 @@ def cell(source: str, *, identity: str, tags: list[str] | None = None) -> dict:
     }
 
 
-@pytest.mark.parametrize("way", ["papermill", pytest.param("nbconvert", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "way",
+    [pytest.param("papermill", marks=pytest.mark.smoke), pytest.param("nbconvert", marks=pytest.mark.slow)],
+)
 def test_a_notebook_repeats_gets_a_golden_and_is_held_to_it(repository, way):
     notebook = repository(way)
     first = notebook.reproduce()
@@ -101,6 +104,7 @@ def test_a_notebook_repeats_gets_a_golden_and_is_held_to_it(repository, way):
     assert notebook.reproduce().verdict is Verdict.REGRESSION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_cell_that_raises_is_a_run_that_did_not_finish(repository, way):
     report = repository(way, training=TRAINING + "raise ValueError('planted')\n").reproduce()
@@ -108,6 +112,7 @@ def test_a_cell_that_raises_is_a_run_that_did_not_finish(repository, way):
     assert "planted" in str(report.not_run)
 
 
+@pytest.mark.slow
 def test_a_notebook_that_draws_without_a_seed_does_not_repeat(repository):
     training = TRAINING.replace("random.seed(seed)", "print(seed)")
     assert repository("papermill", training=training).reproduce().verdict is Verdict.NONDETERMINISTIC

@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from reprokit.harness.attribution.bisect import Bisection, bisect
 
+from reprokit.features.bisect.bisect import Bisection, bisect
 from reprokit.harness import Project, Request
 from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE, Repository

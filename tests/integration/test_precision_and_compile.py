@@ -23,7 +23,6 @@ from support.small_trainings import (  # noqa: E402
     write_data,
 )
 
-LOWER = ("bfloat16", "float16")
 FILES = ("metrics.jsonl", "trace.jsonl")
 
 
@@ -49,7 +48,7 @@ def is_end_of(rest, whole) -> bool:
     return all(lines and lines == of_whole[-len(lines) :] for lines, of_whole in pairs)
 
 
-@pytest.mark.parametrize("precision", LOWER)
+@pytest.mark.parametrize("precision", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_training_in_lower_precision_repeats_and_is_resumed_byte_for_byte(name, precision, data, tmp_path):
     trainer, training = TRAINERS / f"{name}.py", {"precision": precision}
@@ -66,6 +65,7 @@ def test_a_training_in_lower_precision_repeats_and_is_resumed_byte_for_byte(name
     assert {one.dtype for one in model.values()} == {torch.float32}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_scale_that_is_not_put_back_is_seen_after_a_resume(name, data, tmp_path, monkeypatch):
     trainer, training = TRAINERS / f"{name}.py", {"precision": "float16"}
@@ -90,6 +90,7 @@ def test_a_checkpoint_of_another_precision_is_refused(then, now, data, tmp_path)
         trained(trainer, tmp_path / "rest", data, training={"precision": now}, resume_from=checkpoint)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_gpu_scales_the_loss_where_the_gradients_are(name, data, tmp_path):
     trainer, training = TRAINERS / f"{name}.py", {"precision": "float16"}
@@ -131,7 +132,7 @@ def test_gradients_are_scaled_back_before_they_are_measured_and_stepped_with():
     assert torch.equal(model.weight, plain.weight)
 
 
-@pytest.mark.alone
+@pytest.mark.smoke
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what the compiler itself calls
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs g++, and this machine has none")
 @pytest.mark.parametrize(

@@ -278,6 +278,7 @@ def _attributes_of_root(dom: str) -> str:
     return dom[start : dom.index(">", start)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_report_fits_its_window_and_the_browser_has_no_complaint(
     browser: Browser, tmp_path: Path, verdict: Verdict
@@ -290,6 +291,7 @@ def test_a_report_fits_its_window_and_the_browser_has_no_complaint(
         assert browser.complaints() == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_plots_over_seeds_fit_the_window_and_have_the_colours_of_the_reader(
     browser: Browser, tmp_path: Path, scheme: str
@@ -315,6 +317,7 @@ def test_plots_over_seeds_fit_the_window_and_have_the_colours_of_the_reader(
             assert tuple(bytes.fromhex(colour.strip()[1:])) in colours
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_screenshot_shows_the_verdict_and_the_curves_in_the_scheme_of_the_reader(

@@ -51,9 +51,10 @@ def test_a_resumed_loader_is_equal_or_its_first_wrong_update_and_its_line_are_na
     assert not answer.wrong, f"{answer.wrong}: {answer.code} {answer.cause}\n{answer.words[-2000:]}"
 
 
+@pytest.mark.slow  # without a whole diagnosis: test_loader_ledger.py
 @pytest.mark.parametrize(
     "form",
-    ["helper", *(pytest.param(one, marks=pytest.mark.slow) for one in ("list", "anew", "first", "same"))],
+    ["helper", "list", "anew", "first", "same"],
 )
 @pytest.mark.parametrize("forgets", [False, True])
 def test_a_loader_is_an_object_and_not_the_line_that_made_it(tmp_path, form, forgets):

@@ -90,6 +90,7 @@ def test_a_seed_that_ends_at_no_number_is_failed(theirs):
     assert "return of seed 4 ended at nan" in statistics.reason
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("logged", ["", '"seed": seed, ', '"env_seed": seed + 1000 + step, '])
 def test_a_program_that_ignores_its_seed_fails_both_rows_whatever_it_logs_of_it(theirs, logged):
     deaf = PROGRAM.replace("random.seed(seed)", "random.seed(7)")

@@ -144,6 +144,7 @@ def test_evaluation_changes_no_number_of_the_training(reference, tmp_path):
     assert (often / "trace.jsonl").read_bytes() == (reference / "trace.jsonl").read_bytes()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("step", [256, 768])
 def test_a_resumed_run_goes_on_bit_for_bit(reference, tmp_path, step):
     resumed = trained(tmp_path / "resumed", resume_from=reference / "checkpoints" / f"checkpoint_{step}.pt")
@@ -185,6 +186,7 @@ def test_training_imports_no_compiler_and_nothing_of_the_host(tmp_path):
     assert done.stdout == "0 []\n"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("file", "seeding", "instead"),
     [

@@ -40,9 +40,8 @@ def finished(root: Path, *, runs: str, trials: int, workers: int) -> bytes:
     return Path(json.loads(out)["path"]).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("kills", "workers", "trials"), [(5, 2, 8), pytest.param(20, 4, 30, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow  # a sweep, which a search is made of: test_sweep_killed.py
+@pytest.mark.parametrize(("kills", "workers", "trials"), [(5, 2, 8), (20, 4, 30)])
 def test_the_study_of_a_killed_search_is_that_of_one_worker(tmp_path, monkeypatch, kills, workers, trials):
     monkeypatch.setenv("PATH", bare_python(tmp_path / "bin"))
     root, moments = prepare(tmp_path / "theirs").root, random.Random(kills)

@@ -252,7 +252,7 @@ VERBS = {
     "env check": [("env check --against GOLDEN", 0, "No known difference")],
     "env diff": [("env diff RUN OTHER", 0, "Same numerics fingerprint")],
     "env export": [("env export RUN --format requirements", 0, "requirements.txt")],
-    "selftest": [("selftest train --faults 200 --clean 3", 0, "The gate can be trusted")],
+    "selftest": [("selftest train --faults 100 --clean 3", 0, "The gate can be trusted")],
 }
 #: Verbs that take no recipe, run or golden, and why.
 OF_NO_RECIPE = {
@@ -295,7 +295,11 @@ def test_every_verb_stands_in_a_table():
 
 @pytest.mark.parametrize(
     ("line", "code", "words"),
-    [pytest.param(*case, id=case[0]) for cases in VERBS.values() for case in cases],
+    [
+        pytest.param(*case, id=case[0], marks=pytest.mark.slow if "--selftest" in case[0] else ())
+        for cases in VERBS.values()
+        for case in cases
+    ],
 )
 def test_a_verb_answers(as_made, line, code, words):
     answer = as_made.reprokit(line)
@@ -452,6 +456,7 @@ def test_an_emulated_cpu_computes_the_golden(as_made):
     assert answer.code == 4
 
 
+@pytest.mark.sample(1)
 @needs_emulator
 @pytest.mark.parametrize(
     ("before", "words"),

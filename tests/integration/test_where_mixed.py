@@ -16,6 +16,7 @@ import pytest
 
 from reprokit import where
 from reprokit.errors import CannotRunError, GoldenError
+from reprokit.golden import Promotion
 from reprokit.harness import curation, stats
 from reprokit.project import Project
 from reprokit.reports import statistics_html, sweep_table
@@ -88,13 +89,14 @@ def test_split_makes_every_seed_on_each_kind_and_compares_each_with_its_own(tmp_
     assert len(alone.members) == 2
     assert all("it was made on other machines" in one.reason for one in alone.left_out)
     with pytest.raises(GoldenError, match="an ensemble is of one of them"):
-        curation.promote_sweep("train", project=project, reason="r", now="2026-11-23", min_seeds=10)
+        curation.promote_sweep(
+            "train", project=project, promotion=Promotion(reason="r", created_at="2026-11-23"), min_seeds=10
+        )
     with pytest.raises(GoldenError, match=r"too few seeds for an ensemble.*got 2"):
         curation.promote_sweep(
             "train",
             project=project,
-            reason="r",
-            now="2026-11-23",
+            promotion=Promotion(reason="r", created_at="2026-11-23"),
             min_seeds=10,
             which=curation.WhichSweep(kind=first[7:15]),
         )
@@ -130,10 +132,12 @@ def test_marked_runs_go_anywhere_say_so_and_are_never_promoted(tmp_path, place):
     assert "No golden and no ensemble can be promoted" in page
 
     with pytest.raises(GoldenError, match="the sweep is mixed"):
-        curation.promote_sweep("train", project=project, reason="r", now="2026-11-23", min_seeds=10)
+        curation.promote_sweep(
+            "train", project=project, promotion=Promotion(reason="r", created_at="2026-11-23"), min_seeds=10
+        )
     folders = [theirs.root / "runs" / answer.members[0].run] * 2
     with pytest.raises(GoldenError, match="machines of several kinds"):
-        curation.promote(folders, project=project, reason="r", now="2026-11-23")
+        curation.promote(folders, project=project, promotion=Promotion(reason="r", created_at="2026-11-23"))
     assert swept(theirs.root, seeds="3,4,6", on="ray").actions == ("reuse",) * 3
 
 

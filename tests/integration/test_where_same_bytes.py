@@ -18,7 +18,7 @@ from support.places import Told, begun, record_of, sweep_of
 from support.study_project import make_study
 from support.sweep_program import RECIPE, run_folders
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.smoke, pytest.mark.timeout(900)]
 
 #: A plain command and a training of one update, with five seeds each.
 SWEEP = ("train", "cartpole_baseline", "--seeds", "1,2,3,4,6", "--backend", "local")

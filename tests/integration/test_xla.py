@@ -21,7 +21,7 @@ from reprokit.runtime import xla_backend
 from support.kept_python import kept_python
 from support.study_project import ROOT, Answer, Study
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.smoke, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent
 TORCH_TPU = HERE.parent / "support" / "torch_tpu" / "requirements.lock"
@@ -65,13 +65,9 @@ def _golden_holds(recipe: str, place: Path) -> None:
     assert first == second <= _MOST_COMPILATIONS[recipe]
 
 
-def test_the_golden_of_a_recipe_holds_through_xla_and_no_update_is_compiled_anew(tmp_path):
-    _golden_holds("mnist_cnn", tmp_path)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", sorted(set(_RECIPES) - {"mnist_cnn"}))
-def test_the_goldens_of_the_other_recipes_hold_through_xla(recipe, tmp_path):
+@pytest.mark.parametrize("recipe", sorted(_RECIPES))
+def test_the_golden_of_a_recipe_holds_through_xla_and_no_update_is_compiled_anew(recipe, tmp_path):
     _golden_holds(recipe, tmp_path)
 
 
@@ -118,6 +114,11 @@ def run(tmp_path_factory) -> Path:
     answer = _reproduce(place, *(word for one in _SHORT for word in ("--set", one)))
     assert answer.row("repeatable")["status"] == "PASSED", answer.err
     return Path(answer.report["runs"][0])
+
+
+def test_a_short_training_through_xla_repeats_and_compiles_no_update_anew(run):
+    assert len((run / METRICS).read_bytes().splitlines()) == _STEPS // 64
+    assert 0 < _compilations(str(run)) <= _MOST_COMPILATIONS["mnist_cnn"]
 
 
 def _python() -> str:

@@ -31,7 +31,7 @@ CATEGORIES = set(
 GIVEAWAYS = re.compile(
     r"\b(faults?|decoys?|planted|swapped|suspicious)\b|nondetermin|reproduc", re.IGNORECASE
 )
-THINNED = ("python_random", "set_iteration")
+THINNED = ("python_random",)
 FORMS = [
     pytest.param(p, s, id=f"{p.name}-{'swapped' if s else 'planted'}") for p in PLANTED for s in (False, True)
 ]
@@ -188,11 +188,12 @@ def test_results_of_ray_that_are_taken_in_order_of_completion_are_named_and_thos
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(14_400)
-def test_the_whole_suite_is_diagnosed_as_well_as_promised():
+@pytest.mark.timeout(5400)
+@pytest.mark.parametrize("quarter", range(4))
+def test_a_quarter_of_the_suite_is_diagnosed_as_well_as_promised(quarter):
     outcomes = [
         score(program, swapped=swapped)
-        for program in [*PLANTED, *CLEAN]
+        for program in [*PLANTED[quarter::4], *CLEAN[quarter::4]]
         if not why_not(program)
         for swapped in ((False, True) if program in PLANTED else (False,))
     ]

@@ -33,7 +33,7 @@ def _all(test: str):
 
 def _marks(program, test):
     marks = [pytest.mark.timeout(7200)]
-    if program.environment == "whole" or test.startswith("diagnose"):
+    if program.environment == "whole" or test != "reproduce":
         marks.append(pytest.mark.slow)
     if reason := program.known.get(test):
         marks.append(pytest.mark.xfail(strict=True, reason=reason))

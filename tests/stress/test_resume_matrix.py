@@ -45,6 +45,7 @@ def _said(before: str = "", *, workers: int, stream: bool, own: bool, persistent
     return done.stdout.strip()
 
 
+@pytest.mark.sample(1)
 #: The first two are the cases in which a loader is made to forget below: without that, nothing is found.
 @pytest.mark.parametrize(
     ("workers", "stream", "own", "persistent"),

@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from reprokit.golden import Promotion
 from reprokit.harness import Request, reproduce
 from reprokit.harness.curation.promote import promote
 from reprokit.project import Project
@@ -64,5 +65,9 @@ class Repository:
     def promote(self, report, **allowed) -> None:
         folders = [Path(run) for run in report.runs]
         now = "2026-01-01T00:00:00+00:00"
-        promote(folders, project=Project.around(self.root), reason="first", now=now, **allowed)
+        promote(
+            folders,
+            project=Project.around(self.root),
+            promotion=Promotion(reason="first", created_at=now, **allowed),
+        )
         self.commit()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.core.checklist import Report
-from reprokit.golden import Ensemble
+from reprokit.golden import USUAL_SEEDS, Ensemble, Promotion
 from reprokit.harness import GateAnswer, Request, verify
 from reprokit.harness.curation import promote_sweep
 from reprokit.project import Project
@@ -72,8 +72,13 @@ class StatisticalProject(Repository):
         swept(self.root, seeds=seeds)
         return self
 
-    def bless(self, **allowed: object) -> Ensemble:
-        made = promote_sweep("train", project=self.project, reason="first", now=NOW, **allowed)
+    def bless(self, *, min_seeds: int = USUAL_SEEDS, **allowed: bool) -> Ensemble:
+        made = promote_sweep(
+            "train",
+            project=self.project,
+            promotion=Promotion(reason="first", created_at=NOW, **allowed),
+            min_seeds=min_seeds,
+        )
         self.commit()
         return made
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.harness import Request, Sweep, sweep
+from reprokit.harness import Request, Sweep, SweepAsked, SweepSession, sweep
 from reprokit.project import Project
+from reprokit.session import HowFar
 from support.command_recipe import Repository
 from support.recorded_progress import RecordedProgress
 
@@ -43,19 +44,21 @@ class RecordedSweep(RecordedProgress):
 
     members: list[tuple[str, str]] = field(default_factory=list)
 
-    def member(self, label: str, *, phase: str, **facts: Any) -> None:
-        if (label, phase) not in self.members:
-            self.members.append((label, phase))
+    def member(self, label: str, how_far: HowFar, /) -> None:
+        if (label, how_far.phase) not in self.members:
+            self.members.append((label, how_far.phase))
 
 
-def swept(root: Path, *names: str, told: RecordedSweep | None = None, **asked: Any) -> Sweep:
+def swept(
+    root: Path, *names: str, told: RecordedSweep | None = None, dry_run: bool = False, **asked: Any
+) -> Sweep:
     """A sweep in a project, in virtual environments or this Python."""
+    request = asked.pop("request", Request(backend="local"))
     return sweep(
-        names or ("train",),
-        asked.pop("request", Request(backend="local")),
-        project=Project.around(root),
-        progress=told or RecordedSweep(),
-        **asked,
+        SweepAsked(names=names or ("train",), **asked),
+        request,
+        session=SweepSession(project=Project.around(root), progress=told or RecordedSweep()),
+        dry_run=dry_run,
     )
 
 

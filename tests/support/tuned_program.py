@@ -68,16 +68,13 @@ def prepare(root: Path, *, recipe: str = RECIPE, program: str = PROGRAM) -> Repo
 def tuned(root: Path, *, runs: str = "runs", trials: int | None = 8, **options: Any) -> Study:
     """The study of the program."""
     space = options.pop("space", None) or read_search_space(root / "space.yaml")
-    called = {
-        name: options.pop(name) for name in ("workers", "dry_run", "retry_failed", "after") if name in options
-    }
+    called = {name: options.pop(name) for name in ("workers", "dry_run") if name in options}
     return tune(
         "train",
         Request(backend="local"),
-        project=Project.around(root, runs_dir=root / runs),
         progress=options.pop("progress", None) or RecordedSweep(),
-        space=space,
-        asked=Asked(trials=trials, **options),
+        asked=Asked(space=tuple(space), trials=trials, **options),
+        project=Project.around(root, runs_dir=root / runs),
         **called,
     )
 

@@ -12,7 +12,7 @@ import reprokit
 from reprokit import golden, images, recipes
 from reprokit.core.inputs import INPUTS, changed
 from reprokit.errors import BundleError, ImageError
-from reprokit.execution import mounted_copies
+from reprokit.execution import source_files
 from reprokit.features.bundles import bundled_data
 from reprokit.features.bundles.documents import read_me, ro_crate
 from reprokit.features.bundles.manifest import FORMAT, BundleManifest
@@ -170,7 +170,7 @@ def _own_package(digests: Mapping[str, str]) -> dict[str, Packed]:
     """This ``reprokit``, where it is part of what the numbers stand on."""
     if not {"runtime", "instrumentation"} & digests.keys():
         return {}
-    found = mounted_copies.source_files(PACKAGE)
+    found = source_files.source_files(PACKAGE)
     return {
         f"package/reprokit/{path.relative_to(PACKAGE).as_posix()}": Packed(content=path) for path in found
     }

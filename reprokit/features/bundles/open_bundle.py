@@ -84,7 +84,7 @@ def opened(
             recipe.variant,
             project=folder,
             kind="image" if request.backend == "docker" else "venv",
-            vendored=folder / "vendored",
+            build=images.BuildOptions(vendored=folder / "vendored"),
             on_progress=on_progress,
         )
     project = Project(

@@ -25,6 +25,7 @@ from reprokit.request import Request
 from reprokit.session import Session
 
 _UPDATES, _MOST_UPDATES = 2, 40
+_PROBE = "reprokit.features.learning.inside.learning_probe"
 _TAIL_BYTES = 1 << 16
 # How torch's anomaly detection says it: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
 _ANOMALY = re.compile(r"Function '\w+' returned nan values in its \d+th output")
@@ -146,4 +147,5 @@ def _probed(stored: runs.StoredRun, request: Request, *, updates: int, session: 
     session.progress.phase(
         f"{recipe.name}: {updates} updates watched, the environments checked, one transition"
     )
-    return need(bench.learn(), "the probe did not come to its end").folder
+    left = bench.beside("probe", _PROBE, option="--updates", updates=updates, ends_with=0)
+    return need(left, "the probe did not come to its end").folder

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.records import STOPPED_EARLY, Mount
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.emulation import EmulatedCpu
-from reprokit.harness.running.first_updates import FirstUpdatesRunner, need
+from reprokit.harness.running.first_updates import FirstUpdatesRunner, PartialRun, need
 from reprokit.layout import OUTPUT, read_json
 
+_RECORDER = "reprokit.features.numerics.inside.operation_recorder"
+_REPLAY = "reprokit.features.numerics.inside.operation_replay"
 _REMEDIES = {
     "sqrt": "let an optimizer take its root in the fused kernel (torch.optim.Adam(fused=True)), "
     "which uses the CPU's exact square root; torch.sqrt starts from an approximation of the CPU's own",
@@ -76,9 +79,12 @@ def plain_name(operation: str) -> str:
 
 def list_calls(bench: FirstUpdatesRunner, *, updates: int) -> CallFiles:
     """Listen to a native run of so many updates, and answer every call once natively."""
-    recorded = need(bench.record(updates=updates), "the operations could not be listed")
-    folder = recorded.folder / OUTPUT
-    answered = bench.replay("operations-native", folder, "--write", "{run_dir}/answers.pt")
+    words = ("--output", "{run_dir}/calls.pt", "--")
+    recorded = bench.beside(
+        "operations", _RECORDER, *words, option="--max-updates", updates=updates, ends_with=STOPPED_EARLY
+    )
+    folder = need(recorded, "the operations could not be listed").folder / OUTPUT
+    answered = _replayed(bench, "operations-native", folder, "--write", "{run_dir}/answers.pt")
     need(answered, "the operations could not be run one by one")
     try:
         (answered.folder / OUTPUT / "answers.pt").replace(folder / "answers.pt")
@@ -91,9 +97,19 @@ def find(bench: FirstUpdatesRunner, calls: CallFiles, cpu: EmulatedCpu) -> tuple
     """The operations that answer otherwise on a CPU, those with inputs of the training first."""
     label = f"operations-{cpu.name}"
     words = ("--against", "{calls}/answers.pt", "--output", "{run_dir}/told.json")
-    left = need(bench.replay(label, calls.folder, *words, cpu=cpu), "the operations could not be run there")
+    left = need(
+        _replayed(bench, label, calls.folder, *words, cpu=cpu), "the operations could not be run there"
+    )
     told = read_json(left.folder / OUTPUT / "told.json")
     return tuple(_guilty(entry) for entry in told.get("differing") or ())
+
+
+def _replayed(
+    bench: FirstUpdatesRunner, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None
+) -> PartialRun:
+    """Run the operations of ``calls.pt`` in a folder again, which ``options`` call ``{calls}``."""
+    words = ("{python}", "-m", _REPLAY, "{calls}/calls.pt", *options)
+    return bench.program(label, *words, mount=Mount(name="calls", path=str(calls)), cpu=cpu)
 
 
 def sentence(found: Sequence[NonportableOperation], *, num_operations: int) -> str:

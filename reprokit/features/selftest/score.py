@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reprokit import reports
+from reprokit import golden, reports
 from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.features.selftest import judging
 from reprokit.features.selftest.beside import made_of
@@ -177,10 +177,9 @@ def _blessed(stage: Stage) -> Path:
         blessed = promote(
             stage.runs,
             project=stage.project,
-            reason="a selftest",
-            now=now(),
-            allow_dirty=True,
-            allow_nonfinite=True,
+            promotion=golden.Promotion(
+                reason="a selftest", created_at=now(), allow_dirty=True, allow_nonfinite=True
+            ),
         )
     except GoldenError as error:
         raise CannotJudgeError(

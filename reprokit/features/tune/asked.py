@@ -5,37 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reprokit.features.tune.definition import LAG, NO_PRUNER, TPE, Direction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a person asks of a search; None where the recipe or a default decides.
-
-    Attributes:
-        trials: How many; None for all points of a grid.
-        seed: Of all draws.
-        settings: Settings that every trial has, ``path=value``.
-        seeds: With which each trial is run, as ``parse_seeds`` reads them.
-        metric: The number that is searched for.
-        window: Which number of its curve.
-        direction: ``maximize`` or ``minimize``.
-        sampler: One of ``definition.SAMPLERS``.
-        pruner: One of ``definition.PRUNERS``.
-        pruner_metric: What the pruner watches.
-        lag: How many trials before its own a trial does not see.
-    """
-
-    trials: int | None = None
-    seed: int = 0
-    settings: tuple[str, ...] = ()
-    seeds: str | None = None
-    metric: str | None = None
-    window: str = "last"
-    direction: Direction | None = None
-    sampler: str = TPE
-    pruner: str = NO_PRUNER
-    pruner_metric: str | None = None
-    lag: int = LAG
+from reprokit.recipes import Distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +19,40 @@ class AfterSearch:
 
     seeds: str | None = None
     save_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a person asks of a search; None where the recipe or a default decides.
+
+    Attributes:
+        space: The settings that are searched.
+        trials: How many; None for all points of a grid.
+        seed: Of all draws.
+        settings: Settings that every trial has, ``path=value``.
+        seeds: With which each trial is run, as ``parse_seeds`` reads them.
+        metric: The number that is searched for.
+        window: Which number of its curve.
+        direction: ``maximize`` or ``minimize``.
+        sampler: One of ``definition.SAMPLERS``.
+        pruner: One of ``definition.PRUNERS``.
+        pruner_metric: What the pruner watches.
+        lag: How many trials before its own a trial does not see.
+        retry_failed: Run trials again that failed; what was drawn from then on is drawn anew.
+        after: What is done with the best trial.
+    """
+
+    space: tuple[Distribution, ...]
+    trials: int | None = None
+    seed: int = 0
+    settings: tuple[str, ...] = ()
+    seeds: str | None = None
+    metric: str | None = None
+    window: str = "last"
+    direction: Direction | None = None
+    sampler: str = TPE
+    pruner: str = NO_PRUNER
+    pruner_metric: str | None = None
+    lag: int = LAG
+    retry_failed: bool = False
+    after: AfterSearch = AfterSearch()

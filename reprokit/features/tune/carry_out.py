@@ -19,7 +19,7 @@ from reprokit.features.tune.results import ReusableRun
 from reprokit.features.tune.search import Search
 from reprokit.features.tune.trial_runs import Run, result_of, run_with_seed
 from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.harness.sweeping.carry_out import SweepProgress, run_member
+from reprokit.harness.sweeping.carry_out import Attempt, SweepProgress, run_member
 from reprokit.harness.sweeping.groups import SweepGroup
 
 _LOOK_AGAIN_S = 0.2
@@ -114,9 +114,11 @@ def _runner(search: Search, pool: Pool, *, stop: threading.Event) -> Run:
                 search.board,
                 at,
                 group,
-                core=pool.cores[place % len(pool.cores)] if pool.cores else None,
-                lane=place,
-                project=search.project,
+                Attempt(
+                    number=search.board.members[at].attempts + 1,
+                    core=pool.cores[place % len(pool.cores)] if pool.cores else None,
+                    lane=place,
+                ),
                 progress=pool.progress,
                 stop=stop,
                 why_stop=rule.why_stop if rule else None,

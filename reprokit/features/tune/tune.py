@@ -15,7 +15,7 @@ from pathlib import Path
 from reprokit import capture, workspace
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.features.tune import studies
-from reprokit.features.tune.asked import AfterSearch, Asked
+from reprokit.features.tune.asked import Asked
 from reprokit.features.tune.best import fresh_seeds, must_be_free, must_be_fresh, save_best
 from reprokit.features.tune.carry_out import Pool, carry_out, run_seeds
 from reprokit.features.tune.definition import (
@@ -42,7 +42,7 @@ from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import SweepGroup, load_recipes, make_ready, side_by_side
 from reprokit.layout import STUDY
 from reprokit.project import Project
-from reprokit.recipes import Distribution, Recipe, platform_asked
+from reprokit.recipes import Recipe, platform_asked
 from reprokit.request import Request
 from reprokit.runs import sweeps
 from reprokit.session import Session
@@ -53,29 +53,23 @@ _MOST_TRIALS = 10_000
 def tune(
     name: str,
     request: Request,
+    asked: Asked,
     *,
     project: Project,
     progress: SweepProgress,
-    space: Sequence[Distribution],
-    asked: Asked,
     workers: int | None = None,
     dry_run: bool = False,
-    retry_failed: bool = False,
-    after: AfterSearch = AfterSearch(),  # noqa: B008 - frozen
 ) -> Study:
     """Bring the trials of a search to their end; those that have ended are not run again.
 
     Args:
         name: The recipe.
         request: How runs are made: backend, base, time limit.
+        asked: What the search is.
         project: The folders.
         progress: Told how far each run is.
-        space: The settings that are searched.
-        asked: What else the search is.
         workers: How many trials at one time; None for about as many as there are cores. It changes no result.
         dry_run: Say what is finished and what would be run next, and run nothing.
-        retry_failed: Run trials again that failed; what was drawn from then on is drawn anew.
-        after: What is done with the best trial.
 
     Raises:
         UsageError: The space does not fit the recipe, or the search cannot be as asked.
@@ -84,20 +78,20 @@ def tune(
         WorkspaceBusyError: Another call carries out the same search now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
-    recipe = _recipe(name, asked.settings, project=project)
-    check_space(space, recipe, fixed=asked.settings, project=project)
-    trials = _number_of_trials(space, asked)
+    recipe, after = _recipe(name, asked.settings, project=project), asked.after
+    check_space(asked.space, recipe, fixed=asked.settings, project=project)
+    trials = _number_of_trials(asked)
     with nullcontext() if dry_run else among_others_in(project, note=progress.note):
-        group, definition = _made_ready(
-            recipe, request, tuple(space), asked, project=project, progress=progress
-        )
+        group, definition = _made_ready(recipe, request, asked, project=project, progress=progress)
         report_seeds = parse_seeds(after.seeds)(()) if after.seeds is not None else ()
         must_be_fresh(report_seeds, definition.seeds)
         if after.save_as is not None:
             must_be_free(after.save_as, project)
         folder = sweeps.folder_of(project.runs_dir, definition.name)
         with nullcontext() if dry_run else workspace.exclusive(folder):
-            search = _search(definition, group, project=project, folder=folder, retry_failed=retry_failed)
+            search = _search(
+                definition, group, project=project, folder=folder, retry_failed=asked.retry_failed
+            )
             search.note = progress.note
             _replay(search, trials)
             if dry_run:
@@ -131,8 +125,8 @@ def _recipe(name: str, settings: Sequence[str], *, project: Project) -> Recipe:
     return load_recipes([name], grid, project=project)[0]
 
 
-def _number_of_trials(space: Sequence[Distribution], asked: Asked) -> int:
-    size = grid_size(tuple(space)) if asked.sampler == GRID else None
+def _number_of_trials(asked: Asked) -> int:
+    size = grid_size(asked.space) if asked.sampler == GRID else None
     trials = asked.trials if asked.trials is not None else size
     if trials is None:
         raise UsageError("say how many trials", where="--trials", fix="add --trials 20")
@@ -145,7 +139,6 @@ def _number_of_trials(space: Sequence[Distribution], asked: Asked) -> int:
 def _made_ready(
     recipe: Recipe,
     request: Request,
-    space: tuple[Distribution, ...],
     asked: Asked,
     *,
     project: Project,
@@ -165,7 +158,7 @@ def _made_ready(
     definition = Definition(
         recipe=recipe.name,
         inputs=group.inputs.digest,
-        space=space,
+        space=asked.space,
         fixed=tuple(recipe.modified),
         sampler=asked.sampler,
         pruner=asked.pruner,
@@ -174,7 +167,7 @@ def _made_ready(
         lag=asked.lag,
         objective=objective,
         seeds=group.seeds,
-        start=values_of(recipe, space),
+        start=values_of(recipe, asked.space),
     )
     return group, definition
 

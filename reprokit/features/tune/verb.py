@@ -133,7 +133,6 @@ def command(recipe: str, as_json: bool, **options: Any) -> int:
     interrupted.
     """
     from reprokit.features.tune import tuning_table
-    from reprokit.features.tune.asked import AfterSearch
     from reprokit.features.tune.other_forms import must_be_storage
     from reprokit.features.tune.settings import own_values
     from reprokit.features.tune.tune import tune
@@ -152,14 +151,11 @@ def command(recipe: str, as_json: bool, **options: Any) -> int:
         study = tune(
             recipe,
             request_of({name: value for name, value in options.items() if name != "seed"}),
+            _asked(options, space),
             project=project,
             progress=progress,
-            space=space,
-            asked=_asked(options),
             workers=options["workers"],
             dry_run=options["dry_run"],
-            retry_failed=options["retry_failed"],
-            after=AfterSearch(seeds=options["report_seeds"], save_as=options["save_best"]),
         )
     _further_forms(study, html_file=options["html_file"], storage=options["storage"])
     code = 0 if options["dry_run"] else study.exit_code
@@ -193,11 +189,17 @@ def _further_forms(study: Study, *, html_file: Path | None, storage: str | None)
         click.echo(f"Added to {storage}: {added} trials. See: optuna-dashboard {storage}", err=True)
 
 
-def _asked(options: dict[str, Any]) -> Asked:
-    from reprokit.features.tune.asked import Asked
+def _asked(options: dict[str, Any], space: tuple[Distribution, ...]) -> Asked:
+    from reprokit.features.tune.asked import AfterSearch, Asked
 
-    names = ("trials", "seed", "settings", "seeds", "metric", "window", "direction", "pruner", "lag")
+    names = (
+        *("trials", "seed", "settings", "seeds", "metric", "window", "direction"),
+        *("pruner", "pruner_metric", "lag", "retry_failed"),
+    )
     sampler = options["sampler"] or ("tpe" if options["preset"] is None else "one-at-a-time")
     return Asked(
-        **{name: options[name] for name in names}, sampler=sampler, pruner_metric=options["pruner_metric"]
+        **{name: options[name] for name in names},
+        space=space,
+        sampler=sampler,
+        after=AfterSearch(seeds=options["report_seeds"], save_as=options["save_best"]),
     )

@@ -2,7 +2,7 @@
 
 from reprokit.harness.curation.export_environment import export_environment
 from reprokit.harness.curation.golden_diff import compare_goldens, opened
-from reprokit.harness.curation.import_log import import_log
+from reprokit.harness.curation.import_log import PublishedLog, import_log
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.promote_stale import promote_stale
@@ -12,6 +12,7 @@ from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
 __all__ = [
     "PruneChoice",
+    "PublishedLog",
     "RecipeFinding",
     "WhichSweep",
     "check_recipes",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import reprokit
 from reprokit import adapters, capture, golden, recipes, workspace
 from reprokit.core import fingerprint
 from reprokit.core.tolerance import Tolerance
@@ -13,32 +13,41 @@ from reprokit.errors import UsageError
 from reprokit.project import Project
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedLog:
+    """A log that someone published.
+
+    Attributes:
+        path: A file of a known format, or a folder with one log in it.
+        metrics: Names of it to keep; all numbers when empty.
+        renamed: Name in the log → what the recipe's runs call it.
+    """
+
+    path: Path
+    metrics: Sequence[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
 def import_log(
-    log: Path,
+    log: PublishedLog,
     *,
     recipe: str,
     project: Project,
     seed: int | None,
     platform: str | None,
     tolerance: Tolerance,
-    metrics: Sequence[str] = (),
-    renamed: Mapping[str, str] | None = None,
-    reason: str,
-    now: str,
+    promotion: golden.Promotion,
 ) -> golden.Golden:
     """Make a foreign golden.
 
     Args:
-        log: A file of a known format, or a folder with one log in it.
+        log: What was published.
         recipe: Name of the recipe whose runs are to be compared with it.
         project: The folders.
         seed: One of the recipe's; its only one when None.
         platform: One of the recipe's; this machine's when None.
         tolerance: How far each number may be off.
-        metrics: Names of the log to keep; all numbers when empty.
-        renamed: Name in the log → what the recipe's runs call it.
-        reason: Who published it, and where.
-        now: ISO 8601 in UTC.
+        promotion: Who published it and where, and when it is taken.
 
     Raises:
         UsageError: The recipe has no such seed or platform.
@@ -64,7 +73,7 @@ def import_log(
             actual=str(seed) if seed is not None else "none",
             fix="name it with --seed",
         )
-    read = adapters.read_foreign(log, metrics=metrics, renamed=renamed or {})
+    read = adapters.read_foreign(log.path, metrics=log.metrics, renamed=log.renamed)
     source = {
         "name": read.path.name,
         "format": read.form,
@@ -77,7 +86,5 @@ def import_log(
             recipe=known.name, platform=platform, seed=seed, records=read.records, source=source
         ),
         tolerance=tolerance,
-        reason=reason,
-        created_at=now,
-        tool_version=reprokit.__version__,
+        promotion=promotion,
     )

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import reprokit
 from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
 from reprokit.core.agreement import takes_seed
@@ -40,20 +39,15 @@ def promote(
     folders: Sequence[Path],
     *,
     project: Project,
-    reason: str,
-    now: str,
-    allow_dirty: bool = False,
-    allow_nonfinite: bool = False,
-    allow_failed: bool = False,
+    promotion: golden.Promotion,
     progress: Progress | None = None,
     of_cpu: bool = False,
     told: Mapping[str, Any] | None = None,
 ) -> golden.Golden:
     """Promote two or more agreeing runs to the golden of their recipe, platform and seed.
 
-    ``now`` is ISO 8601 in UTC; ``allow_dirty`` takes runs of changes that neither commit nor index has;
-    ``allow_failed`` takes runs that failed required checks, and records which; ``progress`` is told of the
-    run that is made without the watch, where the recipe says ``instrument``; ``of_cpu`` makes it a golden of
+    ``progress`` is told of the run that is made without the watch, where the recipe says ``instrument``;
+    ``of_cpu`` makes it a golden of
     the runs' kind of CPU alone, where that can change numbers; ``told`` are further keys of its provenance.
 
     Raises:
@@ -86,14 +80,9 @@ def promote(
     return golden.promote(
         project.golden_dir,
         runs=candidates,
-        reason=reason,
-        created_at=now,
-        tool_version=reprokit.__version__,
+        promotion=promotion,
         tolerances=recipe_data.get("tolerances") or {},
-        allow_dirty=allow_dirty,
-        allow_nonfinite=allow_nonfinite,
         failed=failed,
-        allow_failed=allow_failed,
         limit_bytes=settings_of(project.root).golden_limit_mb * 1e6,
         confirm=confirm,
     )
@@ -148,7 +137,7 @@ def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.Fa
     stored = runs.read(folders[0], verify=False)
     recipe, plain = recipe_of(stored), stored.record.get("plain_command")
     line = shell_line(["reprokit", "reproduce", *(["--", *plain] if plain else [recipe.name])])
-    rows = list(checks.run_all(gather(recipe, folders, rerun=line)))
+    rows = list(checks.run_all(replace(gather(recipe, folders), rerun=line)))
     names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
     for note in listing.report_notes(project.reports_dir, now_ns=time.time_ns()):
         if names.intersection(note.judged):

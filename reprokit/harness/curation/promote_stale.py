@@ -52,11 +52,9 @@ class _Stale:
 def promote_stale(
     project: Project,
     *,
-    reason: str,
-    now: str,
+    promotion: golden.Promotion,
     names: Sequence[str] = (),
     write: bool = True,
-    allow_dirty: bool = False,
     progress: Progress | None = None,
 ) -> StaleGoldens:
     """Promote the newest two runs of every golden of this platform whose environment moved since.
@@ -91,9 +89,7 @@ def promote_stale(
         raise _refused(faults)
 
     def promote_one(folders: Sequence[Path], into: Project) -> golden.Golden:
-        return promote(
-            folders, project=into, reason=reason, now=now, allow_dirty=allow_dirty, progress=progress
-        )
+        return promote(folders, project=into, promotion=promotion, progress=progress)
 
     moved = _promoted(stale, project, promote_one, write=write) if stale else ()
     return StaleGoldens(moved=moved, left=tuple(left), written=write and bool(moved))

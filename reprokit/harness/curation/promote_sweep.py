@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import reprokit
 from reprokit import golden, recipes, runs
 from reprokit.core.rows import counted
 from reprokit.core.statistics import permutation
@@ -61,11 +60,8 @@ def promote_sweep(
     name: str,
     *,
     project: Project,
-    reason: str,
-    now: str,
+    promotion: golden.Promotion,
     min_seeds: int = golden.USUAL_SEEDS,
-    allow_dirty: bool = False,
-    allow_left_out: bool = False,
     which: WhichSweep = WhichSweep(),
 ) -> golden.Ensemble:
     """Promote a sweep of a recipe to its ensemble.
@@ -73,11 +69,8 @@ def promote_sweep(
     Args:
         name: The recipe; its ``statistical`` says what is blessed.
         project: The folders.
-        reason: Why these numbers are right.
-        now: ISO 8601, UTC.
+        promotion: Why, when, and what is allowed.
         min_seeds: How many seeds there must be.
-        allow_dirty: Take runs of changes that neither commit nor index has.
-        allow_left_out: Leave seeds out that are finished too, and record which.
         which: The sweep that is meant.
 
     Raises:
@@ -99,12 +92,12 @@ def promote_sweep(
     chosen = _named(name, project, asked, which.name) if which.name else _newest(name, project, asked)
     members = _of_one_kind(chosen, which.kind)
     candidates = [candidate_of(folder) for folder in _finished(members, project)]
-    golden.check_swept(candidates, least=min_seeds, allow_dirty=allow_dirty)
+    golden.check_swept(candidates, least=min_seeds, allow_dirty=promotion.allow_dirty)
     made_on = candidates[0].platform
     if made_on not in recipe.platforms:
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
     left_out = _left_out(members, project)
-    if left_out and not allow_left_out:
+    if left_out and not promotion.allow_left_out:
         every = ",".join(map(str, sorted([*(member.seed for member in members), *left_out])))
         how = _as_asked(candidates[0].path)
         raise GoldenError(
@@ -127,9 +120,7 @@ def promote_sweep(
             "halves": list(_halves(swept)),
             "left_out": left_out,
         },
-        reason=reason,
-        created_at=now,
-        tool_version=reprokit.__version__,
+        promotion=promotion,
     )
 
 

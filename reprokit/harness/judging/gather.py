@@ -60,14 +60,13 @@ def gather(
     golden_dir: Path | None = None,
     reference: Reference | None = None,
     seed: int | None = None,
-    rerun: str = "",
     ignore: Sequence[str] = (),
-    strict: bool = False,
     beside: RunsBesidePair = RunsBesidePair(),  # noqa: B008 - frozen
 ) -> Evidence:
     """Read the run folders of one recipe (None: a plain command) and seed, and what they are compared with.
 
     That is the golden in ``golden_dir``, or a ``reference`` in its place; and what was run ``beside`` them.
+    How they were asked for (``rerun``, ``strict``, ``options``) is left to the caller.
     """
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
@@ -101,7 +100,6 @@ def gather(
             if (first / TRACE).is_file() or (other / TRACE).is_file()
         ),
         seed=seed,
-        rerun=rerun,
         golden=blessed,
         reference_run=run,
         golden_missing_because=found.reason if isinstance(found, Objection) else "",
@@ -120,7 +118,6 @@ def gather(
         tree_unknown=next((str(why) for run in stored if (why := run.record.get("tree_unknown"))), ""),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
-        strict=strict,
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
         sweep=sweep_evidence(folders[0], beside.seeds, expected=recipe.expected if recipe else {})
         if beside.seeds
@@ -157,8 +154,8 @@ def _compare_runs(
 
 
 def _resumed(recipe: Recipe | None, whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
-    unmodified = recipe is not None and recipe.program is not None
-    return (resumed_program if unmodified else resume_evidence)(whole, interrupted)
+    has_trace = recipe is None or recipe.traces
+    return (resume_evidence if has_trace else resumed_program)(whole, interrupted)
 
 
 def _golden_of(

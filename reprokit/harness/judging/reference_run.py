@@ -13,6 +13,7 @@ environment that its record names. The new runs are judged as against a golden:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reprokit import recipes, runs
@@ -104,12 +105,9 @@ def judge_against(
         folders,
         reference=run_reference(stored, recipe),
         seed=stored.record["seed"],
-        rerun=rerun,
-        strict=request.strict,
     )
-    return report_of(
-        evidence, folders=folders, command=request.command, rerun=rerun, now=now(), phases=phases
-    )
+    evidence = replace(evidence, rerun=rerun, strict=request.strict)
+    return report_of(evidence, folders=folders, command=request.command, now=now(), phases=phases)
 
 
 def platform_of(stored: runs.StoredRun) -> str:

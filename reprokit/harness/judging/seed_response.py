@@ -67,7 +67,7 @@ def response_to_seed(
     others: Sequence[Path],
 ) -> SeedResponse | None:
     """The same of the first of several runs of a recipe; None where it did not finish."""
-    if recipe is None or recipe.program is None or not stored or not stored[0].complete:
+    if recipe is None or recipe.traces or not stored or not stored[0].complete:
         return None
     seed, folder = stored[0].record.get("seed"), None
     if golden_dir is not None and is_integer(seed):
@@ -273,7 +273,7 @@ def find_other_seeds(
         Their folders; () where none is needed, or none could show anything.
     """
     data = recipe.as_data()
-    if recipe.program is None or recipe.modified or not takes_seed(data) or not agree(folders):
+    if recipe.traces or recipe.modified or not takes_seed(data) or not agree(folders):
         return ()
     environment = read_json(folders[0] / ENVIRONMENT)
     seed = request.seed_of(recipe.seeds)

@@ -29,6 +29,7 @@ from reprokit.harness.running.run_end import (
 )
 from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
+from reprokit.harness.running.tree_changes import work_tree_of
 from reprokit.session import Progress
 
 if TYPE_CHECKING:
@@ -215,7 +216,11 @@ def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = 
 
     git = [project / ".git"] if project is not None else []  # the tool itself writes and reads there
     leave_out = (runs_dir, cache_folder(None), *git)
-    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out, project=project))
+    first = plan.specs[0]
+    is_plain = first.inherit_environment and first.working_dir is not None
+    repository = work_tree_of(Path(str(first.working_dir))) if is_plain else project
+    shared = SharedPlaces(plan.specs, leave_out=leave_out, project=project, repository=repository)
+    return replace(plan, shared=shared)
 
 
 def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def realised(variant: str, *, backend: str, base: str, session: Session) -> Real
         variant,
         project=session.project.root,
         kind="image" if backend == "docker" else "venv",
-        base=base,
+        build=images.BuildOptions(base=base),
         on_progress=session.progress.note,
     )
 
@@ -136,7 +136,7 @@ def open_backend(name: str, *, workspace: Path) -> Backend:
     """
     if name == "docker":
         return docker_backend.DockerBackend(workspace=str(workspace))
-    return local_backend.LocalBackend()
+    return local_backend.LocalBackend(workspace=str(workspace))
 
 
 def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:

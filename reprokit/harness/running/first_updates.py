@@ -115,35 +115,33 @@ class FirstUpdatesRunner:
                 raise MetricsError(problem.pop("what"), **problem)
         return left
 
-    def record(self, *, updates: int) -> PartialRun:
-        """Train natively and write down every operation that is called: ``output/calls.pt``."""
-        words = self._words("--max-updates", updates)
-        at = _place_of_launcher(words)
-        words[at : at + 1] = [
-            "reprokit.features.numerics.inside.operation_recorder",
-            "--output",
-            "{run_dir}/calls.pt",
-            "--",
-        ]
-        return self._run("operations", self._with(words), ends_with=STOPPED_EARLY)
+    def beside(
+        self, label: str, module: str, *words: str, option: str, updates: int, ends_with: int
+    ) -> PartialRun:
+        """Train with a module in the launcher's place, which trains and looks.
 
-    def learn(self) -> PartialRun:
-        """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
-        words = self._words("--updates", self.updates)
-        words[_place_of_launcher(words)] = "reprokit.features.learning.inside.learning_probe"
-        return self._run("probe", self._with(words), ends_with=0)
+        Args:
+            label: Name of its folder.
+            module: What ``python -m`` starts; the launcher's own words follow its own.
+            words: The module's own words.
+            option: Its option that says after how many updates it ends.
+            updates: So many.
+            ends_with: The exit code of a whole run.
 
-    def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> PartialRun:
-        """Run the operations of ``calls.pt`` in a folder again, which ``options`` call ``{calls}``."""
-        words = [
-            "{python}",
-            "-m",
-            "reprokit.features.numerics.inside.operation_replay",
-            "{calls}/calls.pt",
-            *options,
-        ]
+        Raises:
+            UsageError: The recipe trains on several ranks.
+        """
+        command = self._words(option, updates)
+        at = _place_of_launcher(command)
+        command[at : at + 1] = [module, *words]
+        return self._run(label, self._with(command), ends_with=ends_with)
+
+    def program(
+        self, label: str, *words: str, mount: Mount | None = None, cpu: EmulatedCpu | None = None
+    ) -> PartialRun:
+        """Run another program where the training would run, with a folder to read."""
         spec = self._with(words)
-        spec = replace(spec, mounts=(*spec.mounts, Mount(name="calls", path=str(calls))))
+        spec = replace(spec, mounts=(*spec.mounts, mount)) if mount is not None else spec
         return self._run(label, spec, cpu=cpu, ends_with=0)
 
     def _run(

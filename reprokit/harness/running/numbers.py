@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
-from reprokit.execution import mounted_copies
+from reprokit.execution import source_files
 from reprokit.harness.running.program_files import ProgramFile, digest_of_files, left_out, program_files
 from reprokit.project import Project, settings_of
 from reprokit.workspace import sha256_of_path
@@ -71,7 +71,7 @@ def recipe_digests(recipe: Recipe, *, files: tuple[ProgramFile, ...] | None = No
         seen = program_files(recipe, recipe.project_dir) if files is None else files
         config = digest(recipe.training_config)
         found = {"recipe": recipe.digest, "program": digest_of_files(seen), "config": config}
-        if recipe.program is not None and recipe.program.instrument:
+        if recipe.is_watched:
             found["instrumentation"] = sha256_of_path(PACKAGE / "instrumentation", pattern="*.py")
         return found
     from reprokit.recipes import digest_of_parts
@@ -90,7 +90,7 @@ def mounted_digest(package: Path = PACKAGE) -> str:
     Raises:
         WorkspaceError: There is no such folder, or nothing in it.
     """
-    return mounted_copies.digest_of(package)
+    return source_files.digest_of(package)
 
 
 def mounted_package(spec: RunSpec) -> Path | None:

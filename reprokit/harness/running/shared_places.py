@@ -21,7 +21,7 @@ from reprokit.core.records import RunSpec
 
 _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
 #: Folders of files that any program may leave: looked at, but not below.
-_OPEN_TO_ALL = ("/tmp", "/var/tmp")  # noqa: S108
+_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/opt", "/srv")  # noqa: S108
 #: Below the home, and what leads elsewhere: where libraries keep what they made or fetched.
 _KEPT = (".cache", ".config", ".local/share", ".keras", ".torch", ".matplotlib", ".triton")
 _LEAD_ELSEWHERE = (
@@ -40,13 +40,20 @@ class SharedPlaces:
         specs: The runs; of one alone nothing is looked at.
         leave_out: Folders of the tool itself.
         project: The folder that a recipe's program was copied from; None where the runs start in it.
+        repository: The folder whose neighbours are looked at, too; None where it is not known.
     """
 
     def __init__(
-        self, specs: Iterable[RunSpec], *, leave_out: Iterable[Path], project: Path | None = None
+        self,
+        specs: Iterable[RunSpec],
+        *,
+        leave_out: Iterable[Path],
+        project: Path | None = None,
+        repository: Path | None = None,
     ) -> None:
         self._specs = tuple(specs)
         self._project = [str(project)] if project is not None else []
+        self._beside = [str(repository.resolve().parent)] if repository is not None else []
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
         self._written: dict[str, float] = {}  # path → when the run that left it had ended
         self._lock = threading.Lock()
@@ -84,7 +91,7 @@ class SharedPlaces:
         home = spec.environment.get("HOME") or os.environ.get("HOME") or str(Path.home())
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
-        flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), home, *prefix}
+        flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), home, *prefix, *self._beside}
         deep = dict.fromkeys([*_kept_folders(spec), *self._project])
         for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in deep)]:
             for path, status in _files(folder, depth=depth):

@@ -184,20 +184,19 @@ def ready_to_run(
         facts={**prepared.plan.facts, **further},
         files={**prepared.plan.files, **files},
     )
-    watched = recipe.program is not None and recipe.program.instrument
-    return replace(prepared, plan=instrumented(plan) if watched else plan), found
+    return replace(prepared, plan=instrumented(plan) if recipe.is_watched else plan), found
 
 
 def _with_what_is_beside(
     prepared: PreparedRuns, recipe: Recipe, kind: RunKind, *, engine: Engine, session: Session
 ) -> RunPlan:
     """The plan, with the places that its runs share, and with a run with another seed where one is due."""
-    plan, program = prepared.plan, recipe.program
-    if program is None:
+    plan = prepared.plan
+    if recipe.traces:
         return plan
     if prepared.environment.realisation is None:
         plan = with_shared_places(plan, runs_dir=engine.runs_dir, project=recipe.project_dir)
-    if program.instrument and isinstance(kind, WholeRun) and kind.beside_other_seed:
+    if recipe.is_watched and isinstance(kind, WholeRun) and kind.beside_other_seed:
         with session.phase("other seed"):
             plan = compared_with_other_seed(plan, recipe, environment=prepared.environment, engine=engine)
     return plan

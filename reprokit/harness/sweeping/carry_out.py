@@ -23,29 +23,24 @@ from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.harness.sweeping.results import chosen_return, last_return
 from reprokit.layout import METRICS, OUTPUT
-from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
-from reprokit.session import Progress
+from reprokit.session import HowFar, Progress, Session
 
 
 class SweepProgress(Progress, Protocol):
     """What a person is told of a sweep while it runs."""
 
-    def member(
-        self,
-        label: str,
-        *,
-        phase: str,
-        step: int | None = None,
-        total: int | None = None,
-        steps_per_s: float | None = None,
-        last_return: float | None = None,
-        place: str = "",
-        told: str = "",
-    ) -> None:
+    def member(self, label: str, how_far: HowFar, /) -> None:
         """How far a member is; called about twice a second while it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSession(Session):
+    """A command that makes a sweep: its progress display shows members too."""
+
+    progress: SweepProgress
 
 
 #: A record that is written in less is written at every change; a slower one takes 5 % of the time.
@@ -100,7 +95,6 @@ def carry_out(
     *,
     jobs: int,
     cores: Sequence[int],
-    project: Project,
     progress: SweepProgress,
 ) -> None:
     """Run members.
@@ -110,7 +104,6 @@ def carry_out(
         groups: Place among the members → its group, of those that are to run.
         jobs: How many at one time.
         cores: Core numbers, of which each running member that is pinned gets one; empty for no pinning.
-        project: The folders.
         progress: Told how far they are.
 
     Raises:
@@ -124,10 +117,9 @@ def carry_out(
     def one(at: int) -> None:
         place = free.get()
         core = cores[place % len(cores)] if cores else None
+        attempt = Attempt(number=board.members[at].attempts + 1, core=core, lane=place)
         try:
-            run_member(
-                board, at, groups[at], core=core, lane=place, project=project, progress=progress, stop=stop
-            )
+            run_member(board, at, groups[at], attempt, progress=progress, stop=stop)
         finally:
             free.put(place)
 
@@ -138,14 +130,11 @@ def run_member(
     board: SweepMembers,
     at: int,
     group: SweepGroup,
+    attempt: Attempt,
     *,
-    core: int | None,
-    project: Project,
     progress: SweepProgress,
     stop: threading.Event,
     why_stop: WhyStop | None = None,
-    attempt: Attempt | None = None,
-    lane: int = 0,
 ) -> None:
     """Run one member; nothing where ``stop`` is set already.
 
@@ -153,13 +142,10 @@ def run_member(
         board: All members.
         at: Its place among them.
         group: Its recipe with its settings, made ready.
-        core: The core that a member which is pinned gets.
-        project: The folders.
+        attempt: What its run is called, where it runs, and what it says of itself.
         progress: Told how far it is.
         stop: Stops it as Ctrl-C does.
-        why_stop: As of ``execute``.
-        attempt: What its run is called and says of itself; None for the next one of this machine.
-        lane: Its place among those that run side by side, from 0: which of the GPUs it gets.
+        why_stop: As of ``Engine``.
 
     Raises:
         KeyboardInterrupt: It was stopped and its folder closed.
@@ -167,18 +153,18 @@ def run_member(
     member = board.members[at]
     if group.ready is None or stop.is_set():
         return
-    core = core if group.is_pinned else None
-    attempt = attempt or Attempt(number=member.attempts + 1)
+    core = attempt.core if group.is_pinned else None
     plan = attempt.of(
         group.plan(
             member.seed,
             core=core,
             stamped=attempt.stamped,
             point=attempt.point,
-            place=lane,
+            place=attempt.lane,
         )
     )
-    folder = project.runs_dir / member.recipe / plan.specs[0].run_id
+    runs_dir = group.ready.environment.runs_dir
+    folder = runs_dir / member.recipe / plan.specs[0].run_id
     place = group.ready.backend.name + ("" if core is None else f" core {core}")
     member = replace(
         member, state=MemberState.RUNNING, run=key_of(folder), message="", attempts=attempt.number
@@ -189,7 +175,7 @@ def run_member(
         shown.alive("", "")
         Engine(
             backend=group.ready.backend,
-            runs_dir=project.runs_dir,
+            runs_dir=runs_dir,
             host=group.host,
             progress=shown,
             stop=stop,
@@ -230,19 +216,23 @@ def _before_close(folder: Path, seed: int, group: SweepGroup, attempt: Attempt) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt at a run: how it is numbered and called, and what its ``run.json`` says besides.
+    """One attempt at a run: how it is numbered and called, where it runs, what its ``run.json`` says besides.
 
     Attributes:
         number: 1 for the first.
         stamped: What begins its run id; "" for the time and four random digits.
         facts: Further keys of ``run.json``.
         point: The checkpoint of an earlier attempt that it goes on from; None where it begins anew.
+        core: The core that a member which is pinned gets; None for all.
+        lane: Its place among those that run side by side, from 0: which of the GPUs it gets.
     """
 
     number: int = 1
     stamped: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     point: ResumePoint | None = None
+    core: int | None = None
+    lane: int = 0
 
     def of(self, plan: RunPlan) -> RunPlan:
         """A plan of one run, as the plan of this attempt."""
@@ -252,7 +242,7 @@ class Attempt:
 
 @dataclass(slots=True, kw_only=True)
 class MemberProgress:
-    """What ``execute`` tells of one run, told as of a member of a sweep."""
+    """What an engine tells of one run, told as of a member of a sweep."""
 
     member: SweepMember
     folder: Path
@@ -300,8 +290,7 @@ class MemberProgress:
         if phase == "training":
             found = chosen_return(last_object(self.folder / OUTPUT / METRICS) or {}, self.recipe)
             self.last = found[1] if found else self.last  # not every line has one
-        self.progress.member(
-            self.member.label,
+        how_far = HowFar(
             phase=phase,
             step=self.step,
             total=self.total,
@@ -310,3 +299,4 @@ class MemberProgress:
             place=self.place,
             told=told,
         )
+        self.progress.member(self.member.label, how_far)

@@ -54,38 +54,25 @@ class _Underway:
 
 
 def carry_out_elsewhere(
-    board: SweepMembers,
-    groups: Mapping[int, SweepGroup],
+    crew: RemoteMembers,
     *,
-    place: Place,
-    folder: Path,
     jobs: int | None,
-    project: Project,
-    progress: SweepProgress,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Run members on the machines of an engine. Nothing of them runs in this process.
 
     Args:
-        board: All members.
-        groups: Place among the members → its group, of those that are to run.
-        place: The engine.
-        folder: The sweep's.
+        crew: The members.
         jobs: How many are handed over at one time; None for all.
-        project: The folders, which every machine shares.
-        progress: Told how far they are.
         sleep: Waits some seconds.
 
     Raises:
         KeyboardInterrupt: All tasks of this call were ended, and the folders of their runs closed.
         SchedulerError: The engine does not answer; what it has begun goes on.
     """
-    crew = _RemoteMembers(
-        board=board, groups=groups, place=place, folder=folder, project=project, progress=progress
-    )
     underway = crew.adopted()
     taken = {one.at for one in underway}
-    waiting = [at for at in groups if at not in taken]
+    waiting = [at for at in crew.groups if at not in taken]
     try:
         while waiting or underway:
             room = len(waiting) if jobs is None else max(0, jobs - len(underway))
@@ -99,14 +86,25 @@ def carry_out_elsewhere(
                 looked = time.monotonic() - begun
                 sleep(max(_LOOK_S, min(looked / _MOST_LOOKING, _SELDOM_S)))
                 crew.ask(underway)
-            board.settle()
+            crew.board.settle()
     except KeyboardInterrupt:
         crew.stop(underway, sleep=sleep)
         raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RemoteMembers:
+class RemoteMembers:
+    """Members of a sweep on the machines of an engine.
+
+    Attributes:
+        board: All members.
+        groups: Place among the members → its group, of those that are to run.
+        place: The engine.
+        folder: The sweep's.
+        project: The folders, which every machine shares.
+        progress: Told how far they are.
+    """
+
     board: SweepMembers
     groups: Mapping[int, SweepGroup]
     place: Place
@@ -308,11 +306,8 @@ class _RemoteMembers:
     def _task(self, at: int, job: MemberJob) -> Task:
         group = self.groups[at]
         recipe = group.recipe
-        return task_of(
-            job.run_id,
-            self._file(job),
-            self._log(job),
-            project=self.project,
+        return replace(
+            task_of(job.run_id, self._file(job), self._log(job), project=self.project),
             num_gpus=0 if recipe.device == "cpu" else 1,
             memory_bytes=int(recipe.limits.memory_gib * 2**30) if recipe.limits.memory_gib else None,
             may_be_requeued=True,
@@ -320,18 +315,7 @@ class _RemoteMembers:
         )
 
 
-def task_of(
-    name: str,
-    file: Path,
-    log: Path,
-    *,
-    project: Project,
-    num_gpus: int = 0,
-    memory_bytes: int | None = None,
-    machines: tuple[str, ...] = (),
-    may_be_requeued: bool = False,
-    num_cpus: int = 1,
-) -> Task:
+def task_of(name: str, file: Path, log: Path, *, project: Project) -> Task:
     """The task that does what a file says: this very tool, in this very Python."""
     # Not by PYTHONPATH: a program that inherits its variables would see another one than here.
     found = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -345,11 +329,6 @@ def task_of(
         environment=dict(os.environ),
         working_dir=project.root,
         log=log,
-        num_gpus=num_gpus,
-        memory_bytes=memory_bytes,
-        machines=machines,
-        may_be_requeued=may_be_requeued,
-        num_cpus=num_cpus,
     )
 
 

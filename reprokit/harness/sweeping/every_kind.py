@@ -15,7 +15,7 @@ from reprokit import file_tree
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.run_inputs import RunInputs
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
-from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
+from reprokit.harness.sweeping.elsewhere import RemoteMembers, carry_out_elsewhere
 from reprokit.harness.sweeping.groups import SweepGroup, members_of
 from reprokit.harness.sweeping.machines import MachineKind, ask, kinds_of
 from reprokit.layout import MACHINES
@@ -97,16 +97,10 @@ def run_on_every_kind(
     board = SweepMembers(members=members, record=lambda _members: None)
     folder = project.runs_dir / MACHINES / f"{stamp()}-kinds"
     progress.phase("train")
-    carry_out_elsewhere(
-        board,
-        groups_of,
-        place=place,
-        folder=folder,
-        jobs=jobs,
-        project=project,
-        progress=progress,
-        sleep=sleep,
+    crew = RemoteMembers(
+        board=board, groups=groups_of, place=place, folder=folder, project=project, progress=progress
     )
+    carry_out_elsewhere(crew, jobs=jobs, sleep=sleep)
     done = [board.members[at : at + repeats] for at in range(0, len(members), repeats)]
     if all(member.state is MemberState.COMPLETE for member in board.members) and folder.is_dir():
         file_tree.remove(folder)

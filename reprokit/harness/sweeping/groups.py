@@ -74,7 +74,7 @@ class SweepGroup:
         A program that starts a thread a core computes the same then, however many members run side by side. A
         trainer has one thread anyway; so the system may share the cores out evenly.
         """
-        return self.recipe.program is not None
+        return not self.recipe.traces
 
     @property
     def may_differ(self) -> bool:
@@ -103,8 +103,7 @@ class SweepGroup:
         if self.ready is not None:
             own = {name: fact for name, fact in plan.facts.items() if name == "resumed_from"}
             plan = replace(plan, facts={**self.ready.plan.facts, **own}, files=self.ready.plan.files)
-        watched = self.recipe.program is not None and self.recipe.program.instrument
-        return instrumented(plan) if watched else plan
+        return instrumented(plan) if self.recipe.is_watched else plan
 
     def planned_anew(
         self,
@@ -166,6 +165,18 @@ def make_ready(
     return replace(group, ready=ready, host=found, inputs=inputs)
 
 
+def with_one_backend(groups: Sequence[SweepGroup]) -> list[SweepGroup]:
+    """The same, all with one backend of a kind: what its runs share is made once."""
+    found = [group.ready for group in groups if group.ready]
+    first = {ready.backend.name: ready.backend for ready in reversed(found)}
+    return [
+        replace(group, ready=replace(group.ready, backend=first[group.ready.backend.name]))
+        if group.ready
+        else group
+        for group in groups
+    ]
+
+
 def with_other_settings(group: SweepGroup, recipe: Recipe) -> SweepGroup:
     """The same recipe with other settings, in the environment that was made ready for a group.
 
@@ -186,8 +197,7 @@ def with_other_settings(group: SweepGroup, recipe: Recipe) -> SweepGroup:
         facts={**there.facts, **plan.facts, "digests": digests},
         files={**there.files, **plan.files},
     )
-    watched = recipe.program is not None and recipe.program.instrument
-    plan = instrumented(plan) if watched else plan
+    plan = instrumented(plan) if recipe.is_watched else plan
     inputs = planned_inputs(plan.specs[0], facts=plan.facts, host=group.host)
     return replace(group, ready=replace(ready, plan=plan), inputs=inputs)
 

@@ -141,7 +141,8 @@ def ask(
         write_job(file, members, groups[0].request, project=project, answer=answer)
         files[name] = (answer, log)
         name_of_task = f"asked-{folder.name}-{number}"
-        tasks.append(task_of(name_of_task, file, log, project=project, machines=(name,), num_cpus=0))
+        task = task_of(name_of_task, file, log, project=project)
+        tasks.append(replace(task, machines=(name,), num_cpus=0))
     handles = place.submit(tasks)
     try:
         answers = _answers(files, handles, place=place, sleep=sleep)

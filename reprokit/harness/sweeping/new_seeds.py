@@ -24,7 +24,7 @@ from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs.sweeps import MemberState
-from reprokit.session import Progress, Session
+from reprokit.session import HowFar, Progress, Session
 
 
 def run_new_seeds(
@@ -100,7 +100,6 @@ def _run(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ..
             going,
             jobs=min(side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
             cores=cores if len(cores) > 1 else (),
-            project=session.project,
             progress=_AsRuns(progress=session.progress),
         )
     return tuple(session.project.runs_dir / member.run for member in board.members)
@@ -129,21 +128,12 @@ class _AsRuns:
     def note(self, text: str) -> None:
         self.progress.note(text)
 
-    def member(
-        self,
-        label: str,
-        *,
-        phase: str,
-        step: int | None = None,
-        total: int | None = None,
-        steps_per_s: float | None = None,
-        last_return: float | None = None,  # noqa: ARG002 - a line of a run has no room for it
-        place: str = "",  # noqa: ARG002
-        told: str = "",
-    ) -> None:
-        if phase != "training":
+    def member(self, label: str, how_far: HowFar, /) -> None:
+        if how_far.phase != "training":
             self.progress.ended(label)
-        elif step is None:
-            self.progress.alive(label, told)
+        elif how_far.step is None:
+            self.progress.alive(label, how_far.told)
         else:
-            self.progress.update(label, step, total, steps_per_s=steps_per_s, eta_s=None)
+            self.progress.update(
+                label, how_far.step, how_far.total, steps_per_s=how_far.steps_per_s, eta_s=None
+            )

@@ -136,7 +136,7 @@ def _can_resume(job: MemberJob, *, project: Project) -> bool:
     if job.surroundings == MIXED:
         return False
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)
-    return recipe.program is None
+    return recipe.has_checkpoints
 
 
 def _run(this: Next, request: Request, *, core: int, project: Project, node: str) -> Path:
@@ -153,11 +153,7 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
         SweepMembers(members=[member], record=lambda _members: None),
         0,
         group,
-        core=pinned,
-        project=project,
-        progress=SilentProgress(),
-        stop=threading.Event(),
-        attempt=Attempt(
+        Attempt(
             number=job.attempt,
             stamped=job.stamped,
             facts={
@@ -165,7 +161,10 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
                 **_resumed_from(this, group, core=pinned),
             },
             point=this.point,
+            core=pinned,
         ),
+        progress=SilentProgress(),
+        stop=threading.Event(),
     )
     return project.runs_dir / job.recipe / job.run_id
 

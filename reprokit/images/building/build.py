@@ -20,8 +20,6 @@ from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
 from reprokit.images.subprocesses import heartbeat
 
-PYTHON = "/opt/reprokit/bin/python"
-
 
 def realise(
     lock: Lock,
@@ -62,14 +60,14 @@ def realise(
         if found is None:
             raise ImageError("the engine built the image but does not list it", where=variant.name)
         image_documents.attest(
-            client, lock, variant, found, machine=machine, python=PYTHON, cache=cache, on_progress=on_progress
+            client, lock, variant, found, machine=machine, cache=cache, on_progress=on_progress
         )
     return Realisation(
         variant=variant.name,
         kind="image",
         reference=found.id,
         digest=found.id,
-        python=PYTHON,
+        python=image_store.PYTHON,
         lock_digest=found.labels[image_store.LOCK],
         base=found.labels[image_store.BASE],
         device_needs=device_needs(variant),

@@ -21,6 +21,9 @@ STAGE = "dev.reprokit.stage"
 BOOTSTRAP = "dev.reprokit.bootstrap"
 BOOTSTRAP_DIGEST = "dev.reprokit.bootstrap-digest"
 
+#: The interpreter in every image.
+PYTHON = "/opt/reprokit/bin/python"
+
 _PODMAN_S_OWN = "localhost/"  # what Podman puts before a name that has no registry
 _TIMEOUT_S = 600
 _KNOCK_S = 3.0

@@ -34,7 +34,6 @@ def attest(
     image: image_store.StoredImage,
     *,
     machine: str,
-    python: str,
     cache: Path,
     on_progress: Progress,
 ) -> Path | None:
@@ -59,7 +58,7 @@ def attest(
     with held(cache, f"attest-{final.name}", on_progress=on_progress):
         if not final.is_dir():
             on_progress(f"image of {variant.name}: listing what is in it")
-            contents = look_inside(client, image.id, python=python)
+            contents = look_inside(client, image.id, python=image_store.PYTHON)
             _check_as_locked(contents, variant, target)
             documents = _documents(lock, variant, image, target, contents, _digests(from_wheels))
             with appearing(final) as partial:

@@ -54,9 +54,13 @@ def _clocks(watch: Watch) -> None:
     for name in _CLOCKS:
         if hasattr(time, name):
             shift = _DAY_S * (10**9 if name.endswith("_ns") else 1) if name in _DATED else None
-            system_values.wrap(time, name, "clock", watch, shift=shift, deep=libraries.reader(name))
+            system_values.wrap(
+                time, name, "clock", watch, system_values.Answers(shift=shift, deep=libraries.reader(name))
+            )
     for name in _TEXTS:
-        system_values.wrap(time, name, "clock", watch, at_most=1 if name == "strftime" else 0)
+        system_values.wrap(
+            time, name, "clock", watch, system_values.Answers(at_most=1 if name == "strftime" else 0)
+        )
 
 
 def _entropy(watch: Watch) -> None:

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import imports
 from .frames import above, is_own, library_of, own_caller, site_of
@@ -28,29 +28,49 @@ _TIME, _LOCALTIME = time.time, time.localtime  # as they are before anything is 
 Deep = Callable[[FrameType, Callable[[], Any], Callable[[], Any]], Any]
 
 
+class Answers(NamedTuple):
+    """What is special in the answers of a function.
+
+    ``shift`` is added to a varied one. More arguments than ``at_most`` ask for something else. ``encode`` and
+    ``decode`` make JSON of it, and it of JSON. ``deep`` answers other code: it is given the caller's frame,
+    and the call as it is and as it is varied.
+    """
+
+    shift: int | None = None
+    at_most: int | None = None
+    encode: Callable[[Any], Any] | None = None
+    decode: Callable[[Any], Any] | None = None
+    deep: Deep | None = None
+
+
+_PLAIN = Answers()
+
+
 def watch(watch: Watch) -> None:
     """Wrap all of them."""
     import threading
 
     for name in ("getpid", "getppid", "getpgid", "getsid"):
-        wrap(os, name, "process_id", watch, shift=1_009)
+        wrap(os, name, "process_id", watch, Answers(shift=1_009))
     for name in ("get_ident", "get_native_id"):
-        wrap(threading, name, "process_id", watch, shift=4_096)
+        wrap(threading, name, "process_id", watch, Answers(shift=4_096))
     for name in ("cpu_count", "getloadavg"):
         shift = 3 if name == "cpu_count" else None
-        wrap(os, name, "cpu_count", watch, shift=shift, deep=_asked_by_libraries(watch))
-    wrap(os, "getcwd", "working_folder", watch, deep=_asked_by_pathlib(watch))
-    wrap(os, "uname", "host_name", watch, encode=tuple, decode=os.uname_result)
+        wrap(os, name, "cpu_count", watch, Answers(shift=shift, deep=_asked_by_libraries(watch)))
+    wrap(os, "getcwd", "working_folder", watch, Answers(deep=_asked_by_pathlib(watch)))
+    wrap(os, "uname", "host_name", watch, Answers(encode=tuple, decode=os.uname_result))
     for name in ("getlogin", "getuid"):
         if hasattr(os, name):
             wrap(os, name, "surroundings", watch)
-    wrap(uuid, "getnode", "host_name", watch, shift=1)
-    wrap(uuid, "uuid1", "clock", watch, encode=str, decode=uuid.UUID)
+    wrap(uuid, "getnode", "host_name", watch, Answers(shift=1))
+    wrap(uuid, "uuid1", "clock", watch, Answers(encode=str, decode=uuid.UUID))
     imports.after("socket", lambda module: _host(module, ("gethostname", "getfqdn"), watch))
     imports.after("platform", lambda module: _platform(module, watch))
-    imports.after("multiprocessing", lambda module: wrap(module, "cpu_count", "cpu_count", watch, shift=3))
+    imports.after(
+        "multiprocessing", lambda module: wrap(module, "cpu_count", "cpu_count", watch, Answers(shift=3))
+    )
     if hasattr(os, "sched_getaffinity"):
-        wrap(os, "sched_getaffinity", "cpu_count", watch, deep=_asked_by_libraries(watch))
+        wrap(os, "sched_getaffinity", "cpu_count", watch, Answers(deep=_asked_by_libraries(watch)))
         _map_missing_cores(watch)
     _signal_the_real_process(watch)
 
@@ -95,7 +115,7 @@ def _platform(module: Any, watch: Watch) -> None:
     _host(module, ("node", "platform"), watch)
     made = module.uname_result
     encode, decode = (lambda value: value[: len(made._fields)]), (lambda read: made(*read))
-    wrap(module, "uname", "host_name", watch, encode=encode, decode=decode)
+    wrap(module, "uname", "host_name", watch, Answers(encode=encode, decode=decode))
 
 
 def _other_host(name: str, _watch: Watch | None = None) -> str:
@@ -140,22 +160,9 @@ def _signal_the_real_process(watch: Watch) -> None:
     os.kill = kill
 
 
-def wrap(
-    module: Any,
-    name: str,
-    kind: str,
-    watch: Watch,
-    *,
-    shift: int | None = None,
-    at_most: int | None = None,
-    encode: Callable[[Any], Any] | None = None,
-    decode: Callable[[Any], Any] | None = None,
-    deep: Deep | None = None,
-) -> None:
-    """Record what the program's own code gets from a function; vary it where that is asked for.
-
-    ``deep`` answers other code: it is given the caller's frame, and the call as it is and as it is varied.
-    """
+def wrap(module: Any, name: str, kind: str, watch: Watch, answers: Answers = _PLAIN) -> None:
+    """Record what the program's own code gets from a function; vary it where that is asked for."""
+    shift, at_most, encode, decode, deep = answers
     natural = getattr(module, name)
 
     def varied(*args: Any, **options: Any) -> Any:

@@ -45,12 +45,22 @@ def blessed(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return Study(root=root)
 
 
+@pytest.fixture(scope="session")
+def copy_of_blessed(blessed: Study, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Study]:
+    """Makes copies of the blessed study that may be broken, without its runs and reports."""
+
+    def copy() -> Study:
+        root = tmp_path_factory.mktemp("copy") / "study"
+        shutil.copytree(blessed.root, root, ignore=shutil.ignore_patterns("runs", "reports"))
+        return Study(root=root)
+
+    return copy
+
+
 @pytest.fixture
-def study(blessed: Study, tmp_path: Path) -> Study:
+def study(copy_of_blessed: Callable[[], Study]) -> Study:
     """A copy of the blessed study that a test may break."""
-    root = tmp_path / "study"
-    shutil.copytree(blessed.root, root, ignore=shutil.ignore_patterns("runs", "reports"))
-    return Study(root=root)
+    return copy_of_blessed()
 
 
 @pytest.fixture

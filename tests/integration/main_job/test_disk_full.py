@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import DiskFullError
+from reprokit.golden import Promotion
 from reprokit.harness import Project
 from reprokit.harness.curation import promote
 from support.small_disk import SmallDisk
@@ -151,10 +152,9 @@ def test_a_golden_that_the_disk_has_no_room_for_leaves_the_one_before_it(blessed
         promote(
             pair,
             project=project,
-            reason=reason,
-            now="2026-11-20T10:15:00+00:00",
-            allow_dirty=True,
-            allow_failed=True,
+            promotion=Promotion(
+                reason=reason, created_at="2026-11-20T10:15:00+00:00", allow_dirty=True, allow_failed=True
+            ),
         )
 
     before = disk.pages_free()

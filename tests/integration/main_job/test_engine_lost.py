@@ -166,7 +166,7 @@ def is_lost_and_said(report) -> None:
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(signal.SIGTERM, id="stopped"),
+        pytest.param(signal.SIGTERM, id="stopped", marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, id="killed", marks=pytest.mark.slow),
     ],
 )

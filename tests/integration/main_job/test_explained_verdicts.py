@@ -89,6 +89,7 @@ def test_the_repeatable_row_states_the_chance_that_one_more_run_differs(judged):
     assert row["evidence"]["chance_of_another_at_most"] == pytest.approx(0.95)
 
 
+@pytest.mark.slow
 def test_a_changed_gamma_names_its_line_and_the_code_is_to_blame(study):
     under_git(study)
     study.change(study.recipe, "gamma: 0.99", "gamma: 0.98")

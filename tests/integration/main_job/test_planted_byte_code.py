@@ -48,6 +48,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return make_study(tmp_path_factory.mktemp("study"))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", ["local", pytest.param("docker", marks=pytest.mark.engine)])
 def test_a_run_uses_no_byte_code_that_lay_beside_the_package(tool: Path, study: Study, backend: str):
     variables = {"PYTHONPATH": str(tool), "PYTHONDONTWRITEBYTECODE": "1", "REPROKIT_PLANTED": "0"}

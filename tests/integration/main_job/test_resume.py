@@ -21,6 +21,7 @@ from reprokit.core.evidence import Evidence
 from reprokit.core.rows import Status
 from reprokit.errors import CheckpointError, GoldenError, UsageError
 from reprokit.features.checkpoints.checkpoint_files import exit_code, verify
+from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.resume_evidence import resume_evidence
@@ -157,7 +158,11 @@ def test_a_resumed_run_is_never_taken_for_a_whole_one(project, answer, whole):
     for pair in ((whole, resumed), (resumed, twin)):
         assert judge_again(pair, Request(), project=project).verdict is Verdict.UNJUDGED
     with pytest.raises(GoldenError, match="a resumed run holds only the later steps of a training"):
-        promote((whole, resumed), project=project, reason="x", now="2026-11-21", allow_dirty=True)
+        promote(
+            (whole, resumed),
+            project=project,
+            promotion=Promotion(reason="x", created_at="2026-11-21", allow_dirty=True),
+        )
 
 
 def test_another_number_of_environments_is_refused_before_anything_starts(study, stopped):
@@ -253,6 +258,7 @@ def test_every_altered_state_turns_the_row_red(study, whole, stopped, name):
     assert_altered_state_is_found(study, whole, stopped, name)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
@@ -323,6 +329,7 @@ def assert_a_run_killed_at_random_goes_on(study, whole, number):
     assert seen.first_resumed > seen.step >= SAVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(1))
 def test_a_run_that_is_killed_at_any_moment_goes_on_bit_for_bit(study, whole, number):
     assert_a_run_killed_at_random_goes_on(study, whole, number)

@@ -169,6 +169,7 @@ def kill_often(study, count: int, *, seed: int) -> None:
     assert caught >= 1, "not one kill hit a checkpoint while it was written"
 
 
+@pytest.mark.slow  # one kill: test_main_job.py, test_resume.py
 def test_a_killed_training_leaves_whole_files_and_is_never_finished(busy):
     kill_often(busy, 4, seed=7)
 

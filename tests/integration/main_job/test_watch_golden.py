@@ -104,6 +104,7 @@ def test_no_verb_takes_a_stopped_run_for_a_finished_one(faulty, stopped, verb):
     assert "stopped" in answer.err
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_containers_are_stopped_and_nothing_of_them_is_left(faulty, engine):
     code, report = verify(faulty, backend="docker")

@@ -14,6 +14,7 @@ import pytest
 from reprokit import file_tree, recipes
 from reprokit.core.checklist import Report
 from reprokit.core.records import RunResult, RunSpec
+from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, judge_again
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.running.engine import Engine
@@ -90,7 +91,7 @@ class Lab:
         return judge_again(self.runs(body, more), Request(**asked), project=self.here)
 
     def promote(self, folders: tuple[Path, ...], **asked: Any) -> None:
-        promote(folders, project=self.here, reason="first", now=NOW, **asked)
+        promote(folders, project=self.here, promotion=Promotion(reason="first", created_at=NOW, **asked))
 
 
 def machine() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ def ask(monkeypatch, tmp_path, capsys):
     def typed(*words: str, members=(DONE,)):
         asked = {}
 
-        def sweep(names, request, **options):
-            asked.update(names=names, request=request, **options)
+        def sweep(members_asked, request, **options):
+            asked.update(asdict(members_asked), request=request, **options)
             actions = tuple("reuse" for _ in members)
             return harness.Sweep(name="train-1", path=Path("sweep.json"), members=members, actions=actions)
 
@@ -48,7 +49,7 @@ def test_what_is_typed_is_asked_for(ask, tmp_path):
     )
     assert (asked["jobs"], asked["on"], asked["dry_run"]) == (2, "local", True)
     assert (asked["request"].backend, asked["request"].timeout_s) == ("local", 9.0)
-    assert asked["project"].runs_dir == tmp_path / "r"
+    assert asked["session"].project.runs_dir == tmp_path / "r"
     assert (asked["request"].overrides, asked["request"].seed) == ((), None)
 
 

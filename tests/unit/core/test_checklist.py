@@ -1,6 +1,6 @@
 """The verdict: every rule of the design, their precedence, and what never passes."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reprokit import checks
 from reprokit.core.checklist import (
     CheckResult,
+    Report,
     Status,
     Verdict,
     exit_code,
@@ -65,6 +66,10 @@ def test_every_verdict_is_listed_above():
 def test_words_in_reports_are_the_names_of_statuses_and_verdicts():
     assert [v.value for v in Verdict] == [v.name for v in Verdict]
     assert [status.value for status in Status] == [status.name for status in Status]
+
+
+def test_a_report_is_of_schema_1():
+    assert {field.default for field in fields(Report) if field.name == "schema"} == {1}
 
 
 def test_two_equal_runs_of_a_recipe_that_equal_the_golden_are_reproduced():

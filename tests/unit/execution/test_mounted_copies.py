@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +13,9 @@ import pytest
 
 from reprokit.core.records import Mount, Outcome, RunResult, RunSpec
 from reprokit.execution import mounted_copies
-from reprokit.execution.mounted_copies import digest_of, source_files
+from reprokit.execution.mounted_copies import SharedCopies
 from reprokit.execution.outcome import Explanation, Stopwatch
+from reprokit.execution.source_files import digest_of, source_files
 
 COMPLETED = Explanation(outcome=Outcome.COMPLETED)
 PLANTED = [
@@ -46,8 +50,10 @@ def spec_of(package: Path, *, digest: str | None = None) -> RunSpec:
     )
 
 
-def run(spec: RunSpec, run_dir: Path, program=lambda mounted: None) -> RunResult:
-    with mounted_copies.mounted_copies(spec, run_dir) as copies:
+def run(
+    spec: RunSpec, run_dir: Path, program=lambda mounted: None, *, shared: SharedCopies | None = None
+) -> RunResult:
+    with mounted_copies.mounted_copies(spec, run_dir, shared=shared) as copies:
         if copies.problem is not None:
             return Stopwatch().result(copies.problem)
         program(Path(copies.spec.mounts[0].path))
@@ -104,13 +110,21 @@ def test_a_file_that_goes_away_while_it_is_copied_is_told_by_the_digest(
     assert run(spec, run_dir).outcome is Outcome.MOUNTS_CHANGED
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda mounted: (mounted / "one.py").write_text("other\n"),
-        lambda mounted: (mounted / "one.py").unlink(),
-    ],
-)
+def written_and_put_back(mounted: Path) -> None:
+    before = (mounted / "one.py").stat()
+    (mounted / "one.py").write_text("other\n")
+    (mounted / "one.py").write_text("one.py\n")
+    os.utime(mounted / "one.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES = [
+    lambda mounted: (mounted / "one.py").write_text("other\n"),
+    lambda mounted: (mounted / "one.py").unlink(),
+    written_and_put_back,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_copy_that_changed_during_the_run_makes_no_completed_one(package: Path, run_dir: Path, change):
     result = run(spec_of(package), run_dir, change)
     assert (result.outcome, result.exit_code) == (Outcome.MOUNTS_CHANGED, 0)
@@ -152,3 +166,126 @@ def test_without_a_pinned_mount_nothing_is_copied(run_dir: Path, package: Path):
     assert run(
         unpinned, run_dir, lambda mounted: pytest.fail("a copy") if mounted != package else None
     ).completed
+
+
+def planted_byte_code(mounted: Path) -> None:
+    (mounted / "__pycache__").mkdir()
+    (mounted / "__pycache__" / "one.cpython-311.pyc").write_bytes(b"planted")
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> SharedCopies:
+    return SharedCopies(tmp_path)
+
+
+def listing(mounted: Path) -> dict[str, str]:
+    return {str(path.relative_to(mounted)): path.read_text() for path in mounted.rglob("*") if path.is_file()}
+
+
+SOURCES = {name: f"{name}\n" for name in ("one.py", "below/two.py", "below/style.css")}
+
+
+def test_runs_of_a_backend_read_one_copy_that_goes_with_it(package: Path, run_dir: Path, tmp_path: Path):
+    shared, places = SharedCopies(tmp_path), []
+    for _ in range(2):
+        assert run(spec_of(package), run_dir, places.append, shared=shared).completed
+    assert places[0] == places[1]
+    assert listing(places[0]) == SOURCES
+    del shared
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["package", "run"]
+
+
+@pytest.mark.parametrize("change", [*CHANGES, planted_byte_code])
+def test_what_a_program_writes_into_a_shared_copy_makes_no_completed_run_and_no_other_reads_it(
+    package: Path, run_dir: Path, shared: SharedCopies, change
+):
+    seen: list[dict[str, str]] = []
+    result = run(spec_of(package), run_dir, change, shared=shared)
+    assert (result.outcome, result.exit_code) == (Outcome.MOUNTS_CHANGED, 0)
+    assert run(
+        spec_of(package), run_dir, lambda mounted: seen.append(listing(mounted)), shared=shared
+    ).completed
+    assert seen == [SOURCES]
+
+
+def test_a_run_that_read_a_shared_copy_while_another_changed_it_is_not_complete(
+    package: Path, run_dir: Path, shared: SharedCopies
+):
+    def beside(_mounted: Path) -> None:
+        assert run(spec_of(package), run_dir, CHANGES[0], shared=shared).outcome is Outcome.MOUNTS_CHANGED
+
+    assert run(spec_of(package), run_dir, beside, shared=shared).outcome is Outcome.MOUNTS_CHANGED
+
+
+def test_a_package_that_changed_since_it_was_shared_is_not_run(
+    package: Path, run_dir: Path, shared: SharedCopies
+):
+    spec = spec_of(package)
+    assert run(spec, run_dir, shared=shared).completed
+    (package / "one.py").write_text("ONE.py\n")
+    result = run(spec, run_dir, lambda _: pytest.fail("it was run"), shared=shared)
+    assert "reprokit changed before the run began" in result.message
+
+
+def test_a_run_outside_the_workspace_gets_a_copy_of_its_own(package: Path, run_dir: Path):
+    shared = SharedCopies(package.parent / "elsewhere")
+    places: list[Path] = []
+    assert run(spec_of(package), run_dir, places.append, shared=shared).completed
+    assert places[0].is_relative_to(run_dir)
+
+
+def test_a_shared_copy_that_the_disk_has_no_room_for_leaves_nothing(
+    package: Path, run_dir: Path, tmp_path: Path, shared: SharedCopies, monkeypatch: pytest.MonkeyPatch
+):
+    def full(_source: Path, target: Path) -> None:
+        target.write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+
+    monkeypatch.setattr(mounted_copies.shutil, "copyfile", full)
+    assert run(spec_of(package), run_dir, shared=shared).outcome is Outcome.DISK_FULL
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["package", "run"]
+
+
+def test_what_a_killed_tool_left_is_removed_and_what_another_uses_is_not(
+    package: Path, run_dir: Path, tmp_path: Path
+):
+    one, other = SharedCopies(tmp_path), SharedCopies(tmp_path)
+    places: list[Path] = []
+    assert run(spec_of(package), run_dir, places.append, shared=one).completed
+    used = places[0].parent
+    machine, number = used.name.split("-")[1:3]
+    left = used.with_name(used.name.replace(f"-{machine}-{number}-", f"-{machine}-{2**22 + 1}-"))
+    (left / "reprokit").mkdir(parents=True)
+    assert run(spec_of(package), run_dir, places.append, shared=other).completed
+    assert (left.exists(), used.exists()) == (False, True)
+
+
+def test_two_runs_that_begin_at_once_read_the_same_whole_copy(
+    package: Path, run_dir: Path, shared: SharedCopies
+):
+    seen: list[tuple[Path, dict[str, str]]] = []
+
+    def look(mounted: Path) -> None:
+        seen.append((mounted, listing(mounted)))
+
+    threads = [
+        threading.Thread(target=run, args=(spec_of(package), run_dir, look), kwargs={"shared": shared})
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [(seen[0][0], SOURCES)] * 4
+
+
+def test_the_digest_of_a_folder_follows_every_change(package: Path, monkeypatch: pytest.MonkeyPatch):
+    later_ns = time.time_ns() + 10**10  # files of this moment are read whatever is known
+    monkeypatch.setattr(time, "time_ns", lambda: later_ns)
+    old = (package / "one.py").stat().st_mtime_ns
+    digests = []
+    for text in ("one.py\n", "other\n", "one.py\n"):
+        (package / "one.py").write_text(text)
+        os.utime(package / "one.py", ns=(old, old))
+        digests.append(digest_of(package))
+    assert digests[0] == digests[2] != digests[1]

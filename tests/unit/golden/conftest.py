@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reprokit.golden import Candidate, Golden, promote
+from reprokit.golden import Candidate, Golden, Promotion, promote
 
 
 def digest_of(letter: str) -> str:
@@ -60,13 +61,14 @@ def bless(tmp_path: Path, candidate: Callable[..., Candidate]) -> Callable[..., 
     """Promote two good runs, or those given."""
 
     def promoted(*runs: Candidate, **words: Any) -> Golden:
+        said = {"reason": "first golden", "created_at": "2026-11-20T10:15:00+00:00"}
+        names = {field.name for field in fields(Promotion)}
+        said |= {name: words.pop(name) for name in names & words.keys()}
         return promote(
             tmp_path / "golden",
+            promotion=Promotion(**said),
             **{
                 "runs": runs or (candidate(), candidate()),
-                "reason": "first golden",
-                "tool_version": "0.1.0",
-                "created_at": "2026-11-20T10:15:00+00:00",
                 "tolerances": {"default": {"rtol": 0.0, "atol": 0.0}},
                 **words,
             },

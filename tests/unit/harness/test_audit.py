@@ -12,6 +12,7 @@ import pytest
 from reprokit import checks, reports
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
 from reprokit.reports import to_json
@@ -25,10 +26,9 @@ def reported(here, make, programs):
     promote(
         folders,
         project=here,
-        reason="first",
-        now="2026-11-20T10:15:00+00:00",
-        allow_dirty=True,
-        allow_failed=True,
+        promotion=Promotion(
+            reason="first", created_at="2026-11-20T10:15:00+00:00", allow_dirty=True, allow_failed=True
+        ),
     )
     report = judge_again(folders, Request(), project=here)
     folder = here.reports_dir / "cartpole_baseline" / "T"

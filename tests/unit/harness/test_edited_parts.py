@@ -18,6 +18,7 @@ import pytest
 from reprokit import golden, recipes
 from reprokit.core.records import digest_bytes
 from reprokit.errors import UsageError
+from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, verify
 from reprokit.harness.attribution import four_cells
 from reprokit.harness.attribution.changed_since import unchanged_since
@@ -71,7 +72,9 @@ class Study:
 
     def bless(self, folders: tuple[Path, ...]) -> golden.Golden:
         return promote(
-            folders, project=self.project, reason="why", now="2026-11-20T10:15:00+00:00", allow_failed=True
+            folders,
+            project=self.project,
+            promotion=Promotion(reason="why", created_at="2026-11-20T10:15:00+00:00", allow_failed=True),
         )
 
     def edit(self, part: str) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from reprokit import checks, golden
 from reprokit.errors import CannotJudgeError, UsageError
-from reprokit.harness import Request, farm, gate_code, record_goldens, verify_on
+from reprokit.golden import Promotion
+from reprokit.harness import Request, SweepAsked, SweepSession, farm, gate_code, record_goldens, verify_on
 from reprokit.harness.sweeping.every_kind import MachineCell
 from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.harness.sweeping.machines import MachineKind
@@ -50,8 +51,11 @@ def cluster(monkeypatch, recipe):
 
 
 def recorded(here, **more):
-    asked = {"on": "ray", "reason": "first", "now": "2026-11-23T10:00:00+00:00", "allow_dirty": True, **more}
-    return record_goldens([NAME], Request(), project=here, progress=RecordedSweep(), **asked)
+    promotion = Promotion(reason="first", created_at="2026-11-23T10:00:00+00:00", allow_dirty=True)
+    asked = SweepAsked(names=[NAME], **{"on": "ray", **more})
+    return record_goldens(
+        asked, Request(), session=SweepSession(project=here, progress=RecordedSweep()), promotion=promotion
+    )
 
 
 def verdicts(rows) -> list[tuple[str, str]]:
@@ -102,7 +106,11 @@ def test_two_runs_on_one_cpu_that_differ_are_told_there_alone(make, programs, he
     train = programs["training"]
     pair, odd = make.of_recipe(train(), train()), make.of_recipe(train(), train(loss=lambda step: 2 / step))
     cluster(cell("a", pair), cell("b", odd), busy=("n-c",))
-    rows = verify_on([NAME], Request(), project=here, progress=RecordedSweep(), on="ray")
+    rows = verify_on(
+        SweepAsked(names=[NAME], on="ray"),
+        Request(),
+        session=SweepSession(project=here, progress=RecordedSweep()),
+    )
     assert [row.verdict for row in rows][1:] == ["NONDETERMINISTIC", "NOT_ASKED"]
     assert rows[0].verdict == "NO_GOLDEN"
     assert gate_code(rows) == 1
@@ -133,7 +141,11 @@ def test_a_recipe_that_is_watched_is_refused_before_anything_runs(here, cluster,
 def test_a_project_whose_recipes_declare_other_platforms_is_not_judged(here, monkeypatch):
     monkeypatch.setattr(farm.recipes, "list_names", lambda _folder: [])
     with pytest.raises(CannotJudgeError, match="no recipe declares this platform"):
-        verify_on([], Request(), project=here, progress=RecordedSweep(), on="ray")
+        verify_on(
+            SweepAsked(names=[], on="ray"),
+            Request(),
+            session=SweepSession(project=here, progress=RecordedSweep()),
+        )
 
 
 def test_this_machine_is_no_cluster(here, recipe, monkeypatch):

@@ -14,8 +14,9 @@ from reprokit.capture import capture_interpreter
 from reprokit.core.checklist import Verdict
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError, MetricsError, UsageError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, reproduce
-from reprokit.harness.curation import import_log, lint_goldens, promote
+from reprokit.harness.curation import PublishedLog, import_log, lint_goldens, promote
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
 from reprokit.reports import documents, to_json
@@ -69,18 +70,16 @@ def published(project, text, name="published.csv"):
     return path
 
 
-def imported(project, text=PUBLISHED, *, rtol=0.01, renamed=None, **further):
+def imported(project, text=PUBLISHED, *, rtol=0.01, renamed=None, metrics=()):
+    renamed = {"Loss": "loss"} if renamed is None else renamed
     return import_log(
-        published(project, text),
+        PublishedLog(path=published(project, text), metrics=metrics, renamed=renamed),
         recipe="train",
         project=project,
         seed=None,
         platform="cpu-x86_64",
         tolerance=Tolerance(rtol=rtol),
-        renamed={"Loss": "loss"} if renamed is None else renamed,
-        reason="table 2 of someone's paper",
-        now=NOW,
-        **further,
+        promotion=Promotion(reason="table 2 of someone's paper", created_at=NOW),
     )
 
 
@@ -188,7 +187,7 @@ def test_ones_own_runs_may_take_its_place(project):
     imported(project)
     report = judged(project)
     folders = [Path(run) for run in report.runs]
-    promote(folders, project=project, reason="our own", now=NOW, allow_dirty=True)
+    promote(folders, project=project, promotion=Promotion(reason="our own", created_at=NOW, allow_dirty=True))
     assert judged(project).verdict == Verdict.REPRODUCED
 
 
@@ -222,13 +221,14 @@ def test_a_metric_that_was_named_must_be_there(project):
 @pytest.mark.parametrize("asked", [{"seed": 4}, {"platform": "tpu-v4"}, {"reason": " "}])
 def test_the_recipe_must_have_such_runs(project, asked):
     words = {"seed": 3, "platform": "cpu-x86_64", "reason": "a paper", **asked}
+    reason = words.pop("reason")
     with pytest.raises((UsageError, GoldenError)):
         import_log(
-            published(project, PUBLISHED),
+            PublishedLog(path=published(project, PUBLISHED)),
             recipe="train",
             project=project,
             tolerance=Tolerance(rtol=0.1),
-            now=NOW,
+            promotion=Promotion(reason=reason, created_at=NOW),
             **words,
         )
     assert not golden.list_all(project.golden_dir)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import golden, reports
+from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import compare_goldens, lint_goldens, opened, promote
 from reprokit.reports import to_json
@@ -85,10 +86,12 @@ def test_a_golden_is_compared_with_one_of_today(past: Project, tmp_path: Path) -
     today = promote(
         runs_of(past),
         project=replace(past, golden_dir=tmp_path / "today"),
-        reason="the same again",
-        now="2026-12-01T00:00:00+00:00",
-        allow_dirty=True,
-        allow_failed=True,
+        promotion=Promotion(
+            reason="the same again",
+            created_at="2026-12-01T00:00:00+00:00",
+            allow_dirty=True,
+            allow_failed=True,
+        ),
     )
     (then,) = goldens(past)
     with opened(str(then), at=past.root) as before:

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from reprokit import reports
+from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
 from reprokit.reports import signing, to_json
@@ -48,10 +49,9 @@ def signed(here, make, programs, key):
     promote(
         folders,
         project=here,
-        reason="first",
-        now="2026-11-20T10:15:00+00:00",
-        allow_dirty=True,
-        allow_failed=True,
+        promotion=Promotion(
+            reason="first", created_at="2026-11-20T10:15:00+00:00", allow_dirty=True, allow_failed=True
+        ),
     )
     folder = here.reports_dir / "cartpole_baseline" / "T"
     reports.render_all(judge_again(folders, Request(), project=here), folder)

@@ -14,6 +14,7 @@ from reprokit.compressed import compress
 from reprokit.core.checklist import Status, Verdict
 from reprokit.core.tolerance import Tolerance, Tolerances
 from reprokit.errors import MetricsError, UsageError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, beside, judge_again
 from reprokit.harness.curation import newest_pair, promote, runs_of_report
 from reprokit.harness.judging import watched_golden
@@ -39,7 +40,11 @@ def off_from(update: int, *, by: float = 0.5):
 @pytest.fixture
 def blessed(make, here):
     pair = make.of_recipe(training(records=UPDATES), training(records=UPDATES))
-    return promote(pair, project=here, reason="first", now=NOW, allow_dirty=True, allow_failed=True)
+    return promote(
+        pair,
+        project=here,
+        promotion=Promotion(reason="first", created_at=NOW, allow_dirty=True, allow_failed=True),
+    )
 
 
 def growing(of, meet: threading.Barrier, *, records: int = UPDATES, seen: list[int] | None = None):
@@ -371,7 +376,11 @@ def test_an_audit_finds_the_report_of_stopped_runs_honest_until_they_are_touched
 def test_everything_that_wants_a_finished_run_refuses_a_stopped_one(stopped, here, recipe):
     told = "stopped at the first difference"
     with pytest.raises(UsageError, match=told):
-        promote(stopped, project=here, reason="x", now=NOW, allow_dirty=True, allow_failed=True)
+        promote(
+            stopped,
+            project=here,
+            promotion=Promotion(reason="x", created_at=NOW, allow_dirty=True, allow_failed=True),
+        )
     with pytest.raises(UsageError, match=told):
         newest_pair(here.runs_dir, recipe.name, seed=42)
     with pytest.raises(UsageError, match=told):

@@ -9,6 +9,7 @@ import pytest
 
 from reprokit import runs, workspace
 from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, WorkspaceBusyError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, finished_runs, reproduce
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.running.apply_variations import usable_cores
@@ -194,10 +195,10 @@ def test_what_cannot_start_is_a_row_too(here):
 
 def test_an_interruption_stops_every_member_and_the_next_call_goes_on(here):
     class Impatient(RecordedSweep):
-        def member(self, label, *, phase, **facts):
-            if label == "train seed 4" and phase == "training":
+        def member(self, label, how_far, /):
+            if label == "train seed 4" and how_far.phase == "training":
                 raise KeyboardInterrupt
-            super().member(label, phase=phase, **facts)
+            super().member(label, how_far)
 
     with pytest.raises(KeyboardInterrupt):
         swept(here.root, told=Impatient(), jobs=1)
@@ -307,8 +308,7 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
         return promote_sweep(
             "train",
             project=Project.around(here.root),
-            reason="first",
-            now="2026-01-01T00:00:00+00:00",
+            promotion=Promotion(reason="first", created_at="2026-01-01T00:00:00+00:00"),
             min_seeds=10,
             which=WhichSweep(platform=platform),
         )
@@ -332,10 +332,10 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
         return promote_sweep(
             "train",
             project=Project.around(here.root),
-            reason="first",
-            now="2026-01-01T00:00:00+00:00",
+            promotion=Promotion(
+                reason="first", created_at="2026-01-01T00:00:00+00:00", allow_left_out=allow_left_out
+            ),
             min_seeds=10,
-            allow_left_out=allow_left_out,
             which=WhichSweep(name=name),
         )
 
@@ -356,7 +356,8 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
 def test_seeds_of_uncommitted_changes_are_run_again_once_these_are_committed(here):
     judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
     (here.root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE + judged)
-    asked = {"reason": "first", "now": "2026-01-01T00:00:00+00:00", "min_seeds": 10}
+    promotion = Promotion(reason="first", created_at="2026-01-01T00:00:00+00:00")
+    asked = {"promotion": promotion, "min_seeds": 10}
     changed = swept(here.root, seeds="1..10")
     assert swept(here.root, seeds="1..10").actions == ("reuse",) * 10, "no other state of the source"
     with pytest.raises(GoldenError, match="type the `reprokit sweep` again"):

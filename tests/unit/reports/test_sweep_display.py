@@ -11,6 +11,7 @@ import pytest
 from reprokit.reports.sweep_display import SweepDisplay
 from reprokit.reports.sweep_table import sweep_lines
 from reprokit.runs.sweeps import MemberState, SweepMember, named
+from reprokit.session import HowFar
 
 
 class _Stream(io.StringIO):
@@ -43,19 +44,21 @@ def last_screen(text: str) -> list[str]:
 def test_off_a_terminal_a_line_comes_when_a_member_changes():
     display, stream, clock = made(is_terminal=False)
     with display:
-        display.member("train seed 3", phase="waiting")
+        display.member("train seed 3", HowFar(phase="waiting"))
         for step in (2048, 4096):
             display.member(
                 "train seed 3",
-                phase="training",
-                step=step,
-                total=100_000,
-                steps_per_s=15_000.0,
-                last_return=20.5,
-                place="docker core 1",
+                HowFar(
+                    phase="training",
+                    step=step,
+                    total=100_000,
+                    steps_per_s=15_000.0,
+                    last_return=20.5,
+                    place="docker core 1",
+                ),
             )
             clock.now += 60
-        display.member("train seed 3", phase="complete", last_return=500.0)
+        display.member("train seed 3", HowFar(phase="complete", last_return=500.0))
     assert stream.getvalue().splitlines() == [
         "train seed 3: waiting",
         "train seed 3: training, step 2,048 of 100,000, 15,000 steps/s, last return 20.50, docker core 1",
@@ -66,7 +69,7 @@ def test_off_a_terminal_a_line_comes_when_a_member_changes():
 def test_off_a_terminal_a_long_training_is_heard_of_every_five_minutes():
     display, stream, clock = made(is_terminal=False)
     for _ in range(11):
-        display.member("train seed 3", phase="training", step=1)
+        display.member("train seed 3", HowFar(phase="training", step=1))
         clock.now += 60
     assert len(stream.getvalue().splitlines()) == 3
 
@@ -74,10 +77,10 @@ def test_off_a_terminal_a_long_training_is_heard_of_every_five_minutes():
 def test_on_a_terminal_there_is_one_table():
     display, stream, clock = made(is_terminal=True)
     display.phase("train")
-    display.member("train seed 3", phase="complete", last_return=500.0)
+    display.member("train seed 3", HowFar(phase="complete", last_return=500.0))
     clock.now += 1
     display.member(
-        "train seed 42", phase="training", step=2048, total=100_000, steps_per_s=15e3, place="local"
+        "train seed 42", HowFar(phase="training", step=2048, total=100_000, steps_per_s=15e3, place="local")
     )
     assert last_screen(stream.getvalue()) == [
         "train",
@@ -91,8 +94,8 @@ def test_of_many_members_those_that_move_are_shown():
     display, stream, _ = made(is_terminal=True)
     display.phase("train")
     for seed in range(40):
-        display.member(f"train seed {seed}", phase="complete" if seed < 20 else "waiting")
-    display.member("train seed 39", phase="training", step=1)
+        display.member(f"train seed {seed}", HowFar(phase="complete" if seed < 20 else "waiting"))
+    display.member("train seed 39", HowFar(phase="training", step=1))
     screen = last_screen(stream.getvalue())
     assert any(line.startswith("train seed 39  training") for line in screen)
     assert screen[-1] == "and 24 more: 4 waiting, 20 complete"
@@ -117,7 +120,8 @@ def test_at_every_width_each_member_shows_what_differs(columns):
     for member in swept("0.01", "0.001"):
         clock.now += 1
         display.member(
-            member.label, phase="training", step=2048, total=100_000, steps_per_s=15e3, place="local core 1"
+            member.label,
+            HowFar(phase="training", step=2048, total=100_000, steps_per_s=15e3, place="local core 1"),
         )
     screen = last_screen(stream.getvalue())
     assert [line.split("  ")[0].rstrip() for line in screen[2:]] == [
@@ -134,7 +138,7 @@ def test_a_name_without_room_keeps_its_ends():
     display, stream, _ = made(is_terminal=True, columns=60)
     display.phase("train")
     for seed in (1, 2):
-        display.member(f"{'a' * 100} · s{seed}", phase="training")
+        display.member(f"{'a' * 100} · s{seed}", HowFar(phase="training"))
     assert [line.split("  ")[0][-4:] for line in last_screen(stream.getvalue())[2:]] == ["· s1", "· s2"]
 
 

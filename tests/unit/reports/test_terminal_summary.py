@@ -14,6 +14,8 @@ from reprokit.reports.escaping import Visible
 from reprokit.reports.statistical_gate import statistical_facts
 from reprokit.reports.terminal_lines import MOST_LINES, fact_lines
 from reprokit.reports.to_terminal import Style, to_terminal
+from support import hostile
+from support.sample_report import with_text
 
 Sample = Callable[[Verdict], Report]
 LONG = "a reason that goes on and on, with a path/of/some/length.py in it, " * 12
@@ -101,15 +103,29 @@ def test_rows_that_nothing_asked_for_are_counted(sample_report: Sample) -> None:
     )
 
 
+def nothing_but_a_command_is_wider(report: Report, width: int) -> None:
+    lines = to_terminal(report, style=Style(width=width)).splitlines()
+    assert all(cell_len(line) <= width for line in lines if not line.startswith(("Run again:", "Next:")))
+    assert all(line.isprintable() for line in lines)
+
+
 @pytest.mark.parametrize("verdict", list(Verdict))
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_nothing_but_a_command_is_wider_than_the_terminal(
-    hostile_report: Report, sample_report: Sample, verdict: Verdict, width: int
+    sample_report: Sample, verdict: Verdict, width: int
 ) -> None:
-    for report in (sample_report(verdict), dataclasses.replace(hostile_report, verdict=verdict)):
-        lines = to_terminal(report, style=Style(width=width)).splitlines()
-        assert all(cell_len(line) <= width for line in lines if not line.startswith(("Run again:", "Next:")))
-        assert all(line.isprintable() for line in lines)
+    nothing_but_a_command_is_wider(sample_report(verdict), width)
+
+
+@pytest.mark.parametrize("width", [40, 200])
+def test_hostile_text_is_wrapped_too(hostile_report: Report, width: int) -> None:
+    nothing_but_a_command_is_wider(hostile_report, width)
+
+
+def test_hostile_text_is_wrapped_under_every_verdict(sample_report: Sample) -> None:
+    text = max(hostile.TEXTS, key=cell_len)
+    for verdict in Verdict:
+        nothing_but_a_command_is_wider(with_text(sample_report(verdict), text), 80)
 
 
 def test_the_divergence_stands_above_the_rows(sample_report: Sample) -> None:

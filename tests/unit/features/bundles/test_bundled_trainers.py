@@ -46,7 +46,7 @@ def open_it(tmp_path):
         home = Project.around(tmp_path)
         request = Request(backend=backend)
         told = RecordedProgress().note
-        return opened(path, folder, request, sha256=None, home=home, on_progress=told)
+        return open_bundle.opened(path, folder, request, sha256=None, home=home, on_progress=told)
 
     return opened
 

@@ -10,6 +10,7 @@ import pytest
 from reprokit import runs
 from reprokit.errors import CannotJudgeError
 from reprokit.features.selftest.planting import Samples, Stage
+from reprokit.golden import Promotion
 from reprokit.harness.curation import promote
 from reprokit.workspace import sha256_of_tree
 
@@ -17,7 +18,11 @@ from reprokit.workspace import sha256_of_tree
 @pytest.fixture
 def samples(make, here, programs):
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    golden = promote(folders, project=here, reason="r", now="2026-11-20T10:15:00+00:00", allow_failed=True)
+    golden = promote(
+        folders,
+        project=here,
+        promotion=Promotion(reason="r", created_at="2026-11-20T10:15:00+00:00", allow_failed=True),
+    )
     return Samples(recipe="cartpole_baseline", runs=folders, golden=golden.path)
 
 

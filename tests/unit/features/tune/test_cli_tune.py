@@ -29,8 +29,8 @@ def ask(monkeypatch, tmp_path, capsys):
     def typed(*words: str, trials=(DONE,)):
         got = {}
 
-        def tune(name, request, **options):
-            got.update(name=name, request=request, **options)
+        def tune(name, request, asked, **options):
+            got.update(name=name, request=request, asked=asked, **options)
             return Study(
                 definition=definition(), path=Path("study.json"), trials=trials, messages={1: "exit code 1"}
             )
@@ -50,14 +50,10 @@ def test_what_is_typed_is_asked_for(ask):
         " --report-seeds 7, --save-best good"
     )
     code, _, got = ask(*line.split())
-    assert (code, got["name"], got["workers"], got["retry_failed"], got["dry_run"]) == (
-        0,
-        "train",
-        3,
-        True,
-        False,
-    )
+    assert (code, got["name"], got["workers"], got["dry_run"]) == (0, "train", 3, False)
+    assert [one.setting for one in got["asked"].space] == ["rate"]
     assert got["asked"] == Asked(
+        space=got["asked"].space,
         trials=9,
         seed=4,
         settings=("x=1",),
@@ -68,9 +64,9 @@ def test_what_is_typed_is_asked_for(ask):
         sampler="random",
         pruner="median",
         lag=2,
+        retry_failed=True,
+        after=AfterSearch(seeds="7,", save_as="good"),
     )
-    assert got["after"] == AfterSearch(seeds="7,", save_as="good")
-    assert [one.setting for one in got["space"]] == ["rate"]
     assert (got["request"].timeout_s, got["request"].seed) == (9.0, None), "--seed is the search's"
 
 

@@ -11,7 +11,7 @@ from reprokit import recipes
 from reprokit.errors import CannotRunError, DiskFullError, RecipeError, UsageError
 from reprokit.features.tune.asked import AfterSearch
 from reprokit.features.tune.study import Study
-from reprokit.harness.sweeping import carry_out as sweeping_carry_out
+from reprokit.harness.running.engine import Engine
 from reprokit.runs import sweeps
 from support.command_recipe import Repository
 from support.sweep_program import RecordedSweep, run_folders
@@ -321,7 +321,7 @@ def test_a_full_disk_is_no_result_and_ends_the_call(theirs, monkeypatch):
     def full(*_words, **_named):
         raise DiskFullError("no space left on the disk", where="runs/")
 
-    monkeypatch.setattr(sweeping_carry_out, "execute", full)
+    monkeypatch.setattr(Engine, "make", full)
     with pytest.raises(CannotRunError, match="no space left"):
         tuned(theirs, workers=2)
     monkeypatch.undo()

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from reprokit import golden, recipes
+from reprokit.golden import Promotion
 from reprokit.harness import Project, Request
 from reprokit.harness.attribution import four_cells
 from reprokit.harness.attribution.four_cells import (
@@ -195,9 +196,7 @@ def blessed(study: Study) -> None:
     golden.promote(
         study.project.golden_dir,
         runs=runs,
-        reason="first",
-        created_at="2026-11-20T10:15:00+00:00",
-        tool_version="0.1.0",
+        promotion=Promotion(reason="first", created_at="2026-11-20T10:15:00+00:00"),
         tolerances={},
     )
 

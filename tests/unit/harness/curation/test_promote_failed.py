@@ -10,11 +10,12 @@ import pytest
 from reprokit import checks
 from reprokit.core.checklist import Status
 from reprokit.errors import GoldenError
+from reprokit.golden import Promotion
 from reprokit.harness import Request, judge_again
 from reprokit.harness.curation import promote
 from reprokit.reports import render_all
 
-SAID = {"reason": "first", "now": "2026-11-20T10:15:00+00:00", "allow_dirty": True}
+SAID = {"reason": "first", "created_at": "2026-11-20T10:15:00+00:00", "allow_dirty": True}
 #: Rows that speak of the golden that is to be replaced, or of what no one asked for.
 OF_THE_GOLDEN = {"equals_golden", "environment_compatible"}
 
@@ -30,7 +31,7 @@ def test_every_required_row_that_the_report_failed_is_refused_by_name(pair, here
     failed = [row.id for row in report.checks if row.required and row.status in {Status.FAILED, Status.ERROR}]
     assert failed
     with pytest.raises(GoldenError, match="failed required checks") as raised:
-        promote(pair, project=here, **SAID)
+        promote(pair, project=here, promotion=Promotion(**SAID))
     assert set(failed) - OF_THE_GOLDEN == set(
         str(raised.value).split("checks: ")[1].split(".")[0].split(", ")
     )
@@ -38,7 +39,7 @@ def test_every_required_row_that_the_report_failed_is_refused_by_name(pair, here
 
 
 def test_what_is_allowed_is_recorded_in_the_provenance(pair, here):
-    golden = promote(pair, project=here, allow_failed=True, **SAID)
+    golden = promote(pair, project=here, promotion=Promotion(allow_failed=True, **SAID))
     recorded = json.loads((golden.path / "provenance.json").read_text())["failed_checks"]
     report = judge_again(pair, Request(), project=here)
     told = {row.id: (str(row.status), row.reason) for row in report.checks}
@@ -56,10 +57,10 @@ def test_a_row_about_a_run_beside_them_counts_as_the_report_has_it(pair, here, m
     render_all(replace(report, checks=rows), here.reports_dir / "cartpole_baseline" / "T")
     monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
     with pytest.raises(GoldenError, match=f"failed required checks: {row}"):
-        promote(pair, project=here, **SAID)
+        promote(pair, project=here, promotion=Promotion(**SAID))
 
 
 def test_runs_that_failed_nothing_are_promoted_and_record_nothing(pair, here, monkeypatch):
     monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
-    golden = promote(pair, project=here, **SAID)
+    golden = promote(pair, project=here, promotion=Promotion(**SAID))
     assert "failed_checks" not in golden.provenance

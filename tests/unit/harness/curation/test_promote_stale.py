@@ -11,7 +11,7 @@ import pytest
 from reprokit import golden
 from reprokit.cli import main
 from reprokit.errors import GoldenError, UsageError
-from reprokit.golden import replace_folders
+from reprokit.golden import Promotion, replace_folders
 from reprokit.harness import Request, reproduce
 from reprokit.harness.curation import promote_stale
 from reprokit.harness.running import start_runs
@@ -50,7 +50,9 @@ def judged(repository, name):
 
 
 def stale(repository, **how):
-    return promote_stale(Project.around(repository.root), reason="numpy 99.1", now=NOW, **how)
+    return promote_stale(
+        Project.around(repository.root), promotion=Promotion(reason="numpy 99.1", created_at=NOW), **how
+    )
 
 
 def goldens(repository):

@@ -8,6 +8,7 @@ import pytest
 from reprokit.core.comparability import KEYS, VARIED
 from reprokit.core.records import Outcome
 from reprokit.errors import GoldenError
+from reprokit.golden import Promotion
 from reprokit.harness import Request
 from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
@@ -198,6 +199,8 @@ def test_a_varied_run_is_never_blessed_nor_one_of_a_pair(lab, here):
     (folder,) = lab.vary(["umask"])
     with pytest.raises(GoldenError, match="varied on purpose"):
         promote(
-            (lab.pair[0], folder), project=here, reason="x", now="2026-11-20T10:15:00+00:00", allow_dirty=True
+            (lab.pair[0], folder),
+            project=here,
+            promotion=Promotion(reason="x", created_at="2026-11-20T10:15:00+00:00", allow_dirty=True),
         )
     assert newest_pair(here.runs_dir, "cartpole_baseline", seed=None) == tuple(sorted(lab.pair))

@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.core.records import Outcome
+from reprokit.golden import Promotion
 from reprokit.harness import Request, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.build_report import evidence_digests
@@ -116,10 +117,9 @@ def test_curves_carry_runs_and_golden_under_their_names(judged, make, programs, 
     promote(
         folders,
         project=here,
-        reason="first",
-        now="2026-11-20T10:15:00+00:00",
-        allow_dirty=True,
-        allow_failed=True,
+        promotion=Promotion(
+            reason="first", created_at="2026-11-20T10:15:00+00:00", allow_dirty=True, allow_failed=True
+        ),
     )
     report = judged(folders)
     assert [one["label"] for one in report.curves["losses/policy"]] == ["run 1", "run 2", "golden"]
@@ -167,10 +167,9 @@ def test_a_goldens_provenance_is_part_of_the_evidence(make, programs, here):
     golden = promote(
         folders,
         project=here,
-        reason="first",
-        now="2026-11-20T10:15:00+00:00",
-        allow_dirty=True,
-        allow_failed=True,
+        promotion=Promotion(
+            reason="first", created_at="2026-11-20T10:15:00+00:00", allow_dirty=True, allow_failed=True
+        ),
     )
     found = evidence_digests(folders, str(golden.path))
     assert str(Path(golden.path) / "provenance.json") in found

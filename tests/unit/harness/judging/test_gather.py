@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import GoldenError, ReportError
+from reprokit.golden import Promotion
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.gather import gather
 from reprokit.layout import read_json
@@ -33,10 +34,9 @@ def blessed(pair, here):
     return promote(
         pair,
         project=here,
-        reason="first golden",
-        now="2026-11-20T10:15:00+00:00",
-        allow_dirty=True,
-        allow_failed=True,
+        promotion=Promotion(
+            reason="first golden", created_at="2026-11-20T10:15:00+00:00", allow_dirty=True, allow_failed=True
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reprokit import recipes
 from reprokit.errors import CannotRunError, GoldenError, RecipeError
-from reprokit.harness import Project, Request, run_once
+from reprokit.harness import Project, Request, SweepAsked, SweepSession, run_once
 from reprokit.harness.running import start_runs
 from reprokit.harness.running.preflight import check_before_running, platforms_here, tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
@@ -122,7 +122,7 @@ def in_session(project, progress):
 
 
 def side_by_side(project, progress):
-    return {"project": project, "progress": progress}
+    return {"session": SweepSession(project=project, progress=progress)}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def side_by_side(project, progress):
         (
             sweep.__globals__,
             "make_ready",
-            lambda **where: sweep(["cartpole_baseline"], Request(), seeds="1..2", **where),
+            lambda **where: sweep(SweepAsked(names=["cartpole_baseline"], seeds="1..2"), Request(), **where),
             side_by_side,
         ),
     ],
