@@ -14,6 +14,7 @@ import bz2
 import codecs
 import gzip
 import io
+import json
 import lzma
 import pickletools
 import re
@@ -26,11 +27,11 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import IO
 
-from reprokit.features.bundles.secret_texts import found_in, has_token, is_credential
-from reprokit.issued_tokens import ISSUED_TOKEN
+from reprokit.features.bundles.secret_texts import found_in, has_token
 from reprokit.redaction import redact_text
-from reprokit.secret_lines import looks_random
-from reprokit.secret_names import is_secret_name
+from reprokit.redaction.credentials import is_credential, looks_random
+from reprokit.redaction.issued_tokens import ISSUED_TOKEN
+from reprokit.redaction.secret_names import is_secret_name
 
 _NAMES = (
     *(".env", ".env.*", "*.env", ".envrc", ".envrc.*", "*.envrc", "*netrc", ".netrc.*", ".pgpass", ".npmrc"),
@@ -129,7 +130,8 @@ def _why_secret(name: str, content: bytes, *, depth: int) -> str:
     for text in _texts(content):
         if found := found_in(text, code=is_code) or _under_name(path, text) or _encoded_in(text, depth=depth):
             return found
-    if found := _in_members(content, depth=depth) if depth < _DEEPEST else "":
+    in_cells = _in_cells(content) if path.suffix == ".ipynb" else ""
+    if found := in_cells or (_in_members(content, depth=depth) if depth < _DEEPEST else ""):
         return found
     if (content.startswith(_PICKLED) or path.suffix in _PICKLES) and any(
         map(_is_assigned, pairwise(_pickled(content)))
@@ -153,6 +155,17 @@ def _under_name(path: PurePosixPath, text: str) -> str:
         return ""
     words = (match[1] for match in _SET_APART.finditer(text))
     return _HOLDS if any(looks_random(one) and not _DIGEST.fullmatch(one) for one in words) else ""
+
+
+def _in_cells(content: bytes) -> str:
+    """What a cell of a notebook holds, read as one text: in the file it is a list of its lines."""
+    try:
+        cells = json.loads(content)["cells"]
+        sources = ["".join(cell["source"]) for cell in cells]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""  # no notebook, and looked through as a text
+    found = ((number, found_in(source, code=True)) for number, source in enumerate(sources, start=1))
+    return next((f"cell {number}: {what}" for number, what in found if what), "")
 
 
 def _in_members(content: bytes, *, depth: int) -> str:

@@ -107,12 +107,9 @@ _READS_ONLY = (
     "reprokit.core.records",
     "reprokit.errors",
     "reprokit.file_tree",
-    "reprokit.issued_tokens",
     "reprokit.layout",
     "reprokit.regular_file",
     "reprokit.redaction",
-    "reprokit.secret_lines",
-    "reprokit.secret_names",
 )
 
 

@@ -14,7 +14,7 @@ import re
 _NAME = re.compile(r"[\w.-]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 # Where a secret is for: the words that may follow one that is often none, such as token.
-_SERVICES = (
+SERVICES = (
     r"wandb|openai|anthropic|claude|hf|huggingface|hugging_face|kaggle|comet|comet_ml|neptune|cohere|replicate|azure|"
     r"aws|gcp|google|github|gitlab|gh|slack|mlflow|clearml|pinecone|mistral|groq|together|deepseek|gemini|stripe|"
     r"twilio|sendgrid|datadog|sentry|tavily|serper|serpapi|openrouter|runpod|roboflow|langsmith|npm|pypi"
@@ -23,7 +23,7 @@ _PLACE = (
     r"\d+|v\d+|prod|production|dev|devel|development|tests?|testing|stag(?:e|ing)|live|sandbox|qa|uat|ci|cd|local|"
     r"old|new|backup|bak|main|primary|secondary|default|read|write|readonly|ro|rw|admin|root|user|org|team|personal|"
     r"work|home|eu|us|uk|asia|emea|apac|replica|secret|value|pem|b64|base64|encoded|hash|[abc]|"
-    rf"(?:for|from|of)(?:_[a-z0-9]+)+|{_SERVICES}"
+    rf"(?:for|from|of)(?:_[a-z0-9]+)+|{SERVICES}"
 )
 _PLACES = rf"(?:_?(?:prod|production|dev|test|staging|live))?(?:_(?:{_PLACE}))*"
 # What follows a secret's name to say that the value is not the secret itself.
@@ -42,15 +42,23 @@ _NO_INFIX = (
 _ALWAYS = re.compile(
     r"(?:secrets?|passw(?:or)?ds?|passphrases?|passcodes?|pgpass|credentials?|creds|authori[sz]ation|bearer|jwt|"
     rf"(?:api|access|account|secret|private|signing|encryption|decryption|auth|deploy|subscription|session|hmac|fernet)(?:{_NO_INFIX}_[a-z0-9]+){{0,2}}"
-    r"_?keys?(?:_?ids?)?|(?:shared|master|license)_?keys?(?:_?ids?)?|connection_?string|shared_?access_?signature|"
-    rf"(?:api|access|auth|refresh|bearer|session|private|personal|bot|deploy|{_SERVICES})_?tokens?)"
+    r"_?keys?(?:_?ids?)?|(?:shared|master|priv|licen[cs]e|serial|activation)_?keys?(?:_?ids?)?|auth(?:ori[sz]ation)?_?codes?|[th]?otp_?(?:seeds?|secrets?)|connection_?string|shared_?access_?signature|"
+    rf"(?:api|access|auth|refresh|bearer|session|private|personal|bot|deploy|{SERVICES})_?tokens?)"
     r"(?:prod|production|dev|test|staging|live)?(?=_|$)"
 )
 # With nothing behind it but where it is for; those of the last line as words of their own: compass is none.
 _AT_THE_END = re.compile(
-    rf".*token{_PLACES}|(?:.*_)?(?:{_SERVICES})_?keys?{_PLACES}|"
-    rf"(?:.*_)?(?:pass|pat|pwd|pw|auth|cookies?|otp){_PLACES}"
+    rf".*token{_PLACES}|(?:.*_)?(?:{SERVICES})_?keys?{_PLACES}|"
+    rf"(?:.*_)?(?:pass|pat|pwd|pw|o?auth|cookies?|otp){_PLACES}"
 )
+#: "Password" in other languages; where a word has a second meaning, only the first is here.
+WORDS_OF_OTHERS = (
+    *("kennwort", "passwort", "contraseña", "contrasena", "mot_de_passe", "motdepasse", "senha"),
+    *("wachtwoord", "lösenord", "salasana", "hasło", "heslo", "jelszó", "şifre", "mật_khẩu", "kata_sandi"),
+    *("пароль", "كلمة_المرور", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호"),
+    *("पासवर्ड", "รหัสผ่าน"),
+)
+_OF_OTHERS = re.compile(rf"(?:.*[_.-])?(?:{'|'.join(WORDS_OF_OTHERS)})(?:en|s)?(?:[_.-]?(?:{_PLACE}))*")
 # Language models have tokens too, and a shell has a working directory.
 _NO_SECRET = re.compile(
     r"(?:.*_)?(?:pad|eos|bos|unk|sep|cls|end|mask|stop|start|image|audio|video|special|prefix|suffix|"
@@ -65,7 +73,7 @@ def is_secret_name(name: str) -> bool:
     bare, plain = name.strip("-+~\\\"'"), _in_words(name)
     if not _NAME.fullmatch(bare) or bare in {"PWD", "OLDPWD"} or _NO_SECRET.fullmatch(plain):
         return False
-    if _AT_THE_END.fullmatch(plain):
+    if _AT_THE_END.fullmatch(plain) or _OF_OTHERS.fullmatch(bare.lower().replace("-", "_")):
         return True
     return bool(_ALWAYS.search(plain)) and not _HARMLESS.fullmatch(plain)
 

@@ -145,7 +145,7 @@ def test_records_are_redacted_to_the_bottom():
 
 SECRET = "Zq7hunterXw9Lk2Vt8Bn4"  # noqa: S105
 HEXADECIMAL = SECRET.encode().hex()[:40]
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 
 
 def lines_of(name):
@@ -207,6 +207,24 @@ def test_redacting_twice_gives_the_same(text):
         "api_x_",
         "API key ",
         "token  a",
+        "token: a[",
+        "wandb={",
+        "wandb:\n ",
+        "[wandb]\n",
+        "name=a",
+        '"username":',
+        '"key":',
+        "''.join([",
+        "set_token(",
+        "&quot;token",
+        "a/hooks/",
+        "login(",
+        "login(a,key=",
+        "password:\n",
+        "password:\n  ",
+        "key=aaaaaaaaaaaaaaaa\n",
+        "machine a ",
+        "auth:\n{",
     ],
 )
 def test_no_text_takes_long(part):

@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import secret_lines
 from reprokit.features.bundles import secret_texts
-from reprokit.features.bundles.secret_candidates import lines_to_look_at
-from reprokit.secret_lines import HINTS, NAME_HINTS, hidden_in
-from reprokit.secret_names import is_secret_name
+from reprokit.redaction import lines, several_lines
+from reprokit.redaction.candidates import lines_to_look_at
+from reprokit.redaction.line_rules import HINTS, NAME_HINTS
+from reprokit.redaction.lines import hidden_in
+from reprokit.redaction.secret_names import is_secret_name
 
 _TESTS = Path(__file__).resolve().parents[1]
-_FILES = ("bundles/test_secret_files.py", "test_redaction.py", "attacks/test_secrets.py")
+_FILES = (
+    "features/bundles/test_secret_files.py",
+    "redaction/test_redaction.py",
+    "redaction/test_forms.py",
+    "attacks/test_secrets_that_look_otherwise.py",
+)
 
 
 def _samples():
@@ -44,7 +50,7 @@ def without_filters(monkeypatch):
 
     def call(function, *arguments, **options):
         with monkeypatch.context() as patch:
-            for module in (secret_lines, secret_texts):
+            for module in (lines, several_lines):
                 patch.setattr(module, "holds_one_of", lambda _hints, _lowered: True)
             patch.setattr(
                 secret_texts, "lines_to_look_at", lambda text: [*enumerate(text.split("\n"), start=1)]

@@ -17,6 +17,7 @@ ISSUED_TOKEN = re.compile(
     r"figd_[\w-]{20,}|lin_api_\w{20,}|ntn_\w{24,}|GOCSPX-[\w-]{20,}|sntry[su]_\w{24,}|pul-[0-9a-f]{40}|"
     r"rubygems_[0-9a-f]{40,}|PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}|pplx-\w{32,}|tvly-[\w-]{24,}|csk-\w{32,}|"
     r"NRAK-[0-9A-Z]{24,}|sq0[a-z]{3}-[\w-]{20,}|key-[0-9a-f]{32}|LTAI\w{16,}|esecret_\w{20,}|tgp_v1_\w{32,}|"
+    r"sbp_[0-9a-f]{40}|KGAT_\w{20,}|fly_v1_\w{20,}|f(?:m[12][ar]?|o1)_[A-Za-z0-9+/]{32}[\w+/=-]*|"
     r"lsv2_[a-z]{2}_[0-9a-f]{32}_\w{8,}|pcsk_\w{40,}|\d{8,10}:AA[\w-]{33}|"
     r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
 )
@@ -52,6 +53,13 @@ ISSUED_TOKEN_HINTS = (
         "tgp_v1_",
         "lsv2_",
         "pcsk_",
+        "sbp_",
+        "kgat_",
+        "esecret_",
+        "key-",
+        "fm1",
+        "fm2",
+        "fo1_",
         ":aa",
     ),
 )

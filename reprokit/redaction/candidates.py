@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.secret_lines import HINTS
+from reprokit.redaction.line_rules import HINTS
 
 _MOST_BYTES = 1 << 22  # of one piece: the tables of larger ones take memory for nothing
 

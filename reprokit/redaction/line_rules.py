@@ -1,0 +1,192 @@
+"""How secrets are written in one line, and of what words a line must hold one for each way."""
+
+from __future__ import annotations
+
+import re
+
+from reprokit.redaction.credentials import MARK
+from reprokit.redaction.issued_tokens import ISSUED_TOKEN, ISSUED_TOKEN_HINTS
+from reprokit.redaction.secret_names import SERVICES, WORDS_OF_OTHERS
+
+_QUOTE = (  # the first is how a shell quotes a quote, the last are those of HTML and of addresses
+    r"(?:'\"'\"'|\\*(?:\"{3}|'{3})|(?:\\+\"){3}|\\*[\"']|&(?:quot|apos|#34|#39|#x27);|%2[27])"
+)
+_GAP = r"[ \t\u00a0\u202f\u3000]*"
+VALUE = re.compile(
+    rf"(?P<before>![\w/!:.-]*[ \t]+|[bru]{{1,2}}(?={_QUOTE}))?(?P<value>{MARK}|(?P<quote>{_QUOTE})"
+    r"(?:(?!(?P=quote))(?:\\.|[^\r\n]))*(?:(?P=quote)|$)"
+    r"|\[[^\]\r\n]*\]|\{[^{}\r\n]*\}|[^\s&;,]+(?:,(?=[^\s,=:]+(?:[\s,]|$))[^\s&;,]+)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TYPE = (  # between name and value
+    r"(?:[A-Za-z_]+\.)?(?:str|bytes|Secret(?:Str|Bytes)|Any(?:Str)?|Text|string|Final|ClassVar|"
+    rf"[A-Za-z]\w{{1,30}}\[[^\r\n]{{1,200}}?\])(?:{_GAP}\|{_GAP}(?:None|null|undefined))?"
+)
+_ENCODED_SIGN = r"%3[ADad]|\\+(?:u00|x)3[ADad]|&(?:#(?:58|61|[xX]3[ADad])|equals|colon);"
+ASSIGNMENT = re.compile(
+    rf"(?P<name>(?<![\w.-])[-+~]{{0,2}}[\w.-]++)"
+    rf"(?P<sign>{_QUOTE}?\]?{_GAP}"
+    rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
+)
+SETTER = re.compile(  # of an object: set_api_key("…"), withToken("…")
+    rf"(?P<name>\b(?:set|with|use|save|store|update)(?=[_A-Z])\w++)"
+    rf"(?P<sign>\([ \t]*(?:\w+[ \t]*=[ \t]*)?)(?={_QUOTE})"
+)
+NAMED_VALUE = re.compile(  # <property name="password" value="…"/>, {"name": "HF_TOKEN", "value": "…"}
+    rf"(?:<|\b(?:name|key|id|type|variable){_QUOTE}?[ \t]*[:=][ \t]*{_QUOTE}?)(?P<name>[\w.-]{{2,80}}+)"
+    rf"(?P<sign>{_QUOTE}?,?[ \t]+{_QUOTE}?value{_QUOTE}?[ \t]*[:=][ \t]*)(?!\Z)",
+    re.IGNORECASE,
+)
+SET = re.compile(r"(?:\bsetenv|\bset[ \t]+-g?x|%env)[ \t]+(?P<name>[\w.-]++)(?P<sign>[ \t]+)(?=\S)")
+OPTION = re.compile(  # also in a list of words, as programs print their arguments
+    rf"(?P<name>(?<![\w.-])--?[\w.-]++)(?P<sign>[ \t]+(?!-)|{_QUOTE},[ \t]*(?!{_QUOTE}-))(?!\Z)"
+)
+PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
+    rf"[(\[]{_QUOTE}(?P<name>[\w.-]++)"
+    rf"(?P<sign>{_QUOTE},[ \t]*)(?={_QUOTE}[^\"'\\\r\n]{{1,500}}{_QUOTE}[ \t]*[)\]])"
+)
+LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
+    rf"(?P<name>(?<![\w.-])[\w.-]++)"
+    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|={{2,3}}|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to):?[ ]+)?))"
+    r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
+)
+ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")
+_HEADER = re.compile(
+    r"(?P<name>\b(?:proxy-)?authorization|\b(?:set-)?cookie|\bx-(?:[a-z]+-){0,4}(?:key|token|auth|secret))"
+    rf"(?P<sign>{_QUOTE}?[ \t]*[:=][ \t]*+{_QUOTE}?+)(?!{MARK})"
+    r"(?:Digest [^\r\n]+|[^\r\n\"'\\]+)",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"\b(?P<kind>Bearer|Basic|ApiKey)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+
+# A password may hold a slash: after "user:" everything up to the last "@" is taken for one.
+USER_IN_URL = re.compile(
+    r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}:/{1,3})"
+    r"(?:[^\s/?#@:\"'<>]*:[^\s\"<>]{0,2000}@|[^\s/?#@]*(?:@[^\s/?#@]*)*@)",
+    re.IGNORECASE,
+)
+_USER_AT_HOST = re.compile(
+    r"(?<![\w/.@:+-])(?!mailto:)[\w.+-]+:[^\s@:/\"'<>{}]+@(?=(?!sha\d+:)[\w-]+(?:\.[\w-]+)*(?:[:/]|$|\s))"
+)
+_SIGNED_QUERY = re.compile(r"(?P<name>[?&](?:[\w.-]*[_.-])?(?:sig|signature|key)=)[^\s&]+", re.IGNORECASE)
+_WEBHOOK_HINTS = ("hooks.", "webhook", "api.telegram.org/bot", "/hook/", "/hooks/", "maker.ifttt")
+_WEBHOOK = re.compile(
+    r"(?P<name>hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/|"
+    r"hooks\.zapier\.com/hooks/|\bwebhook\.office\.com/|\boutlook\.office(?:365)?\.com/webhook/|"
+    r"\bopen\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d/hook/|api\.telegram\.org/bot|"
+    r"\bmaker\.ifttt\.com/(?:use/|trigger/[\w.-]+/(?:json/)?with/key/)|"
+    r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
+    r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
+)
+# What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
+_USER_AND_KEY = re.compile(
+    r"(?P<name>\\*[\"']username\\*[\"'][ \t]*:[^{}\r\n]{1,200}?\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])"
+    r"[0-9a-f]{32,64}(?=\\*[\"'])"
+)
+_KEY_AND_USER = re.compile(
+    r"(?P<name>\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])[0-9a-f]{32,64}"
+    r"(?=\\*[\"'][^{}\r\n]{1,200}?\\*[\"']username\\*[\"'])"
+)
+_KEY_OF_A_SERVICE = re.compile(
+    rf"(?P<name>\b(?:{SERVICES})[\"']?[ \t]*[:=][ \t]*(?:\{{|dict\()[^{{}}()\r\n]{{0,200}}?"
+    r"(?<![\w.-])[\"']?key[\"']?[ \t]*[:=][ \t]*[\"'])"
+    r"(?=[A-Za-z+/=._-]*\d)(?=[\d+/=._-]*[A-Za-z])[\w+/=.-]{16,200}(?=[\"'])",
+    re.IGNORECASE,
+)
+_OF_A_PROGRAM = re.compile(
+    r"(?P<name>(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
+    r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
+    r"\blogin[ \t]+\S+[ \t]+password[ \t]+|"
+    r"\b(?:docker|podman|helm|az|oc)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?login[ \t]"
+    r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]*|"
+    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=\w)|"
+    r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
+)
+_CALL = re.compile(  # of a function that takes a password, or a statement of a database
+    r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
+    r"(?:\b|(?<=\\n))login\([ \t]*\\*[\"'](?:[^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"'])?|"
+    r"(?i:\b(?:user|host|dbname|port|uid|user id)=[^\s,;()\"']+(?:;|[ ])[ ]*"
+    r"(?:[\w ]{1,20}=[^\s,;()\"']+(?:;|[ ])[ ]*){0,8}?(?:password|pwd)=)(?=[^\s,;()]+(?:[ ;\"']|$))|"
+    r"\b(?:auth[ \t]*=[ \t]*|\w*BasicAuth)\([ \t]*\\*[\"'][^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"']|"
+    r"\b(?:identified[ \t]+by|IDENTIFIED[ \t]+BY|password|PASSWORD)[ \t]+')[^\s\"'\\]+"
+)
+
+# A variable such as KAGGLE_KEY: what is long and has digits among its letters is no name of a column.
+_KEY_VARIABLE = re.compile(
+    r"\b(?P<name>[A-Z][A-Z0-9_]*_KEY(?:_?[A-Z0-9]{1,20}){0,2}=[\"']?)(?=\w*\d)(?=\w*[A-Za-z])\w{20,}"
+)
+# As a browser writes an address with user and password into another one.
+_ENCODED_USER = re.compile(r"(?P<scheme>%3A%2F%2F)[^\s/@&=]{1,200}%3A[^\s/@&=]{1,200}%40", re.IGNORECASE)
+PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    re.DOTALL,
+)
+# What stands in place of what each pattern finds, before names are looked at and after it; and of what, in
+# lower case, one must stand in a line for the pattern to find anything.
+_Rule = tuple[re.Pattern[str], str, tuple[str, ...]]
+BEFORE_NAMES: tuple[_Rule, ...] = (
+    (ISSUED_TOKEN, MARK, ISSUED_TOKEN_HINTS),
+    (USER_IN_URL, rf"\g<scheme>{MARK}@", ("@",)),
+    (_ENCODED_USER, rf"\g<scheme>{MARK}%40", ("%3a%2f%2f",)),
+    (_KEY_VARIABLE, rf"\g<name>{MARK}", ("_key",)),
+    (_USER_AND_KEY, rf"\g<name>{MARK}", ("username",)),
+    (_KEY_AND_USER, rf"\g<name>{MARK}", ("username",)),
+    (_KEY_OF_A_SERVICE, rf"\g<name>{MARK}", ('key"', "key'", "key=", "key =")),
+    (_CALL, rf"\g<name>{MARK}", ("login(", "password", "pwd=", "auth", "identified")),
+    (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
+    (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),
+)
+#: In their order; each with what one must stand in a line for it.
+BY_NAME = (
+    (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
+    (OPTION, ("-",)),
+    (PAIR, ("(", "[")),
+    (SET, ("set", "%env")),
+    (SETTER, ("(",)),
+    (NAMED_VALUE, tuple(f"value{one}" for one in "=: \t\"'\\&%")),
+    (LOOSE, ("",)),
+)
+AFTER_NAMES: tuple[_Rule, ...] = (
+    (_SIGNED_QUERY, rf"\g<name>{MARK}", ("sig=", "signature=", "key=")),
+    (
+        _WEBHOOK,
+        rf"\g<name>{MARK}",
+        _WEBHOOK_HINTS,
+    ),
+    (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass")),
+    (_USER_AT_HOST, f"{MARK}@", ("@",)),
+)
+# Every name of a secret holds one of these.
+NAME_HINTS = (
+    *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "jwt"),
+    *("cookie", "connection", "signature"),
+    *WORDS_OF_OTHERS,
+)
+# Where none of this stands there is nothing to look for: in most lines. In lower case.
+HINTS = (
+    *NAME_HINTS,
+    *(
+        "basic",
+        "identified",
+        "sig=",
+        "://",
+        "@",
+        "hooks.",
+        "-u",
+        "user",
+        "login",
+        "discord",
+        "mysql",
+        "mariadb",
+    ),
+    *("webhook", "telegram", "%3a%2f%2f", "/hook/", "/hooks/", "maker.ifttt"),
+    *ISSUED_TOKEN_HINTS,
+)
+
+
+def holds_one_of(hints: tuple[str, ...], lowered: str | None) -> bool:
+    """Whether one of some words stands in a text in lower case; None is a text in which each may stand."""
+    if lowered is None:
+        return True
+    return any(hint in lowered for hint in hints)

@@ -1,0 +1,120 @@
+"""Secrets whose names, or what else tells them, stand on another line or in another entry."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from reprokit.redaction.credentials import is_credential, looks_random, stands_for_one
+from reprokit.redaction.issued_tokens import ISSUED_TOKEN
+from reprokit.redaction.line_rules import NAME_HINTS, holds_one_of
+from reprokit.redaction.secret_names import SERVICES, is_secret_name
+
+# Name and value on lines of their own, as in YAML, in wrapped code and in a container's list of variables.
+_NEXT_LINE = re.compile(
+    r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*"
+    r"[(\[{>|+\\-]{0,3}[\"']*[ \t]*\r?\n[ \t]*(?:-[ \t]+)?"
+    r"(?P<quote>[\"']?)(?P<value>[^\s\"',]{4,500})(?=[\"',]?[ \t)\]},;]*(?:\r?\n|\Z))"
+)
+_NAME_AND_VALUE = re.compile(
+    r"[\"']?\b(?:name|key|variable|machine)[\"']?\s{0,3}[:=]\s{0,3}"
+    r"(?P<quote>[\"']?)(?P<name>[\w.-]{2,80})[\"']?\s{0,3},?\s{0,40}"
+    r"[\"']?(?:value|password)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<value>[^\s\"',}]{4,500})",
+    re.IGNORECASE,
+)
+_DOCKER_LOGIN = re.compile(r"[\"']?\b_?auth[\"']?\s*[:=]\s*[\"']?(?P<value>[A-Za-z0-9+/]{8,}={0,2})")
+_NETRC = re.compile(r"\bmachine\s+\S+\s+(?:login\s+\S+\s+)?(?:account\s+\S+\s+)?password\s+(?P<value>\S+)")
+_KEY = (
+    r"[ \t]*[\"']?key[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?P<value>[\w+/=.-]{16,200})(?=[\"',]*[ \t,]*\r?(?:\n|\Z))"
+)
+_KEY_ALONE = re.compile(r"[ \t]*[\"']?key[\"']?[ \t]*[:=][ \t]*[\"']?[\w+/=.-]{16,200}[\"']?")
+_USERNAME = re.compile(r"[\"']username[\"']")
+_USER_AND_KEY = re.compile(r"[\"']key[\"']\s*:\s*[\"'](?P<value>[0-9a-f]{32,64})[\"']")
+_NEAR = 500
+# The name of a section or of a record that says what its key is for: in TOML, and in YAML, JSON and Python.
+_SECTION = re.compile(
+    rf"^[ \t]*\[+[ \t\"']*(?:[\w-]+\.)*(?:{SERVICES})[ \t\"']*\]+[^\n]*\n"
+    rf"(?:(?![ \t]*\[)[^\n]*\n){{0,20}}?{_KEY}",
+    re.MULTILINE | re.IGNORECASE,
+)
+_RECORD = re.compile(
+    rf"^(?P<indent>[ \t]*)[\"']?(?:{SERVICES})[\"']?[ \t]*[:=][ \t]*(?:\{{|dict\()?[ \t]*\r?\n"
+    rf"(?:(?P=indent)[ \t]+[^\n]*\n){{0,20}}?(?P=indent)(?=[ \t]){_KEY}",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LOGIN = re.compile(r"\blogin\(\s*(?:[^()]{0,200},)?\s*key\s*=\s*[\"'](?P<value>[^\s\"'\\]{8,200})[\"']")
+_JOINED = re.compile(r"(?:\"\"|'')\.join\(\s*[\[(](?P<value>[^\])]{1,1000})[\])]")
+_PART = re.compile(r"[\"']([^\"']*)[\"']")
+_Span = tuple[int, int]
+
+# Which line has such a form begin, go on or end: one must match for a text to be searched at all.
+_OPEN = re.compile(
+    r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*[(\[{>|+\\-]{0,3}[\"']*[ \t\r]*\Z"
+)
+_OPEN_ENDS = tuple(":=>([{|+\\-\"'")
+_NAMED = re.compile(
+    r"[\s{\"'-]*(?:name|key|variable|machine)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<name>[\w.-]{2,80})[\"']?,?\s*\Z",
+    re.IGNORECASE,
+)
+_LONGEST_END = 120
+
+
+def goes_on(line: str) -> bool:
+    """Whether a line may be one of those over which a secret and its name are spread."""
+    bare = line.rstrip()
+    if bare.endswith(_OPEN_ENDS) and (match := _OPEN.search(bare[-_LONGEST_END:])):
+        return is_secret_name(match["name"])
+    if match := _NAMED.match(bare):
+        return is_secret_name(match["name"]) or bool(_KEY_ALONE.match(bare))
+    return bool(_KEY_ALONE.match(bare)) or bare.lstrip().startswith("password ") or ".join(" in line
+
+
+def of_several_lines(text: str, *, code: bool) -> Iterator[_Span]:
+    """Where credentials begin and end whose names stand on another line, or in another entry."""
+    lowered = text.lower() if text.isascii() else None
+    if holds_one_of(NAME_HINTS, lowered):
+        yield from _named(text, code=code)
+    for match in _DOCKER_LOGIN.finditer(text) if holds_one_of(("auth",), lowered) else ():
+        if re.fullmatch(r"[\x21-\x7e]+:[\x20-\x7e]{3,}", _decoded(match["value"])):
+            yield match.span("value")
+    for match in _NETRC.finditer(text) if holds_one_of(("machine",), lowered) else ():
+        if not stands_for_one(match["value"]):
+            yield match.span("value")
+    if holds_one_of(("key",), lowered):
+        yield from _of_keys(text)
+    for match in _JOINED.finditer(text) if ".join(" in text else ():
+        if ISSUED_TOKEN.search("".join(_PART.findall(match["value"]))):
+            yield match.span("value")
+
+
+def _named(text: str, *, code: bool) -> Iterator[_Span]:
+    for pattern in (_NEXT_LINE, _NAME_AND_VALUE):
+        for match in pattern.finditer(text):
+            quoted = pattern is _NAME_AND_VALUE or bool(match["quote"])
+            name, value = match["name"], match["value"]
+            if is_secret_name(name) and is_credential(name, value, quoted=quoted, code=code):
+                yield match.span("value")
+
+
+def _of_keys(text: str) -> Iterator[_Span]:
+    """Of keys that have no other name: beside a user's name, in a service's section, and in a call."""
+    for match in _USER_AND_KEY.finditer(text):
+        if _USERNAME.search(text, max(0, match.start() - _NEAR), match.end() + _NEAR):
+            yield match.span("value")
+    for pattern in (_SECTION, _RECORD, _LOGIN):
+        for match in pattern.finditer(text):
+            if looks_random(match["value"]) and not stands_for_one(match["value"]):
+                yield match.span("value")
+
+
+def _decoded(word: str) -> str:
+    """The text that a word in base64 stands for; "" where it stands for none."""
+    plain = word.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        content = base64.b64decode(plain + "=" * (-len(plain) % 4))
+    except (ValueError, binascii.Error):
+        return ""
+    return content.decode("latin-1") if re.fullmatch(rb"[\t\n\r\x20-\x7e]+", content) else ""

@@ -1,0 +1,130 @@
+"""Each form of a secret is found by everything that looks for one: in a bundle, in a log, in a command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from reprokit.features.bundles.secret_files import why_secret
+from reprokit.redaction import MARK, redact, redact_text
+
+CHANCE = "q7Zt3KpW9xLm2VbN" + "8sRd"
+DIGITS = "8f14e45fceea167a5a36dedd4bea2543"
+WORD = "correct-Horse9"
+
+#: {S} is made by chance, {H} in hexadecimal digits, {P} a password that someone thought of.
+FORMS = r"""
+API_TOKEN: Final[str] = '{S}'
+api_token: typing.Final = '{S}'
+token: Annotated[str, Field(min_length=4)] = '{S}'
+token: ClassVar[str | None] = '{S}'
+client.set_api_key('{S}')
+client.Client().with_token("{S}")
+client.setApiKey("{S}")
+wandb.login(\n    key="{S}")
+wandb.login(\n    anonymous="never",\n    key="{S}",\n)
+[wandb]\nkey = '{S}'
+[tool.openai]\nmodel = "a"\nkey = {S}
+wandb:\n  entity: ada\n  key: {S}
+{"wandb": {"entity": "ada", "key": "{S}"}}
+KEY = ''.join(['hf_q7Zt3KpW9x', 'Lm2VbN8sRdabcdefghijklmnop'])
+# token is: {S}
+the API token was: {S}
+priv_key={S}
+licence_key={S}
+serial_key={S}
+oauth={S}
+auth_code={S}
+totp_seed={S}
+KGAT_{H}
+fly_v1_{S}{S}
+FlyV1 fm2_{S}{S}
+create_client(URL, 'sbp_{H}8f14e45f')
+https://hooks.slack.com/triggers/T0/1/{S}
+https://maker.ifttt.com/trigger/done/with/key/{H}
+https://open.feishu.cn/open-apis/bot/v2/hook/{H}
+https://open.larksuite.com/open-apis/bot/v2/hook/{H}
+https://outlook.office.com/webhook/{H}
+https://outlook.office365.com/webhook/{H}
+https://mattermost.example.org/hooks/{H}
+token：{S}
+token ＝ {S}
+token\u00a0=\u00a0{S}
+{&quot;token&quot;:&quot;{S}&quot;}
+TOKEN&#61;{S}
+TOKEN%3D{S}
+%22token%22%3A%22{S}%22
+{"cfg": "token\\u003d{S}"}
+token == "{S}"
+token|{S}
+Passwort: {P}
+Kennwort = {P}
+contraseña={P}
+mot_de_passe={P}
+senha={P}
+пароль={P}
+密码={P}
+パスワード: {P}
+비밀번호: {P}
+wachtwoord: {P}
+{"username":"bob","key":"{H}"}
+{'key': '{H}', 'username': 'bob'}
+<property name="password" value="{P}"/>
+<add key="password" value="{P}"/>
+<password value="{P}"/>
+env:\n  - name: HF_TOKEN\n    value: {S}
+password:\n  - {P}
+password: >-\n  {P}
+password:\n{P}
+machine example.org\n  login ada\n  password {P}
+""".strip().splitlines()
+
+
+def filled(form):
+    text = form.replace("\\n", "\n").replace("\\u00a0", "\u00a0")
+    return text.replace("{S}", CHANCE).replace("{H}", DIGITS).replace("{P}", WORD)
+
+
+def holds(text):
+    return any(one in text for one in (CHANCE, DIGITS, WORD, "Lm2VbN8sRd"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_is_taken_out_of_a_log_and_keeps_a_file_out_of_a_bundle(form):
+    text = filled(form)
+    for around in ("{}", "before\n{}\nafter\n"):
+        printed = redact_text(around.replace("{}", text))
+        assert not holds(printed), printed
+        assert MARK in printed
+        assert redact_text(printed) == printed
+        assert why_secret("conf/a.txt", around.replace("{}", text).encode())
+
+
+@pytest.mark.parametrize(
+    "form", [one for one in FORMS if one.startswith(("API", "api", "client", "KEY", "#"))]
+)
+def test_a_form_of_a_program_is_found_in_its_source(form):
+    assert why_secret("train.py", filled(form).encode())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ["wandb.login(\n", f'    key="{CHANCE}")\n'],
+        ["client = make(\n", "    token=\n", f"    '{CHANCE}')\n"],
+    ],
+)
+def test_a_cell_of_a_notebook_is_read_as_one_text(source):
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
+    notebook = {"cells": [{**cell, "source": ["x = 1\n"]}, cell], "metadata": {}, "nbformat": 4}
+    assert "cell 2" in why_secret("a.ipynb", json.dumps(notebook).encode())
+    cell["source"] = ["wandb.login(\n", "    key=os.environ['WANDB_API_KEY'])\n"]
+    assert why_secret("a.ipynb", json.dumps(notebook).encode()) == ""
+
+
+def test_the_record_around_a_key_tells_what_it_is():
+    assert redact({"username": "bob", "key": DIGITS}) == {"username": "bob", "key": MARK}
+    assert redact({"wandb": {"entity": "ada", "key": CHANCE}}) == {"wandb": {"entity": "ada", "key": MARK}}
+    kept = {"cache": {"key": DIGITS}, "wandb": {"key": "loss", "id": "1a2b3c4d"}}
+    assert redact(kept) == kept
