@@ -204,9 +204,9 @@ def state_of(stored: StoredRun) -> MemberState:
     record = stored.record
     if stored.complete:
         return MemberState.COMPLETE
-    if record.get("state") == "running" and is_alive(record.get("owner") or {}):
+    if record.state == "running" and is_alive(record.owner):
         return MemberState.RUNNING
-    outcome = record.get("outcome")
+    outcome = record.outcome
     if outcome == Outcome.COMPLETED:
         return MemberState.CHANGED
     if outcome == Outcome.PRUNED:

@@ -22,9 +22,10 @@ from reprokit.harness.judging.seed_response import digests_of_responding, silent
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import whole_runs
-from reprokit.layout import RECORD, SWEEP, SWEEPS, read_json
+from reprokit.layout import SWEEP, SWEEPS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import MemberState, SweepMember
 
@@ -304,4 +305,4 @@ def _seed(run: SweptRun) -> tuple[str, int]:
 
 
 def _start(run: SweptRun) -> tuple[str, int]:
-    return str(read_json(run.candidate.path / RECORD).get("started_at")), run.candidate.seed
+    return str(run_json.recorded(run.candidate.path).started_at), run.candidate.seed

@@ -19,8 +19,8 @@ from reprokit.harness.running.apply_variations import there_of
 from reprokit.harness.running.program import variables_of
 from reprokit.harness.running.run_kinds import LEFTOVERS, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import backend_of, run_recipe
-from reprokit.layout import RECORD, read_json
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import AvailableVariations, Variation, survey
@@ -109,7 +109,7 @@ class _Trials:
 
     def _after_another_seed(self) -> str:
         """Train with another seed, whose leftovers the next run finds; "" where that did not finish."""
-        seed = (int(read_json(self.first / RECORD)["seed"]) + 1) % LARGEST_SEED
+        seed = ((run_json.read(self.first).seed or 0) + 1) % LARGEST_SEED
         request = replace(self._limited(), seed=seed)
         (folder,) = run_recipe(
             self.recipe,
@@ -122,7 +122,7 @@ class _Trials:
 
     def _limited(self) -> Request:
         """The same with a time limit, for a training that hangs under a variation."""
-        took_s = read_json(self.first / RECORD).get("duration_s")
+        took_s = run_json.recorded(self.first).duration_s
         asked = self.request.timeout_s or self.recipe.limits.timeout_s
         if not isinstance(took_s, int | float):
             return self.request

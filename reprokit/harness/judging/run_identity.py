@@ -15,7 +15,7 @@ from reprokit.layout import CONFIG
 
 def identity_of(stored: runs.StoredRun) -> dict[str, Any]:
     """The identity of a run, as ``core.comparability`` compares it."""
-    return identity(stored.record, config=config_of(stored.path))
+    return identity(stored.document, config=config_of(stored.path))
 
 
 def config_of(folder: Path) -> dict[str, Any] | None:

@@ -18,7 +18,6 @@ from reprokit.core.records import to_json
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.instrumented import instrumented, record_for_another
 from reprokit.harness.running.plan import RunPlan, plan_recipe
-from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import INSTRUMENT, OTHER_SEED
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -72,9 +71,9 @@ def compared_with_other_seed(
     }
     folder = _found(planned, runs_dir=project.runs_dir) or run(_with_other_seed(plan, recipe, project))[0]
     stored = runs.read(folder)
-    said = {name: stored.record[name] for name in _KEPT if name in stored.record}
+    said = {name: value for name, value in stored.document.items() if name in _KEPT}
     if not stored.complete:
-        said["incomplete_because"] = stored.record.get("message") or stored.incomplete_because
+        said["incomplete_because"] = stored.record.message or stored.incomplete_because
     return replace(plan, files={**plan.files, OTHER_SEED: record_for_another(folder, run=said)})
 
 
@@ -96,11 +95,11 @@ def _with_other_seed(plan: RunPlan, recipe: Recipe, project: Project) -> RunPlan
 def _found(planned: Mapping[str, Any], *, runs_dir: Path) -> Path | None:
     wanted = other_than(int(planned["seed"]))
     for folder in runs.list_all(runs_dir, recipe=str(planned["recipe"])):
-        record = runs.read(folder, verify=False).record
-        if record.get("seed") != wanted or not is_whole(record):
+        stored = runs.read(folder, verify=False)
+        if stored.record.seed != wanted or not stored.record.is_whole:
             continue
         objection = why_not_comparable(
-            identity(planned, config=None), identity(record, config=None), question=WITH_OTHER_SEED
+            identity(planned, config=None), identity(stored.document, config=None), question=WITH_OTHER_SEED
         )
         if objection is None and (folder / INSTRUMENT).is_file() and runs.read(folder).complete:
             return folder

@@ -26,6 +26,7 @@ from reprokit.harness.sweeping.requeued import runs_of
 from reprokit.harness.sweeping.results import last_return
 from reprokit.layout import JOBS, MARKER, RECORD, read_json
 from reprokit.project import Project
+from reprokit.records import run_json
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
 from reprokit.where import Place, Task, TaskState, TaskStatus
@@ -191,7 +192,7 @@ class _RemoteMembers:
         same end (SIGTERM, say) is that of a machine which goes down, of an interrupt, and of a requeued job.
         """
         self._follow(one)
-        state = read_json(one.folder / RECORD).get("state")
+        state = run_json.recorded(one.folder).state
         going = one.standing.going
         if state == "finished" and not (going.goes_on and not (one.folder / MARKER).exists()):
             return self._close(one, again, lost=going in {TaskState.LOST, TaskState.UNKNOWN})
@@ -232,9 +233,9 @@ class _RemoteMembers:
                 member, state=MemberState.INTERRUPTED if lost else MemberState.CRASHED, message=told, run=""
             )
         else:
-            record = read_json(one.folder / RECORD)
+            record = run_json.recorded(one.folder)
             # A machine that goes down may still have had the time to close the run.
-            if record.get("state") == "running" or (lost and record.get("outcome") == Outcome.INTERRUPTED):
+            if record.state == "running" or (lost and record.outcome == Outcome.INTERRUPTED):
                 self._close_folder(one, why, lost=lost)
             stored = runs.read(one.folder)
             member = replace(
@@ -278,7 +279,7 @@ class _RemoteMembers:
             left = [one for one in left if one.standing.going.goes_on]
         for one in underway:
             member = self.board.members[one.at]
-            if read_json(one.folder / RECORD).get("state") == "running":
+            if run_json.recorded(one.folder).state == "running":
                 self._close_folder(one, "interrupted by the user", lost=False)
             complete = (one.folder / RECORD).is_file() and runs.read(one.folder).complete
             state = MemberState.COMPLETE if complete else MemberState.INTERRUPTED
