@@ -95,7 +95,7 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
 def record_of(spec: RunSpec, *, facts: Mapping[str, Any]) -> RunRecord:
     """What ``run.json`` will say of a run before it begins, as a reader of the file finds it."""
     written = json.loads(json.dumps(_without_secrets(_record(spec, facts))))
-    return run_json.of(written, where=f"the plan of {spec.recipe}")
+    return run_json.of(written, where=RECORD)
 
 
 def _write_record(run_dir: Path, record: Mapping[str, Any]) -> None:
