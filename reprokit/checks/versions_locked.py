@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
 from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.run_record import RunImage
 
 ID = "versions_locked"
 TITLE = "Package versions are recorded and locked"
@@ -35,24 +36,24 @@ def check(evidence: Evidence) -> Finding:
     if not problems and (others := problems_of_runs(evidence, _other_python)):
         return failed(others[0], "write `python` in the recipe's command: it is the environment's own")
     if problems:
-        folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
+        folders = sorted({str(_image(run).reference) for run in evidence.runs if _tampered(run)})
         remade = f"remove {', '.join(folders)} and run again: it is made again from its lock"
         remedy = remade if folders else _AGAIN
         return failed(problems[0], remedy, all=list(problems))
     if unseen := problems_of_runs(evidence, _not_looked_at):
         return unjudged(unseen[0], "run again: the environment's files are looked at before each run")
     first = evidence.runs[0]
-    count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
+    count, lock = len(fact(first.environment, "inside.packages")), _image(first).lock_digest
     how = "all from the lock" if evidence.locked is not None else "in an environment made from the lock"
     return passed(f"{count} packages recorded, {how} {lock}", packages=count, lock=lock)
 
 
 def _problem(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
-    lock = fact(run.run, "image.lock_digest")
-    if not isinstance(lock, str) or not _SHA256.fullmatch(lock):
+    lock = _image(run).lock_digest
+    if lock is None or not _SHA256.fullmatch(lock):
         return f"run.json has {lock!r} instead of the digest of a lock"
     for place, digest in (
-        ("its own digests", fact(run.run, "digests.lock")),
+        ("its own digests", run.run.digests.get("lock")),
         ("the environment record", fact(run.environment, "image.lock_digest")),
     ):
         if digest != lock:
@@ -66,32 +67,30 @@ def _problem(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
 
 def _tampered(run: RunEvidence) -> str:
     """What of the environment's files is not as installed from the lock; "" where an image was checked."""
-    installed = fact(run.run, "installed")
+    installed = run.run.installed
     if installed is None:
         return ""
-    foreign = installed.get("foreign") if isinstance(installed, Mapping) else None
-    if not isinstance(foreign, list | tuple):
+    foreign, more = installed.foreign, installed.num_foreign
+    if foreign is None:
         return "run.json does not say what of the environment is not as installed"
     if not foreign:
         return ""
-    more = fact(run.run, "installed.num_foreign")
-    others = f" and {more - len(foreign)} more" if isinstance(more, int) and more > len(foreign) else ""
-    return f"the environment is not as installed from the lock: {', '.join(map(str, foreign))}{others}"
+    others = f" and {more - len(foreign)} more" if more is not None and more > len(foreign) else ""
+    return f"the environment is not as installed from the lock: {', '.join(foreign)}{others}"
 
 
 def _other_python(run: RunEvidence) -> str:
     """A Python that a command names by its path, outside the environment on this host that was looked at."""
-    command, environment = fact(run.run, "command"), fact(run.run, "image.reference")
-    first = str(command[0]) if isinstance(command, list | tuple) and command else ""
-    if fact(run.run, "image.kind") != "venv" or not _PYTHON.fullmatch(first):
+    first = run.run.command[0] if run.run.command else ""
+    if _image(run).kind != "venv" or not _PYTHON.fullmatch(first):
         return ""
-    inside = first.startswith(f"{environment}/")
+    inside = first.startswith(f"{_image(run).reference}/")
     return "" if inside else f"the command names a Python that is not the environment's: {first}"
 
 
 def _not_looked_at(run: RunEvidence) -> str:
     """An image has a digest; of any other environment someone must have looked at the files."""
-    if fact(run.run, "image.kind") == "image" or fact(run.run, "installed") is not None:
+    if _image(run).kind == "image" or run.run.installed is not None:
         return ""
     return "run.json does not say whether the environment's files are as installed from the lock"
 
@@ -115,3 +114,7 @@ def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
         if name not in _INSTALLERS and locked.get(name) != version:
             return f"{name} {version} is installed, but the lock has {locked.get(name, 'no such package')}"
     return ""
+
+
+def _image(run: RunEvidence) -> RunImage:
+    return run.run.image or RunImage()

@@ -123,6 +123,15 @@ class RecordedVariations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRows:
+    """Tables that must not share a row: how many they share, and where the first ones stand."""
+
+    files: tuple[str, ...] = ()
+    num_duplicates: int | None = None
+    first: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """``run.json``; with nothing in it where there is none that can be believed."""
 
@@ -166,7 +175,7 @@ class RunRecord:
     shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     data: Mapping[str, str] | None = None
     preparation: Mapping[str, Any] | None = None
-    disjoint: tuple[Any, ...] | None = None
+    disjoint: tuple[SharedRows, ...] = ()
     resumed_from: ResumedFrom | None = None
     stop_at: int | None = None
     stopped_by: tuple[str, ...] | None = None

@@ -17,7 +17,7 @@ from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import RunRecord
-from reprokit.errors import MetricsError
+from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
@@ -250,7 +250,7 @@ def _compare_with(reference: Reference, actual: Path, *, records: int | None) ->
 
 
 def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
-    config = config_of(run.path)
+    config, other_seed = config_of(run.path), read_json(run.path / OTHER_SEED)
     trace = run.path / TRACE
     traced = trace.is_file()
     return RunEvidence(
@@ -258,11 +258,12 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         complete=run.complete,
         incomplete_because=run.incomplete_because,
         stopped_at_golden=runs.stopped_at_golden(run),
-        run=run.document,
+        run=run.record,
         environment=read_json(run.path / ENVIRONMENT),
         runtime=read_json(run.path / RUNTIME),
         instrument=read_json(run.path / INSTRUMENT),
-        other_seed=read_json(run.path / OTHER_SEED),
+        other_seed=other_seed,
+        other_run=_other_run(other_seed),
         config=config,
         config_differs=_config_differs(recipe.training_config, config)
         if recipe and config is not None
@@ -276,6 +277,15 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         trace_digest=workspace.sha256_of(trace) if traced else None,
         **_with_leftovers(_summary(run.path, recipe), run.record),
     )
+
+
+def _other_run(other_seed: Mapping[str, Any]) -> RunRecord | None:
+    """The ``run.json`` that ``other-seed.json`` keeps; None where there is none that can be believed."""
+    said = other_seed.get("run")
+    try:
+        return run_json.of(said, where=OTHER_SEED) if isinstance(said, dict) else None
+    except ReportError:
+        return None
 
 
 def _with_leftovers(summary: dict[str, Any], record: RunRecord) -> dict[str, Any]:

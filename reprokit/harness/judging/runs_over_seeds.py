@@ -168,16 +168,13 @@ def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.Store
     return (plain or whole)[-1]
 
 
-def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> Mapping[str, Any]:
+def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> comparability.Identity:
     """The identity of a run; equal ``config.yaml`` are parsed once."""
     path = one.path / CONFIG
     content = path.read_bytes() if path.is_file() else b""
     if content not in configs:
         configs[content] = recipes.read_mapping(path) if content else None
-    document = one.document
-    if as_whole(one.record) is not one.record:
-        document |= {"resumed_from": None, "command": document["resumed_from"].get("command")}
-    return comparability.identity(document, config=configs[content])
+    return comparability.identity(as_whole(one.record), config=configs[content])
 
 
 def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[SeedRun], list[LeftOut]]:

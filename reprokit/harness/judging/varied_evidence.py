@@ -95,6 +95,8 @@ def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:
 
 
 def _objection(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> Objection | None:
+    if one.is_damaged:
+        return Objection(f"{one.path}: {one.incomplete_because}")
     if one.record.varied is None:
         return Objection(f"{one.path}: run.json does not say what was varied")
     if not whole.complete:
