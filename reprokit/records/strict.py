@@ -1,4 +1,4 @@
-"""A JSON file read once, strictly, into a frozen dataclass whose annotations say what each key may hold.
+"""A JSON file read once, strictly, into a record whose annotations say what each key may hold.
 
     >>> from reprokit.core.run_record import RunOwner
     >>> typed({"pid": 1, "started": 2}, RunOwner)
@@ -7,8 +7,8 @@
     Traceback (most recent call last):
     reprokit.records.strict.FormError: pid
 
-A key that the dataclass does not have may hold anything: a newer version wrote it. A key that is missing
-stands for the default: an older version did not write it yet.
+A record is a named tuple or a frozen dataclass. A key that it does not have may hold anything: a newer
+version wrote it. A key that is missing stands for the default: an older version did not write it yet.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _reader(form: Any) -> _Reader:
     """What reads a value of an annotation."""
     origin, inside = typing.get_origin(form), typing.get_args(form)
-    if dataclasses.is_dataclass(form):
+    if dataclasses.is_dataclass(form) or hasattr(form, "_field_defaults"):
         return _record(form)
     if origin in {types.UnionType, typing.Union}:
         return _one_of(inside)
@@ -102,14 +102,9 @@ def _anything(value: Any, _: str) -> Any:
 
 
 def _record(form: Any) -> _Reader:
-    annotations = typing.get_type_hints(form)
-    readers = {field.name: _reader(annotations[field.name]) for field in dataclasses.fields(form)}
-    needed = [
-        field.name
-        for field in dataclasses.fields(form)
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-    ]
-    defaults = {field.name for field in dataclasses.fields(form)} - set(needed)
+    annotations, defaults = typing.get_type_hints(form), _with_default(form)
+    readers = {name: _reader(annotations[name]) for name in annotations}
+    needed = [name for name in annotations if name not in defaults]
 
     def read(value: Any, at: str) -> Any:
         if not isinstance(value, dict):
@@ -126,6 +121,18 @@ def _record(form: Any) -> _Reader:
         )
 
     return read
+
+
+def _with_default(form: Any) -> set[str]:
+    """The names that may be missing, of a named tuple or a dataclass."""
+    if not dataclasses.is_dataclass(form):
+        return set(form._field_defaults)
+    no_default = dataclasses.MISSING
+    return {
+        field.name
+        for field in dataclasses.fields(form)
+        if field.default is not no_default or field.default_factory is not no_default
+    }
 
 
 def _one_of(inside: tuple[Any, ...]) -> _Reader:

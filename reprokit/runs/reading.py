@@ -37,7 +37,7 @@ class StoredRun:
     @property
     def is_damaged(self) -> bool:
         """Whether nothing of its `run.json` can be believed, as `incomplete_because` says."""
-        return self.record == RunRecord()
+        return self.record.is_empty
 
     @property
     def document(self) -> dict[str, Any]:

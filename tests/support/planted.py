@@ -7,10 +7,9 @@ conformance test fails when a row has none.
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from reprokit.core import numerics
@@ -360,7 +359,7 @@ def plain(**changes: Any) -> Evidence:
     runs = tuple(
         replace(
             one,
-            run=replace(one.run, recipe="plain-train", image=None, isolation={"backend": "local"}),
+            run=one.run._replace(recipe="plain-train", image=None, isolation={"backend": "local"}),
             environment={},
             runtime={},
             config=None,
@@ -424,12 +423,19 @@ def in_run(field: str, path: str, value: Any, *, index: int = 1) -> Fault:
     return on_run(index, **{field: lambda old: put(old, path, value)})
 
 
+def written_form(record: Any) -> Any:
+    """A record as JSON has it."""
+    if hasattr(record, "_asdict"):
+        return {name: written_form(value) for name, value in record._asdict().items()}
+    return [written_form(one) for one in record] if isinstance(record, tuple) else copy.deepcopy(record)
+
+
 def in_run_json(path: str, value: Any, *, index: int) -> Fault:
     """The same in ``run.json``, as its reader finds it: with a value of another form, nothing is believed."""
 
     def fault(evidence: Evidence) -> Evidence:
         run = evidence.runs[index]
-        written = put(json.loads(json.dumps(asdict(run.run))), path, value)
+        written = put(written_form(run.run), path, value)
         try:
             changes = {"run": run_json.of(written, where="run.json")}
         except ReportError as error:
@@ -586,7 +592,7 @@ def one_run(evidence: Evidence) -> Evidence:
 
 def same_folder_twice(evidence: Evidence) -> Evidence:
     first = evidence.runs[0]
-    again = replace(first, path=f"./{first.path}/", run=replace(first.run, run_id="another"))
+    again = replace(first, path=f"./{first.path}/", run=first.run._replace(run_id="another"))
     return replace(evidence, runs=(first, again))
 
 

@@ -27,7 +27,7 @@ def as_whole(record: RunRecord) -> RunRecord:
     point = record.resumed_from
     if point is None or not point.joined:
         return record
-    return replace(record, resumed_from=None, command=point.command)
+    return record._replace(resumed_from=None, command=point.command)
 
 
 def join_with_earlier(folder: Path, result: RunResult) -> RunResult:

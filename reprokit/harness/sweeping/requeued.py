@@ -71,7 +71,7 @@ def next_of(file: Path, job: MemberJob, *, project: Project, can_resume: bool = 
     before = runs_of(file, job)
     last = project.runs_dir / job.recipe / before[-1].run_id
     record = run_json.recorded(last)
-    if not record:
+    if record.is_empty:
         return Next(job=before[-1])
     if record.state == "running" or record.outcome == Outcome.INTERRUPTED:
         why = "the scheduler began the job again: its machine was lost, or it was requeued"

@@ -268,7 +268,7 @@ def pinned(**in_force: Any) -> Evidence:
     table = {setting.name: setting.value for setting in numerics.profile("native").settings}
     told = {"python": {}, "variables": dict(table), "torch": {"threads": 1}, **in_force}
     found = evidence(instrument(in_force=told), instrument())
-    record = replace(RECORD, numerics="native", environment=table)
+    record = RECORD._replace(numerics="native", environment=table)
     return replace(
         found,
         recipe={**RECIPE, "variant": "cpu"},

@@ -1,6 +1,5 @@
 """The line that anyone can type again asks for all that was judged."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from reprokit.core.run_record import RunRecord
@@ -32,7 +31,7 @@ def test_folders_that_are_not_the_default_ones_are_asked_for_again():
 
 
 def test_without_the_makefile_the_verb_itself_is_named():
-    line = rerun_line(replace(RECORD, has_make=False))
+    line = rerun_line(RECORD._replace(has_make=False))
     assert line == "reprokit reproduce x --seed 7 --backend local"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +83,6 @@ def test_only_a_joined_run_stands_on_what_the_whole_run_stands_on(tmp_path):
     _, folder = joined(tmp_path, lines(10, 20), lines(30, 40))
     record = run_json.read(folder)
     assert inputs_of(record, {}) == inputs_of(whole, {})
-    record = replace(record, resumed_from=replace(record.resumed_from, joined=False))
+    record = record._replace(resumed_from=record.resumed_from._replace(joined=False))
     assert as_whole(record) is record
     assert inputs_of(record, {}) != inputs_of(whole, {})

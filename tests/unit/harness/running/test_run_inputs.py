@@ -112,11 +112,11 @@ def test_what_was_to_be_no_whole_run_is_left_out(make, key, value):
 def test_a_program_may_start_a_thread_a_core_and_a_trainer_may_not(make):
     (folder,) = make.of_recipe(training(), seed=42)
     record, environment = run_json.read(folder), json.loads((folder / "environment.json").read_text())
-    pinned = replace(record, limits=RecordedLimits(cpus=(1,)))
+    pinned = record._replace(limits=RecordedLimits(cpus=(1,)))
     assert inputs_of(pinned, environment) == inputs_of(record, environment)
-    of_program = [inputs_of(replace(one, program=RecordedProgram()), environment) for one in (record, pinned)]
+    of_program = [inputs_of(one._replace(program=RecordedProgram()), environment) for one in (record, pinned)]
     assert of_program[0] != of_program[1]
-    other_core = replace(record, limits=RecordedLimits(cpus=(0,)), program=RecordedProgram())
+    other_core = record._replace(limits=RecordedLimits(cpus=(0,)), program=RecordedProgram())
     assert inputs_of(other_core, environment) == of_program[1], "which core it is changes nothing"
 
 
@@ -125,7 +125,7 @@ def test_what_can_change_numbers_is_sought_once_for_runs_that_are_alike_and_anew
 ):
     (folder,) = make.of_recipe(training(), seed=42)
     environment = json.loads((folder / "environment.json").read_text())
-    record = replace(run_json.read(folder), program=RecordedProgram())
+    record = run_json.read(folder)._replace(program=RecordedProgram())
     sought = []
     facts = run_inputs.fingerprint.facts
 
