@@ -1,14 +1,17 @@
 """Every form in which a file was ever written is read by today's readers, and says what it said."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from reprokit import reports
+from reprokit import golden
 from reprokit.capture.read_record import read_record
 from reprokit.core import fingerprint
+from reprokit.errors import GoldenError
 from reprokit.records import run_json
+from reprokit.reports import to_json
 from reprokit.runs import sweeps
 from reprokit.runs.studies import Trial, TrialState
 
@@ -46,9 +49,26 @@ def test_an_environment_names_its_platform(path):
     assert fingerprint.platform_of(read_record(path)) == "cpu-x86_64"
 
 
+@pytest.mark.parametrize("path", examples("provenance.json"), ids=lambda path: path.stem)
+def test_a_provenance_is_one_of_a_golden_whose_other_files_are_missing(tmp_path, path):
+    """The examples are without metrics, at which alone their readers may stop."""
+    said = json.loads(path.read_text())
+    name = f"seed-{said['seed']}" if "seed" in said else "ensemble"
+    folder = tmp_path / said["recipe"] / said["platform"] / name
+    folder.mkdir(parents=True)
+    shutil.copy(path, folder / "provenance.json")
+    load, missing = (
+        (golden.load, "metrics.jsonl") if "seed" in said else (golden.load_ensemble, "ensemble.jsonl")
+    )
+    with pytest.raises(GoldenError) as caught:
+        load(folder)
+    assert caught.value.where == str(folder / missing)
+    assert fingerprint.platform_of(read_record(path)) == said["platform"]
+
+
 @pytest.mark.parametrize("path", examples("report.json"), ids=lambda path: path.stem)
 def test_a_report_keeps_its_verdict(path):
-    report, said = reports.to_json.load(path), json.loads(path.read_text())
+    report, said = to_json.load(path), json.loads(path.read_text())
     assert (str(report.verdict), report.exit_code, list(report.runs)) == ("REPEATABLE", 0, said["runs"])
     assert {row.id: str(row.status) for row in report.checks} == {
         row["id"]: row["status"] for row in said["checks"]
