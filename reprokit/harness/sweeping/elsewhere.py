@@ -27,6 +27,7 @@ from reprokit.harness.sweeping.results import last_return
 from reprokit.layout import JOBS, MARKER, RECORD, read_json
 from reprokit.project import Project
 from reprokit.records import run_json
+from reprokit.records.strict import typed
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
 from reprokit.where import Place, Task, TaskState, TaskStatus
@@ -169,8 +170,7 @@ class _RemoteMembers:
             told = read_json(file)
             at = wanted.get(str(told.get("identity")))
             if at is not None and told.get("place") == self.place.name and isinstance(told.get("job"), dict):
-                row = {**told["job"], "settings": tuple(told["job"].get("settings") or ())}
-                found.append((at, MemberJob(**row), str(told.get("handle"))))
+                found.append((at, typed(told["job"], MemberJob), str(told.get("handle"))))
         standings = self.place.standing([handle for _, _, handle in found]) if found else ()
         taken: dict[int, _Underway] = {}
         for (at, job, handle), standing in zip(found, standings, strict=True):
