@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reprokit.core.run_record import RunRecord
+from reprokit.core.run_record import OutsideCode, RunRecord
 from reprokit.errors import ReportError
 from reprokit.records import run_json
 from reprokit.runs import listing, reading
@@ -50,6 +50,13 @@ def test_what_an_older_version_did_not_write_is_not_recorded():
     )
 
 
+def test_code_that_no_one_looked_for_is_told_from_none_that_was_found():
+    assert of().outside_code is None
+    assert of(outside_code={}).outside_code == OutsideCode(files={}, unknown=None)
+    assert of(outside_code={"files": {"a.py": "sha256:1"}}).outside_code.files == {"a.py": "sha256:1"}
+    assert of(outside_code={"unknown": "", "files": {}}).outside_code.unknown == ""
+
+
 def test_a_name_that_is_no_text_in_utf_8_stays_as_it_is(tmp_path):
     (tmp_path / "run.json").write_text(
         json.dumps({"program": {"files": {"\udcff.py": "sha256:\udcff"}}, "\udcfe": 1})
@@ -77,6 +84,11 @@ def test_a_name_that_is_no_text_in_utf_8_stays_as_it_is(tmp_path):
         ("resumed_from", "a run", ""),
         ("resumed_from", {"step": "3"}, "resumed_from.step"),
         ("stopped_by", "words", ""),
+        ("outside_code", "none", ""),
+        ("outside_code", [], ""),
+        ("outside_code", {"files": ["a.py"]}, "outside_code.files"),
+        ("outside_code", {"files": {"a.py": None}}, "outside_code.files.a.py"),
+        ("outside_code", {"unknown": False}, "outside_code.unknown"),
         ("modified", [1], ""),
         ("recipe_data", [], ""),
         ("recipe_data", {"ranks": 2}, "recipe_data.ranks"),
