@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reprokit.errors import ReportError
 from reprokit.regular_file import read_regular
 
 # A run folder.
@@ -77,23 +75,9 @@ def rank_trace(rank: int) -> str:
     return f"trace.rank{rank}.jsonl"
 
 
-def traces_asked(record: Mapping[str, Any], *, folder: Path) -> tuple[str, ...]:
-    """The traces that a run must have by the ``run.json`` of its folder: one a rank, rank 0 first.
-
-    Raises:
-        ReportError: It has no number of ranks that a recipe can have, so that no one knows which traces.
-    """
-    asked: Any = record
-    for name in ("recipe_data", "ranks"):
-        asked = asked.get(name)
-        if asked is None:
-            return (TRACE,)
-        _must_be(isinstance(asked, Mapping), name, "a section", asked, folder)
-    number = asked.get("world_size")
-    is_allowed = type(number) is int and number in RANKS_ALLOWED
-    bounds = f"a whole number from {RANKS_ALLOWED[0]} to {RANKS_ALLOWED[-1]}"
-    _must_be(is_allowed, "ranks.world_size", bounds, number, folder)
-    return (TRACE, *map(rank_trace, range(1, number)))
+def traces_of(world_size: int) -> tuple[str, ...]:
+    """The traces that a run of so many ranks must have: one a rank, rank 0 first."""
+    return (TRACE, *map(rank_trace, range(1, world_size)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -104,9 +88,3 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _must_be(holds: bool, name: str, expected: str, actual: object, folder: Path) -> None:
-    if not holds:
-        what = f"{name} of the recipe in it cannot be read"
-        raise ReportError(what, where=str(folder / RECORD), expected=expected, actual=repr(actual)[:60])

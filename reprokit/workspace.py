@@ -13,12 +13,13 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import psutil
 
+from reprokit.core.run_record import RunOwner
 from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
 from reprokit.regular_file import open_regular
 
@@ -121,16 +122,20 @@ def machine_id() -> str:
     return hashlib.sha256(f"reprokit {os.uname().nodename}".encode()).hexdigest()[:12]
 
 
-def is_alive(owner: Mapping[str, Any]) -> bool:
+def is_alive(owner: RunOwner | None) -> bool:
     """Whether the process that ``this_process`` described still runs (a reused pid is not it).
 
     One of another machine (``machine``, of runs that an engine made) cannot be asked, and counts as alive.
     """
-    if owner.get("machine", machine_id()) != machine_id():
+    if owner is None:
+        return False
+    if owner.machine not in {None, machine_id()}:
         return True
+    if owner.pid is None or owner.started is None:
+        return False
     try:
-        return abs(psutil.Process(int(owner["pid"])).create_time() - float(owner["started"])) < 1.0
-    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
+        return abs(psutil.Process(owner.pid).create_time() - owner.started) < 1.0
+    except (psutil.Error, ValueError, OverflowError):
         return False
 
 

@@ -21,7 +21,8 @@ from reprokit.core.records import Outcome
 from reprokit.core.texts import Placeholders, Places
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
-from reprokit.layout import METRICS, RECORD, read_json
+from reprokit.layout import METRICS
+from reprokit.records import run_json
 
 #: An id of at least so many characters is no word that a text holds by itself.
 _UNIQUE = 16
@@ -113,7 +114,7 @@ def _some_of(names: Sequence[str]) -> str:
 
 def _was_stopped(folder: Path) -> bool:
     """Whether a folder is that of a run that was stopped at the golden, and has no end to compare."""
-    return read_json(folder / RECORD).get("outcome") == Outcome.STOPPED_AT_GOLDEN
+    return run_json.recorded(folder).outcome == Outcome.STOPPED_AT_GOLDEN
 
 
 def _must_differ(comparison: Comparison, sides: Sequence[Path]) -> Comparison:
@@ -187,9 +188,9 @@ def _compare_outputs(expected: Path, actual: Path) -> Comparison | None:
     Raises:
         MetricsError: Other files were asked for in one run than in the other.
     """
-    records = [read_json(folder / RECORD) for folder in (expected, actual)]
-    patterns = [record.get("outputs") or [] for record in records]
-    if not any(patterns) or any(record.get("program") for record in records):
+    records = [run_json.recorded(folder) for folder in (expected, actual)]
+    patterns = [record.outputs or () for record in records]
+    if not any(patterns) or any(record.program for record in records):
         return None  # of a recipe's run, they stand in its metrics
     if patterns[0] != patterns[1]:
         raise MetricsError(
@@ -199,7 +200,7 @@ def _compare_outputs(expected: Path, actual: Path) -> Comparison | None:
             actual=f"--output {' --output '.join(map(str, patterns[1])) or 'left out'}",
             fix="compare runs that were made with the same --output",
         )
-    return _compare_digests(*(record.get("output_digests") or {} for record in records))
+    return _compare_digests(*(record.output_digests or {} for record in records))
 
 
 def _compare_digests(expected: Mapping[str, str], actual: Mapping[str, str]) -> Comparison:
@@ -319,7 +320,7 @@ def _first(divergences: Sequence[Divergence]) -> Divergence | None:
 
 def _places_of(run_dir: Path) -> dict[str, str]:
     """Where a run's folder is, by every name that its program may have been given."""
-    run_id = read_json(run_dir / RECORD).get("run_id")
+    run_id = run_json.recorded(run_dir).run_id
     moved = [run_id] if isinstance(run_id, str) and len(run_id) >= _UNIQUE else []
     names = [str(run_dir.resolve()), str(run_dir.absolute()), *moved]
     return {f"{name}{below}": f"{{run_dir}}{below}" for name in names for below in ("", "/output")}

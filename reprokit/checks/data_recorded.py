@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
+from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
 from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed, unjudged
+from reprokit.core.run_record import SharedRows
 
 ID = "data_recorded"
 TITLE = "Data and the steps that prepare it are recorded"
@@ -47,7 +48,7 @@ def check(evidence: Evidence) -> Finding:
     return passed(
         f"every run used the declared data: {', '.join(names)}{prepared}{apart}",
         data=names,
-        **({"preparation": fact(evidence.runs[0].run, "preparation")} if steps else {}),
+        **({"preparation": evidence.runs[0].run.preparation} if steps else {}),
     )
 
 
@@ -73,14 +74,14 @@ def _disjoint(evidence: Evidence) -> Finding | None:
     wanted = (evidence.recipe or {}).get("disjoint") or []
 
     def problem(run: RunEvidence) -> str:
-        recorded = fact(run.run, "disjoint")
+        recorded = run.run.disjoint
         for index, said in enumerate(wanted):
-            found = recorded[index] if isinstance(recorded, list) and index < len(recorded) else None
-            count = found.get("num_duplicates") if isinstance(found, Mapping) else None
-            if not isinstance(found, Mapping) or found.get("files") != said["files"] or not _is_count(count):
+            found = recorded[index] if index < len(recorded) else SharedRows()
+            count = found.num_duplicates
+            if list(found.files) != said["files"] or count is None or count < 0:
                 return f"run.json does not say whether {', '.join(said['files'])} share rows"
             if count:
-                name, line, first, before = found["first"][0]
+                name, line, first, before = found.first[0]
                 return f"{count:,} rows are in two splits: {name}:{line} is {first}:{before}"
         return ""
 
@@ -89,18 +90,13 @@ def _disjoint(evidence: Evidence) -> Finding | None:
     return None
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def _entries(evidence: Evidence) -> Mapping[str, Mapping[str, Any]]:
     declared = (evidence.recipe or {}).get("data")
     return declared if isinstance(declared, Mapping) else {}
 
 
 def _record(run: RunEvidence, step: str) -> Mapping[str, Any]:
-    recorded = fact(run.run, "preparation")
-    found = recorded.get(step) if isinstance(recorded, Mapping) else None
+    found = (run.run.preparation or {}).get(step)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -140,8 +136,8 @@ def _is_declared(entry: object) -> bool:
 
 
 def _problem(run: RunEvidence, declared: Sequence[Mapping[str, Any]]) -> str:
-    recorded = fact(run.run, "data")
-    if not isinstance(recorded, Mapping):
+    recorded = run.run.data
+    if recorded is None:
         return "run.json does not say which data was used"
     for entry in declared:
         name, used = entry["name"], recorded.get(entry["name"])

@@ -168,9 +168,9 @@ def _tiers(comparison: Comparison) -> dict[str, bool]:
 
 def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence) -> Objection | None:
     asked = {
-        "recipe": run.run.get("recipe"),
+        "recipe": run.run.recipe,
         "platform": evidence.platform,
-        "seed": run.run.get("seed"),
+        "seed": run.run.seed,
     }
     for key, value in asked.items():
         recorded = golden.provenance.get(key)

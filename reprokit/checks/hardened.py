@@ -23,7 +23,7 @@ _WRITE_RECIPE = "only recipes run in a container: `reprokit help bring-your-own-
 
 def check(evidence: Evidence) -> Finding:
     """Every run's isolation, as the engine reports it."""
-    backends = {fact(run.run, "isolation.backend") for run in evidence.runs}
+    backends = {run.run.isolation.get("backend") for run in evidence.runs}
     if backends == {"local"}:
         remedy = _REMEDY if evidence.recipe else _WRITE_RECIPE
         return skipped("ran as a process of this user, without a container", remedy)
@@ -31,14 +31,14 @@ def check(evidence: Evidence) -> Finding:
         return unjudged("run.json does not say what confined the runs", _REMEDY)
     if broken := failed_runs(evidence, _problem, _REMEDY):
         return broken
-    opened = sorted({name for run in evidence.runs for name in fact(run.run, "isolation.relaxations")})
+    opened = sorted({name for run in evidence.runs for name in run.run.isolation["relaxations"]})
     note = f", opened for {', '.join(opened)}" if opened else ""
     return passed(f"the container was hardened in every run{note}", opened=opened)
 
 
 def _problem(run: RunEvidence) -> str:
-    isolation = fact(run.run, "isolation")
-    soft = ", ".join(name for name, holds in _promises(isolation, run.run.get("device")).items() if not holds)
+    isolation = run.run.isolation
+    soft = ", ".join(name for name, holds in _promises(isolation, run.run.device).items() if not holds)
     return f"not in force: {soft}" if soft else ""
 
 

@@ -51,10 +51,10 @@ def _problem(run: RunEvidence) -> str:
 
 
 def _other_device(run: RunEvidence) -> str:
-    asked, kind = run.run.get("device"), fact(run.environment, "inside.device.kind")
+    asked, kind = run.run.device, fact(run.environment, "inside.device.kind")
     if not asked or not kind:
         return "inside.device.kind is not recorded"
-    wanted, platform = run.run.get("platform_asked"), fingerprint.platform_of(run.environment)
+    wanted, platform = run.run.platform_asked, fingerprint.platform_of(run.environment)
     if wanted and wanted != platform:
         return f"asked to be judged on {wanted}, trained on {platform}"
     if kind != asked and not (asked == "tpu" and kind == "xla-cpu"):  # the platform xla-cpu, by its own name

@@ -106,13 +106,13 @@ def _shown(run: RunEvidence) -> dict[str, Any]:
 
 
 def _problem_of_watched(run: RunEvidence, *, profile: Profile) -> str:
-    if run.run.get("numerics") != profile.name:
-        return f"run.json has the profile {run.run.get('numerics')!r}, the recipe {profile.name}"
+    if run.run.numerics != profile.name:
+        return f"run.json has the profile {run.run.numerics!r}, the recipe {profile.name}"
     for process, record in sorted((fact(run.instrument, "processes") or {}).items()):
         at_start = fact(record, "in_force.variables")
         at_start = at_start if isinstance(at_start, Mapping) else {}
         for setting in profile.settings:
-            given = fact(run.run, f"environment.{setting.name}")
+            given = run.run.environment.get(setting.name)
             if given != setting.value and not _are_numpys_own_names(setting, given, record):
                 return f"run.json sets {setting.name} to {given!r}, the profile to {setting.value!r}"
             if setting.name in _NO_NUMBER:
@@ -158,7 +158,7 @@ def _left_in_force(run: RunEvidence) -> str:
 def _problem(run: RunEvidence, profile: Profile) -> str:
     held = fact(run.runtime, "numerics")
     for place, name in (
-        (RECORD, run.run.get("numerics")),
+        (RECORD, run.run.numerics),
         (RUNTIME, fact(held, "profile")),
         ("the environment record", fact(run.environment, "inside.numerics.profile")),
     ):
@@ -170,7 +170,7 @@ def _problem(run: RunEvidence, profile: Profile) -> str:
         return "runtime.json does not say what was compared with the profile"
     if lacking:
         return f"not in force: {', '.join(str(fact(lack, 'name')) for lack in lacking)}"
-    unset = [name for name in requested if fact(run.run, f"environment.{name}") != requested[name]]
+    unset = [name for name in requested if run.run.environment.get(name) != requested[name]]
     if unset:
         return f"run.json does not set: {', '.join(unset)}"
     by_table = _by_the_table(run, profile, requested) if fact(held, "version") == profile.version else ""
@@ -179,14 +179,12 @@ def _problem(run: RunEvidence, profile: Profile) -> str:
 
 def _of_gpu(run: RunEvidence, held: Any) -> str:
     """On a GPU: every setting of ``core.numerics`` was there at the start, and is what torch reports."""
-    if run.run.get("device") != numerics.CUDA:
+    if run.run.device != numerics.CUDA:
         return ""
     if fact(held, "cuda.requested") != numerics.cuda_variables():
         return "runtime.json does not say that the settings of GPUs were there at the start"
     unset = [
-        name
-        for name, value in numerics.cuda_variables().items()
-        if fact(run.run, f"environment.{name}") != value
+        name for name, value in numerics.cuda_variables().items() if run.run.environment.get(name) != value
     ]
     if unset:
         return f"run.json does not set: {', '.join(unset)}"

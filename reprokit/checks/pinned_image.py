@@ -5,8 +5,9 @@ A virtual environment from the same lock is a choice, not a fault: SKIPPED.
 
 from __future__ import annotations
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact
+from reprokit.core.evidence import Evidence, RunEvidence
 from reprokit.core.rows import Finding, failed_runs, passed, skipped, unjudged
+from reprokit.core.run_record import RunImage
 
 ID = "pinned_image"
 TITLE = "Ran in the pinned image"
@@ -22,7 +23,7 @@ def check(evidence: Evidence) -> Finding:
     if (evidence.recipe or {}).get("variant") == "none":
         reason = "ran in an environment that nothing pins: the recipe's variant is none"
         return skipped(reason, "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME`")
-    kinds = {fact(run.run, "image.kind") for run in evidence.runs}
+    kinds = {_image(run).kind for run in evidence.runs}
     if kinds == {"venv"}:
         reason = "ran in a virtual environment made from the same lock, not in a container"
         return skipped(reason, _IN_A_CONTAINER)
@@ -32,17 +33,21 @@ def check(evidence: Evidence) -> Finding:
         return unjudged("run.json does not say what the runs ran in", _IN_A_CONTAINER)
     if broken := failed_runs(evidence, _problem, "build it again from its lock: `reprokit image build`"):
         return broken
-    images = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs})
-    bases = sorted({str(fact(run.run, "image.base")) for run in evidence.runs})
+    images = sorted({str(_image(run).reference) for run in evidence.runs})
+    bases = sorted({str(_image(run).base) for run in evidence.runs})
     return passed(f"ran in image {', '.join(images)}, made on {', '.join(bases)}", images=images, bases=bases)
 
 
 def _problem(run: RunEvidence) -> str:
-    pinned, ran = fact(run.run, "image.reference"), fact(run.run, "isolation.image")
-    if not isinstance(pinned, str) or not pinned.startswith("sha256:"):
+    pinned, ran = _image(run).reference, run.run.isolation.get("image")
+    if pinned is None or not pinned.startswith("sha256:"):
         return f"the image is not pinned by content, but {pinned!r}"
     if ran != pinned:
         return f"ran in image {ran!r}, but {pinned} is the pinned one"
-    if not fact(run.run, "image.base"):
+    if not _image(run).base:
         return "the base of the image is not recorded"
     return ""
+
+
+def _image(run: RunEvidence) -> RunImage:
+    return run.run.image or RunImage()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
 from reprokit.core.comparability import Objection
 from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
-from reprokit.core.evidence import Evidence, fact
+from reprokit.core.evidence import Evidence
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "repeatable"
@@ -67,8 +67,7 @@ def _unproven(evidence: Evidence) -> str:
 
 def _shared(evidence: Evidence, kind: str) -> str:
     """What runs left for each other outside their folders: the first names; "" where nothing, or unknown."""
-    told = (fact(run.run, f"shared.{kind}") for run in evidence.runs)
-    names = sorted({str(name) for found in told if isinstance(found, list | tuple) for name in found})
+    names = sorted({name for run in evidence.runs for name in run.run.shared.get(kind, ())})
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
 

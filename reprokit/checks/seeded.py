@@ -45,7 +45,7 @@ def check(evidence: Evidence) -> Finding:
         if fact(run.runtime, "seeding.generators") != generators:
             reason = f"{run.path}: its generators had other seeds than those of {first.path}"
             return failed(reason, "derive every seed from the run's with run.seeding.derive")
-    number, hash_seed = _num_environments(first), fact(first.run, f"environment.{_HASH_SEED}")
+    number, hash_seed = _num_environments(first), first.run.environment.get(_HASH_SEED)
     environments = "1 environment" if number == 1 else f"{number} environments"
     what = f"seed {fact(first.runtime, 'seeding.seed')} went to python, numpy, torch and {environments}"
     what += _use(first, number or 0)
@@ -65,12 +65,12 @@ def _of_watched(evidence: Evidence) -> Finding:
     sites = seed_following.sites_of(runs[0].instrument)
     if not sites:
         return not_applicable(_silent(seed_following.watched(runs)), _GIVE)
-    other = fact(runs[0].other_seed, "run.seed")
+    other = runs[0].other_run.seed if runs[0].other_run else None
     kinds = dict.fromkeys(site[1] for site in sites)
     seeds = sum(map(len, sites.values()))
     reason = (
         f"{counted(seeds, 'seed')} of {', '.join(kinds)}: the same in every run with the seed "
-        f"{runs[0].run.get('seed')}, all others with the seed {other}"
+        f"{runs[0].run.seed}, all others with the seed {other}"
     )
     lines = sorted({f"{file}:{line}" for _, _, file, line in sites})
     return passed(reason, lines=lines[:_MOST_SHOWN], other_seed=other)
@@ -89,8 +89,8 @@ def _problem(run: RunEvidence) -> str:
 
 
 def _seeds_problem(run: RunEvidence) -> str:
-    seed, asked = fact(run.runtime, "seeding.seed"), run.run.get("seed")
-    if not is_integer(seed) or not is_integer(asked) or seed != asked:
+    seed, asked = fact(run.runtime, "seeding.seed"), run.run.seed
+    if not is_integer(seed) or seed != asked:
         return f"runtime.json has the seed {seed!r}, run.json {asked!r}"
     generators = fact(run.runtime, "seeding.generators")
     if not isinstance(generators, Mapping):
@@ -155,8 +155,8 @@ def _num_environments(run: RunEvidence) -> int | None:
 
 
 def _hash_problem(run: RunEvidence) -> str:
-    given = fact(run.run, f"environment.{_HASH_SEED}")
-    if not isinstance(given, str) or not given.isdecimal():
+    given = run.run.environment.get(_HASH_SEED)
+    if given is None or not given.isdecimal():
         return f"{_HASH_SEED} was {given!r} before the start, not a number"
     seen = fact(run.environment, f"inside.variables.{_HASH_SEED}")
     if seen != given:

@@ -42,5 +42,4 @@ def check(evidence: Evidence) -> Finding:
 
 def _overrides(run: RunEvidence) -> list[str] | None:
     """The overrides that run.json names, or None when it does not say."""
-    modified = run.run.get("modified")
-    return [str(item) for item in modified] if isinstance(modified, list | tuple) else None
+    return None if run.run.modified is None else list(run.run.modified)

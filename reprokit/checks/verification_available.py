@@ -20,7 +20,7 @@ def check(evidence: Evidence) -> Finding:
     command = evidence.rerun.strip()
     if not command:
         return failed("no command that checks this result is recorded", "run it by `reprokit reproduce`")
-    plain = evidence.runs[0].run.get("plain_command") if evidence.runs else None
+    plain = evidence.runs[0].run.plain_command if evidence.runs else None
     if plain and evidence.recipe is not None and shlex.split(command)[-len(plain) :] != list(plain):
         return failed(f"it is of another command: {command}", "run it by `reprokit reproduce -- COMMAND`")
     if evidence.recipe is not None and not plain and not _names(command, evidence.recipe.get("name")):

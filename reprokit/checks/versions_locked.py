@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
 from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.run_record import RunImage
 
 ID = "versions_locked"
 TITLE = "Package versions are recorded and locked"
@@ -41,7 +42,7 @@ def check(evidence: Evidence) -> Finding:
     if not problems and (others := problems_of_runs(evidence, _other_python)):
         return failed(others[0], "write `python` in the recipe's command: it is the environment's own")
     if problems:
-        folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
+        folders = sorted({str(_image(run).reference) for run in evidence.runs if _tampered(run)})
         remade = f"remove {', '.join(folders)} and run again: it is made again from its lock"
         remedy = remade if folders else _AGAIN
         return failed(problems[0], remedy, all=list(problems))
@@ -60,18 +61,18 @@ def _used(evidence: Evidence) -> Finding | None:
 
 def _all_locked(evidence: Evidence) -> Finding:
     first = evidence.runs[0]
-    count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
+    count, lock = len(fact(first.environment, "inside.packages")), _image(first).lock_digest
     is_all = evidence.locked is not None and all(map(_was_seen, evidence.runs))
     how = "all from the lock" if is_all else "in an environment made from the lock"
     return passed(f"{count} packages recorded, {how} {lock}", packages=count, lock=lock)
 
 
 def _problem(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
-    lock = fact(run.run, "image.lock_digest")
-    if not isinstance(lock, str) or not _SHA256.fullmatch(lock):
+    lock = _image(run).lock_digest
+    if lock is None or not _SHA256.fullmatch(lock):
         return f"run.json has {lock!r} instead of the digest of a lock"
     for place, digest in (
-        ("its own digests", fact(run.run, "digests.lock")),
+        ("its own digests", run.run.digests.get("lock")),
         ("the environment record", fact(run.environment, "image.lock_digest")),
     ):
         if digest != lock:
@@ -85,53 +86,52 @@ def _problem(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
 
 def _tampered(run: RunEvidence) -> str:
     """What of the environment's files is not as installed from the lock; "" where an image was checked."""
-    installed = fact(run.run, "installed")
+    installed = run.run.installed
     if installed is None:
         return ""
-    foreign = installed.get("foreign") if isinstance(installed, Mapping) else None
-    if not isinstance(foreign, list | tuple):
+    foreign, more = installed.foreign, installed.num_foreign
+    if foreign is None:
         return "run.json does not say what of the environment is not as installed"
     if not foreign:
         return ""
-    more = fact(run.run, "installed.num_foreign")
-    others = f" and {more - len(foreign)} more" if isinstance(more, int) and more > len(foreign) else ""
-    return f"the environment is not as installed from the lock: {', '.join(map(str, foreign))}{others}"
+    others = f" and {more - len(foreign)} more" if more is not None and more > len(foreign) else ""
+    return f"the environment is not as installed from the lock: {', '.join(foreign)}{others}"
 
 
 def _other_python(run: RunEvidence) -> str:
     """A Python that a command names by its path, outside the environment on this host that was looked at."""
-    command, environment = fact(run.run, "command"), fact(run.run, "image.reference")
-    first = str(command[0]) if isinstance(command, list | tuple) and command else ""
-    if fact(run.run, "image.kind") != "venv" or not _PYTHON.fullmatch(first):
+    first = run.run.command[0] if run.run.command else ""
+    if _image(run).kind != "venv" or not _PYTHON.fullmatch(first):
         return ""
-    inside = first.startswith(f"{environment}/")
+    inside = first.startswith(f"{_image(run).reference}/")
     return "" if inside else f"the command names a Python that is not the environment's: {first}"
 
 
 def _from_elsewhere(run: RunEvidence) -> str:
     """Code that the program or what it started used, of neither its environment nor the repository."""
-    files = fact(run.run, "outside_code.files")
-    if fact(run.run, "image.kind") != "venv" or not isinstance(files, Mapping) or not files:
+    outside = run.run.outside_code
+    if _image(run).kind != "venv" or outside is None or not outside.files:
         return ""
+    files = list(outside.files)
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    return f"it used code that is not from the lock: {', '.join(list(map(str, files))[:_SHOWN])}{more}"
+    return f"it used code that is not from the lock: {', '.join(files[:_SHOWN])}{more}"
 
 
 def _not_known(run: RunEvidence) -> str:
-    unknown = fact(run.run, "outside_code.unknown")
-    if fact(run.run, "image.kind") != "venv" or unknown is None:
+    outside = run.run.outside_code
+    if _image(run).kind != "venv" or outside is None or outside.unknown is None:
         return ""
-    return f"whether all of its code is from the lock is not known: {unknown}"
+    return f"whether all of its code is from the lock is not known: {outside.unknown}"
 
 
 def _was_seen(run: RunEvidence) -> bool:
     """Whether someone looked at what the program used: of an image all is pinned; older runs do not say."""
-    return fact(run.run, "image.kind") != "venv" or isinstance(fact(run.run, "outside_code"), Mapping)
+    return _image(run).kind != "venv" or run.run.outside_code is not None
 
 
 def _not_looked_at(run: RunEvidence) -> str:
     """An image has a digest; of any other environment someone must have looked at the files."""
-    if fact(run.run, "image.kind") == "image" or fact(run.run, "installed") is not None:
+    if _image(run).kind == "image" or run.run.installed is not None:
         return ""
     return "run.json does not say whether the environment's files are as installed from the lock"
 
@@ -155,3 +155,7 @@ def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
         if name not in _INSTALLERS and locked.get(name) != version:
             return f"{name} {version} is installed, but the lock has {locked.get(name, 'no such package')}"
     return ""
+
+
+def _image(run: RunEvidence) -> RunImage:
+    return run.run.image or RunImage()

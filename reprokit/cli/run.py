@@ -77,9 +77,9 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
                 plain, request, session=Session(project=project, progress=progress)
             )
     stored = runs.read(folder, verify=False)
-    click.echo(json.dumps(stored.record, indent=2) if as_json else str(folder))
+    click.echo(json.dumps(stored.document, indent=2) if as_json else str(folder))
     if not stored.complete:
-        hint = stored.record.get("remedy", "run it again")
+        hint = stored.record.remedy or "run it again"
         click.echo(f"Error: {stored.incomplete_because}\nHint: {hint}", err=True)
         return 3
     return 0 if copied([folder], options["copy_to"]) else 3

@@ -108,7 +108,7 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     project = project_of(options)
     stored = runs.read(runs.find(project.runs_dir, run))
     if as_json:
-        print_json(dict(stored.record))
+        print_json(stored.document)
         return 0
     key = listing.key_of(stored.path.resolve())
     notes = listing.report_notes(project.reports_dir, now_ns=time.time_ns())

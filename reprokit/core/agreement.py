@@ -8,7 +8,7 @@ from typing import Any
 
 from reprokit.core.comparability import REPEATED, Objection, identity, why_not_comparable
 from reprokit.core.comparison import Comparison
-from reprokit.core.evidence import Evidence, RunEvidence, TraceComparison, is_integer
+from reprokit.core.evidence import Evidence, RunEvidence, TraceComparison
 
 
 def why_not_equal(
@@ -188,30 +188,29 @@ def _why_not_two_folders(runs: Sequence[RunEvidence]) -> Objection | None:
 
 
 def _copied(runs: Sequence[RunEvidence]) -> Objection | None:
-    names = [run.run.get("run_id") for run in runs]
+    names = [run.run.run_id for run in runs]
     for run, name in zip(runs, names, strict=True):
-        if not isinstance(name, str) or not name:
-            return Objection(f"{run.path}: run.json has no run_id")
+        if not name:
+            return Objection(f"{run.path}: {run.incomplete_because or 'run.json has no run_id'}")
         if names.count(name) > 1:
             return Objection(f"{run.path}: a copy of another run ({name})")
     return None
 
 
 def _unfinished(run: RunEvidence) -> Objection | None:
-    exit_code = run.run.get("exit_code")
     if (partial := _partial(run)) is not None:
         return partial
-    if run.run.get("outcome") != "completed" or not is_integer(exit_code) or exit_code != 0:
+    if not run.run.completed or run.run.exit_code != 0:
         return Objection(f"{run.path}: the run is incomplete according to run.json")
     return None
 
 
 def _partial(run: RunEvidence) -> Objection | None:
-    if run.run.get("resumed_from") is not None:
+    if run.run.resumed_from is not None:
         return Objection(f"{run.path}: a resumed run holds only the later steps of a training")
-    if run.run.get("stopped_by") is not None:
+    if run.run.stopped_by is not None:
         return Objection(f"{run.path}: it was stopped on its way on purpose")
-    if run.run.get("varied") is not None:
+    if run.run.varied is not None:
         return Objection(f"{run.path}: its conditions were varied on purpose")
     return None
 
@@ -219,9 +218,9 @@ def _partial(run: RunEvidence) -> Objection | None:
 def _not_asked(evidence: Evidence) -> Objection | None:
     """Why the runs are not what was asked for; they are comparable by now, so the first stands for all."""
     run = evidence.runs[0]
-    seed, name = run.run.get("seed"), run.run.get("recipe")
-    if not is_integer(seed):
-        return Objection(f"{run.path}: the seed in run.json is not an integer: {seed!r}")
+    seed, name = run.run.seed, run.run.recipe
+    if seed is None:
+        return Objection(f"{run.path}: run.json names no seed")
     if evidence.seed is not None and seed != evidence.seed:
         return Objection(f"{run.path}: the seed is {seed}, but {evidence.seed} was requested")
     asked = name if evidence.recipe is None else evidence.recipe.get("name")

@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reprokit.core.evidence import fact
+from reprokit.core.run_record import RecordedVariations, RunImage, RunRecord
+
+#: Path of each key of ``KEYS`` → its value.
+Identity = Mapping[str, object]
 
 _ABSENT = object()
 _LONGEST = 80
@@ -110,20 +113,34 @@ ACROSS_MACHINES = Question(
 )
 
 
-def identity(record: Mapping[str, Any], *, config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What says which training a run was: ``run.json``, and ``config.yaml`` under ``config``."""
-    return {**record, "config": config}
+def identity(record: RunRecord, *, config: Mapping[str, Any] | None) -> Identity:
+    """What says which training a run was: of ``run.json``, and ``config.yaml`` under ``config``."""
+    image, varied = record.image or RunImage(), record.varied or RecordedVariations()
+    return {
+        "recipe": record.recipe,
+        "plain_command": record.plain_command,
+        "seed": record.seed,
+        "device": record.device,
+        "command": record.command,
+        "numerics": record.numerics,
+        "modified": record.modified,
+        "config": config,
+        "digests": record.digests or None,
+        "image.variant": image.variant,
+        "image.lock_digest": image.lock_digest,
+        "backend": record.backend,
+        "resumed_from.step": record.resumed_from.step if record.resumed_from else None,
+        "varied.names": varied.names,
+    }
 
 
-def why_not_comparable(
-    first: Mapping[str, Any], other: Mapping[str, Any], *, question: Question
-) -> Objection | None:
+def why_not_comparable(first: Identity, other: Identity, *, question: Question) -> Objection | None:
     """The first key in which two runs differ although they must share it; None when there is none.
 
     Values of different types differ: True is not 1, and 42.0 is not 42.
     """
     for key in KEYS:
-        for path, expected, actual in _differences(fact(first, key.path), fact(other, key.path), at=key.path):
+        for path, expected, actual in _differences(first[key.path], other[key.path], at=key.path):
             if path not in question.may_differ:
                 part = path.removeprefix(key.path).removeprefix(".")
                 where = f" in {part}" if part else ""
@@ -152,5 +169,6 @@ def _equal(expected: Any, actual: Any) -> bool:
 
 def _shown(expected: Any, actual: Any) -> str:
     """Both values, to follow "differ"; nothing where one is too long to read."""
-    words = ["absent" if value is None or value is _ABSENT else repr(value) for value in (expected, actual)]
+    values = [list(value) if isinstance(value, tuple) else value for value in (expected, actual)]
+    words = ["absent" if value is None or value is _ABSENT else repr(value) for value in values]
     return f" ({', '.join(words)})" if max(map(len, words)) <= _LONGEST else ""

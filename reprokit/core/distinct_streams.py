@@ -74,7 +74,7 @@ def unread(run: RunEvidence) -> Iterator[str]:
     if ranks(run):
         yield from ledger_problems(run)
     asked, known = (
-        fact(run.run, "recipe_data.ranks.world_size") or 1,
+        run.run.world_size,
         fact(run.runtime, "ranks.world_size") or 1,
     )
     if asked != known:

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
 from reprokit.core.expected_results import ExpectedWindow
+from reprokit.core.run_record import RunRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,9 @@ class RunEvidence:
         incomplete_because: Why not, one sentence; empty when complete.
         stopped_at_golden: Whether it was stopped because it differs from the golden. What is compared then
             are the first records that all runs have; such runs show a difference, or nothing.
+        run: ``run.json``.
+        other_seed: ``other-seed.json``: what was seen of the run with another seed.
+        other_run: What that says of its ``run.json``; None where there is none that can be believed.
         runtime: ``runtime.json``: what the runtime proved inside (empty when missing).
         config: ``config.yaml`` (None when missing).
         config_differs: Paths of settings in which ``config.yaml`` is not what the recipe says;
@@ -48,11 +52,12 @@ class RunEvidence:
     complete: bool
     incomplete_because: str = ""
     stopped_at_golden: bool = False
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: RunRecord = field(default_factory=RunRecord)
     environment: Mapping[str, Any] = field(default_factory=dict)
     runtime: Mapping[str, Any] = field(default_factory=dict)
     instrument: Mapping[str, Any] = field(default_factory=dict)
     other_seed: Mapping[str, Any] = field(default_factory=dict)
+    other_run: RunRecord | None = None
     config: Mapping[str, Any] | None = None
     config_differs: tuple[str, ...] | None = None
     num_records: int = 0

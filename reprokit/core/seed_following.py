@@ -104,18 +104,18 @@ def unseen(runs: Sequence[RunEvidence]) -> Iterator[str]:
 
 def _no_other_seed(run: RunEvidence) -> str:
     """Why there is no run with another seed to hold this one against; "" where there is one."""
-    other = run.other_seed.get("run")
-    if not isinstance(other, Mapping) or not isinstance(other.get("seed"), int):
+    other, because = run.other_run, fact(run.other_seed, "run.incomplete_because")
+    if other is None or other.seed is None:
         return "no run with another seed was made, which would show whose seeds follow"
-    if other.get("seed") == run.run.get("seed"):
+    if other.seed == run.run.seed:
         return "the run that was to have another seed has the same"
-    if other.get("outcome") != "completed" or other.get("exit_code") != 0 or other.get("incomplete_because"):
-        why = other.get("incomplete_because") or other.get("message") or "it is incomplete"
-        return f"the run with the seed {other.get('seed')} did not finish: {why}"
+    if not other.completed or other.exit_code != 0 or because:
+        why = because or other.message or "it is incomplete"
+        return f"the run with the seed {other.seed} did not finish: {why}"
     objection = why_not_comparable(
         identity(run.run, config=None), identity(other, config=None), question=WITH_OTHER_SEED
     )
-    return f"the run with the seed {other.get('seed')}: {objection.reason}" if objection else ""
+    return f"the run with the seed {other.seed}: {objection.reason}" if objection else ""
 
 
 def _unwatched(instrument: Mapping[str, Any]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reprokit.core.records import Mount, Outcome, RunResult, RunSpec
+from reprokit.core.run_record import RunOwner
 from reprokit.errors import WorkspaceError
 from reprokit.execution.outcome import Explanation, cannot_write
 from reprokit.execution.source_files import State, digest_of, source_files, state_of, states_of
@@ -220,7 +221,11 @@ def _remove_left(workspace: Path) -> None:
     """Remove the copies of tools that were killed."""
     for folder in workspace.glob(f"{MOUNTED}-*-*-*-*"):
         machine, pid, started = folder.name.split("-")[1:4]
-        if not is_alive({"machine": machine, "pid": pid, "started": started}):
+        try:
+            owner = RunOwner(machine=machine, pid=int(pid), started=float(started))
+        except ValueError:
+            owner = RunOwner(machine=machine)  # no tool names a copy so
+        if not is_alive(owner):
             shutil.rmtree(folder, ignore_errors=True)
 
 

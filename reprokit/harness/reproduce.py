@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from reprokit import recipes, reports, runs
 from reprokit.core.checklist import Report
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError, ReportError
 from reprokit.harness.attribution.explain_mismatch import explained
 from reprokit.harness.diagnosing.cause_in_report import with_cause
@@ -154,7 +154,7 @@ def _judge(
 ) -> Report:
     stopped = runs.read(beside.stopped, verify=False).record if beside.stopped else None
     record = runs.read(folders[0], verify=False).record
-    plain = bool(record.get("plain_command"))
+    plain = bool(record.plain_command)
     ignore = tuple(name for name, _ in recipe.program.volatile) if plain and recipe and recipe.program else ()
     rerun = rerun_line(
         record,
@@ -188,10 +188,10 @@ def _judge(
 
 def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     record = runs.read(folders[0], verify=False).record
-    if record.get("plain_command") and not record.get("golden_asked"):
+    if record.plain_command and not record.golden_asked:
         return None
-    name, snapshot = record.get("recipe"), folders[0] / SOURCE
-    if not isinstance(name, str):
+    name, snapshot = record.recipe, folders[0] / SOURCE
+    if name is None:
         where, fix = str(folders[0] / RECORD), "name the folder of a run as it was written"
         raise ReportError("run.json does not say which recipe was run", where=where, fix=fix)
     overrides = recipes.asked_of(record)
@@ -201,10 +201,10 @@ def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
 
 
 def rerun_line(
-    record: Mapping[str, Any],
+    record: RunRecord,
     *,
     ignore: Sequence[str] = (),
-    stopped: Mapping[str, Any] | None = None,
+    stopped: RunRecord | None = None,
     varied: bool = False,
     statistical: bool = False,
     num_runs: int = 2,
@@ -219,39 +219,37 @@ def rerun_line(
         statistical: Whether an ensemble was asked.
         num_runs: How many runs with the one seed were compared.
     """
-    seed, plain, options = record.get("seed"), record.get("plain_command"), again.places_of(record)
+    seed, plain, options = record.seed, record.plain_command, again.places_of(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
-        left_out += [word for pattern in record.get("outputs") or () for word in ("--output", str(pattern))]
-        golden = record.get("golden_asked")
-        left_out += ["--golden", str(golden)] if golden and "--golden" not in options else []
+        left_out += [word for pattern in record.outputs or () for word in ("--output", pattern)]
+        golden = record.golden_asked
+        left_out += ["--golden", golden] if golden and "--golden" not in options else []
         left_out += again.repeats_words(num_runs)
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
-    sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
-    asked, bundle = record.get("backend_asked"), record.get("bundle")
-    if isinstance(bundle, Mapping):  # seed and settings are the bundle's
-        file = str(
-            bundle.get("path") or bundle.get("file")
-        )  # as it was typed; older runs have its name alone
+    sets = [word for override in record.modified or () for word in ("--set", override)]
+    asked, bundle = record.backend_asked, record.bundle
+    if bundle:  # seed and settings are the bundle's
+        file = str(bundle.get("path") or bundle.get("file"))  # as typed; older runs have its name alone
         words = ["reprokit", "reproduce", file, "--sha256", str(bundle.get("sha256"))]
         backend = again.backend_words(asked if asked == "local" else "")
         line = shell_line([*words, *backend, *again.repeats_words(num_runs)])
-        return f"{line}  # {record.get('recipe')}"
+        return f"{line}  # {record.recipe}"
     further = [*sets, *again.backend_words(asked), *again.repeats_words(num_runs), *_resuming(stopped)]
     further += [*(["--vary"] if varied else []), *options]
     if statistical:
-        verify = ["reprokit", "verify", str(record.get("recipe")), "--seed", str(seed), "--statistical"]
+        verify = ["reprokit", "verify", str(record.recipe), "--seed", str(seed), "--statistical"]
         return shell_line([*verify, *further])
-    if record.get("has_make") is False:
-        return shell_line(["reprokit", "reproduce", str(record.get("recipe")), "--seed", str(seed), *further])
-    words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
+    if record.has_make is False:
+        return shell_line(["reprokit", "reproduce", str(record.recipe), "--seed", str(seed), *further])
+    words = ["make", "reproduce", f"RECIPE={record.recipe}", f"SEED={seed}"]
     for_make = shlex.join(further).replace("$", "$$")  # make reads it before the shell does
     return shell_line([*words, f"ARGS={for_make}"] if further else words)
 
 
-def _resuming(stopped: Mapping[str, Any] | None) -> list[str]:
+def _resuming(stopped: RunRecord | None) -> list[str]:
     """The options that kill one more run at the same place, and resume it."""
     if stopped is None:
         return []
-    stop_at = stopped.get("stop_at")
-    return ["--resume", *(["--stop-at", str(stop_at)] if isinstance(stop_at, int) else [])]
+    stop_at = stopped.stop_at
+    return ["--resume", *([] if stop_at is None else ["--stop-at", str(stop_at)])]

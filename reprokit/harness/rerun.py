@@ -105,7 +105,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
     recipe = recipe_of(reference)
     _refuse_other_platform(reference, session.project)
     _refuse_other_lock(reference, recipe.variant, session.project)
-    if request.backend == "auto" and reference.record.get("backend") == "local":
+    if request.backend == "auto" and reference.record.backend == "local":
         request = replace(request, backend="local")
     backend = backend_of(recipe, request, progress=session.progress)
     tell_false_claims(recipe, session=session)
@@ -115,7 +115,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
             f"what runs now is the {what} in that run's folder, with no container around it"
         )
     asked = Request(
-        seed=reference.record["seed"],
+        seed=reference.record.seed,
         backend=backend,
         base=request.base,
         repeats=request.repeats,
@@ -155,7 +155,7 @@ def beside(folders: Sequence[Path]) -> RunsCompared:
         warnings=tuple(f"{run.path}: {run.incomplete_because}" for run in stored if not run.complete),
         configuration=_fields([_configuration(run) for run in stored]),
         source=(
-            *_fields([_flat(run.record.get("digests"), at="digests") for run in stored]),
+            *_fields([_flat(run.record.digests, at="digests") for run in stored]),
             *(field for field in differing if field.name.startswith("source.")),
         ),
         diffs=tuple(_source_diffs(folders)),
@@ -200,7 +200,7 @@ def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project
     """Only the lock that the run's record names makes the environment that it names."""
     if variant == NO_VARIANT:
         return  # what this Python holds is told by the environments' differences
-    image = reference.record.get("image")
+    image = reference.record.image
     recorded = image.get("lock_digest") if isinstance(image, dict) else None
     path = locks.read_lock(project.root).variant(variant).packages_path
     actual = workspace.sha256_of(path) if path.is_file() else "no such file"
@@ -222,7 +222,12 @@ def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project
 def _configuration(run: runs.StoredRun) -> dict[str, Any]:
     """What was asked for: facts of ``run.json``, then ``config.yaml`` as it was used."""
     record = run.record
-    facts = {name: record[name] for name in _FACTS if record.get(name) not in (None, [])}
+    told = {name: getattr(record, name) for name in _FACTS}
+    facts = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in told.items()
+        if value not in (None, ())
+    }
     path = run.path / CONFIG
     try:
         config = recipes.read_mapping(path) if path.is_file() else {}

@@ -69,7 +69,7 @@ def _program_run(reference: str, project: Project) -> Path | None:
     if reference.endswith(".pt"):
         return None
     folder = runs.find(project.runs_dir, reference)
-    return folder if runs.read(folder, verify=False).record.get("program") else None
+    return folder if runs.read(folder, verify=False).record.program else None
 
 
 def run_command_once(command: Sequence[str], request: Request, *, session: Session) -> Path:

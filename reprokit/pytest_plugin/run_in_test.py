@@ -125,7 +125,7 @@ def finished(folder: Path) -> FinishedRun:
     stored = runs.read(folder)
     if not stored.complete:
         raise CannotRunError(stored.incomplete_because, where=str(folder))
-    return FinishedRun(folder=folder, record=stored.record)
+    return FinishedRun(folder=folder, record=stored.document)
 
 
 def _tool(words: Sequence[str], *, project: Path) -> tuple[int, str, str]:

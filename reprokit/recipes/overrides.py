@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import read_text
 from reprokit.recipes.mistakes import quoted
@@ -86,11 +87,9 @@ def platform_asked(overrides: Sequence[str]) -> str:
     return "".join(names[-1:])
 
 
-def asked_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+def asked_of(record: RunRecord) -> tuple[str, ...]:
     """What a recipe must be loaded with to be the one of a ``run.json``: its platform, and the overrides."""
-    platform, modified = record.get("platform_asked"), record.get("modified")
-    given = tuple(map(str, modified)) if isinstance(modified, list | tuple) else ()
-    return with_platform(given, str(platform or ""))
+    return with_platform(record.modified or (), record.platform_asked or "")
 
 
 def with_platform(overrides: Sequence[str], platform: str) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ of its folder has changed. ``reading.read`` looks at every byte.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RunImage
 from reprokit.layout import MARKER, RECORD, REPORT
 from reprokit.regular_file import read_regular
 from reprokit.runs.index_cache import Facts, facts_of
@@ -127,25 +127,23 @@ def key_of(path: str | Path) -> str:
 def _facts(run_dir: Path) -> tuple[Facts, bool]:
     """What a list shows of a run, and whether it stays so until a file changes."""
     stored = read(run_dir, verify=False)
-    return _facts_of(stored), stored.record.get("state") != "running"
+    return _facts_of(stored), stored.record.state != "running"
 
 
 def _facts_of(stored: StoredRun) -> Facts:
     record = stored.record
-    image = _mapping(record.get("image"))
-    kind = f"{_text(image.get('variant'))} {_text(image.get('kind'))}".strip()
-    seed = record.get("seed")
-    modified = record.get("modified")
+    image = record.image or RunImage()
+    kind = f"{image.variant or ''} {image.kind or ''}".strip()
     return {
-        "seed": seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
+        "seed": record.seed if isinstance(record.seed, int) else None,
         "outcome": _outcome(stored),
         "because": stored.incomplete_because,
-        "backend": _text(record.get("backend")),
-        "environment": kind or ("own Python" if record.get("plain_command") else ""),
-        "digests": [text for name in ("digest", "lock_digest") if (text := _text(image.get(name)))],
-        "started_at": moment_of(record.get("started_at")) or _moment_in(stored.path.name),
-        "duration_s": _seconds(record.get("duration_s")),
-        "modified": [str(item) for item in modified] if isinstance(modified, list) else [],
+        "backend": record.backend or "",
+        "environment": kind or ("own Python" if record.plain_command else ""),
+        "digests": [text for text in (image.digest, image.lock_digest) if text],
+        "started_at": moment_of(record.started_at) or _moment_in(stored.path.name),
+        "duration_s": None if record.duration_s is None else float(record.duration_s),
+        "modified": list(record.modified or ()),
     }
 
 
@@ -154,9 +152,9 @@ def _outcome(stored: StoredRun) -> str:
     record = stored.record
     if stored.complete:
         return COMPLETE
-    if record.get("state") == "running":
-        return "running" if is_alive(_mapping(record.get("owner"))) else str(Outcome.INTERRUPTED)
-    outcome = _text(record.get("outcome"))
+    if record.state == "running":
+        return "running" if is_alive(record.owner) else str(Outcome.INTERRUPTED)
+    outcome = record.outcome or ""
     return "damaged" if outcome in {"", Outcome.COMPLETED} else outcome
 
 
@@ -218,14 +216,6 @@ def _moment_in(run_id: str) -> str:
     """The moment of planning, with which every run id begins."""
     begins = _STAMP.match(run_id)
     return moment_of(begins[1]) if begins else ""
-
-
-def _seconds(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    try:
-        return float(value) if is_number and math.isfinite(value) else None
-    except OverflowError:
-        return None
 
 
 def _text(value: Any) -> str:

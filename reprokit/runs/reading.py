@@ -13,10 +13,11 @@ from typing import Any
 
 from reprokit import file_tree
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import ReportError, UsageError
 from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
-from reprokit.runs.record_form import misfit
+from reprokit.records import run_json
 from reprokit.workspace import is_alive, sha256_of
 
 _LISTED = {Kind.FILE, Kind.OVER_LIMIT}
@@ -27,11 +28,21 @@ class StoredRun:
     """A run folder, read back."""
 
     path: Path  # the folder
-    # `run.json`, or empty when it is missing, unreadable or not of the form that it is written in
-    record: Mapping[str, Any] = field(default_factory=dict)
+    # `run.json`, or an empty record when it is missing, unreadable or not of the form that it is written in
+    record: RunRecord = field(default_factory=RunRecord)
     complete: bool  # COMPLETE is there, and every file in it is there unchanged, and no other
     incomplete_because: str = ""  # why not complete, one sentence; empty when complete
     files: Mapping[str, int] = field(default_factory=dict)  # relative name → size in bytes
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether nothing of its `run.json` can be believed, as `incomplete_because` says."""
+        return self.record.is_empty
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """`run.json` as it stands, with the keys that this version does not know; empty as the record is."""
+        return {} if self.is_damaged else read_json(self.path / RECORD)
 
 
 def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
@@ -46,13 +57,12 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
             where=str(run_dir),
             fix="name a folder that `reprokit runs list` shows",
         )
-    record = read_json(run_dir / RECORD)
-    wrong = misfit(record)
-    files = files_of(run_dir)
-    if wrong:
-        record, because = {}, f"run.json is damaged: {wrong!r} has a value of the wrong type or size"
-    else:
-        because = _why_incomplete(run_dir, record, files, verify=verify)
+    try:
+        record, refused = run_json.read(run_dir), ""
+    except ReportError as error:
+        record, refused = RunRecord(), error.what
+    files = _files_of(run_dir, record)
+    because = refused or _why_incomplete(run_dir, record, files, verify=verify)
     return StoredRun(
         path=run_dir, record=record, complete=not because, incomplete_because=because, files=files
     )
@@ -60,8 +70,8 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
 
 def stopped_at_golden(stored: StoredRun) -> bool:
     """Whether a run was stopped on its way because it differs from the golden, so that it holds no end."""
-    ended = stored.record.get("state") == "finished" and not (stored.path / MARKER).exists()
-    return ended and stored.record.get("outcome") == Outcome.STOPPED_AT_GOLDEN
+    ended = stored.record.state == "finished" and not (stored.path / MARKER).exists()
+    return ended and stored.record.outcome == Outcome.STOPPED_AT_GOLDEN
 
 
 def must_not_be_stopped(folder: Path, *, what: str) -> None:
@@ -70,7 +80,7 @@ def must_not_be_stopped(folder: Path, *, what: str) -> None:
     Raises:
         UsageError: It was; ``what`` says what it cannot be used for.
     """
-    if read_json(folder / RECORD).get("outcome") == Outcome.STOPPED_AT_GOLDEN:
+    if run_json.recorded(folder).outcome == Outcome.STOPPED_AT_GOLDEN:
         raise UsageError(
             f"{what}: the run was stopped at the first difference from the golden",
             where=str(folder),
@@ -132,17 +142,16 @@ def inside_facts(run_dir: Path, name: str = ENVIRONMENT) -> dict[str, Any]:
     return read_json(path)
 
 
-def keeps_output(record: Mapping[str, Any]) -> bool:
-    """Whether what the program wrote stays under ``output/``: where it is a command of a recipe."""
-    return isinstance(record.get("program"), Mapping)
-
-
 def files_of(run_dir: Path) -> dict[str, int]:
     """The files of a run: relative name → size; not the marker, and not what is still output.
 
     What is over a limit of ``file_tree`` is among them, so that a run with such a thing is never complete.
     """
-    skipped = {MARKER} if keeps_output(read_json(run_dir / RECORD)) else {MARKER, OUTPUT}
+    return _files_of(run_dir, run_json.recorded(run_dir))
+
+
+def _files_of(run_dir: Path, record: RunRecord) -> dict[str, int]:
+    skipped = {MARKER} if record.keeps_output else {MARKER, OUTPUT}
     found = file_tree.walk(run_dir, skipped=skipped)
     listed = {entry.name: entry.num_bytes for entry in found if entry.kind in _LISTED}
     return {name: listed[name] for name in sorted(listed)}
@@ -157,16 +166,14 @@ def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _why_incomplete(
-    run_dir: Path, record: Mapping[str, Any], files: Mapping[str, int], *, verify: bool
-) -> str:
+def _why_incomplete(run_dir: Path, record: RunRecord, files: Mapping[str, int], *, verify: bool) -> str:
     if not (run_dir / MARKER).is_file():
-        if record.get("state") == "running" and is_alive(record.get("owner") or {}):
+        if record.state == "running" and is_alive(record.owner):
             return "the run has not ended"
-        ended = record.get("outcome") == Outcome.COMPLETED
+        ended = record.completed
         because = "its program ended, but its folder was never closed" if ended else "the run was interrupted"
-        return str(record.get("message") or because)
-    if record.get("outcome") != Outcome.COMPLETED or record.get("exit_code") != 0:
+        return record.message or because
+    if not record.completed or record.exit_code != 0:
         return "run.json does not say that the run completed"
     return next(_touched(run_dir, files, verify=verify), ("", ""))[1]
 

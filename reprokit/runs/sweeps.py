@@ -15,11 +15,10 @@ from typing import Any
 from reprokit.core.records import SCHEMA_VERSION, Outcome
 from reprokit.core.setting_names import told_apart
 from reprokit.errors import ReportError
-from reprokit.layout import SWEEP, SWEEPS, read_json
+from reprokit.layout import SWEEP, SWEEPS
+from reprokit.records import json_file
 from reprokit.runs.reading import StoredRun
 from reprokit.workspace import is_alive, write_json
-
-_FIELDS = {"recipe": str, "seed": int, "inputs": str, "identity": str, "state": str}
 
 
 class MemberState(StrEnum):
@@ -84,6 +83,30 @@ class SweepMember:
 
 
 _NAMES = tuple(field.name for field in fields(SweepMember) if field.name != "called")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WrittenMember:
+    """A member as ``sweep.json`` has it; its last return is read from its run."""
+
+    recipe: str
+    settings: tuple[str, ...] = ()
+    seed: int
+    inputs: str
+    identity: str
+    state: MemberState
+    run: str = ""
+    message: str = ""
+    attempts: int = 0
+    kind: str = ""
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WrittenSweep:
+    """``sweep.json``, as far as it is read."""
+
+    members: tuple[_WrittenMember, ...]
 
 
 def group_names(members: Sequence[SweepMember]) -> dict[str, str]:
@@ -160,34 +183,21 @@ def read(path: Path) -> list[SweepMember]:
     """The members of a sweep; ``path`` is its folder or its ``sweep.json``.
 
     Raises:
-        ReportError: It is no record of a sweep.
+        ReportError: It is no record of a sweep, or a newer version wrote it.
     """
     file = path / SWEEP if path.is_dir() else path
-    rows = read_json(file).get("members")
-    if not isinstance(rows, list) or not rows or not all(map(_is_member, rows)):
+    fix = "name a sweep that `reprokit sweep` printed, or run that command again"
+    try:
+        rows = json_file.read(file, _WrittenSweep, fix=fix).members
+    except ReportError as error:
+        what = f"this is no record of a sweep: {error.what}"
         raise ReportError(
-            "this is no record of a sweep",
-            where=str(file),
-            fix="name a sweep that `reprokit sweep` printed, or run that command again",
-        )
-    return named(
-        [
-            SweepMember(
-                recipe=row["recipe"],
-                settings=tuple(row.get("settings") or ()),
-                seed=row["seed"],
-                inputs=row["inputs"],
-                identity=row["identity"],
-                state=MemberState(row["state"]),
-                run=str(row.get("run") or ""),
-                message=str(row.get("message") or ""),
-                attempts=row.get("attempts") or 0,
-                kind=row.get("kind") or "",
-                mixed=row.get("mixed") or False,
-            )
-            for row in rows
-        ]
-    )
+            what, where=error.where, expected=error.expected, actual=error.actual, fix=error.fix
+        ) from error
+    if not rows:
+        raise ReportError("this is no record of a sweep: it has no member", where=str(file), fix=fix)
+    written = [{field.name: getattr(row, field.name) for field in fields(row)} for row in rows]
+    return named([SweepMember(**values) for values in written])
 
 
 def list_all(runs_dir: Path) -> Iterator[list[SweepMember]]:
@@ -204,22 +214,12 @@ def state_of(stored: StoredRun) -> MemberState:
     record = stored.record
     if stored.complete:
         return MemberState.COMPLETE
-    if record.get("state") == "running" and is_alive(record.get("owner") or {}):
+    if record.state == "running" and is_alive(record.owner):
         return MemberState.RUNNING
-    outcome = record.get("outcome")
+    outcome = record.outcome
     if outcome == Outcome.COMPLETED:
         return MemberState.CHANGED
     if outcome == Outcome.PRUNED:
         return MemberState.PRUNED
     stopped = {None, Outcome.INTERRUPTED, Outcome.MACHINE_LOST}
     return MemberState.INTERRUPTED if outcome in stopped else MemberState.CRASHED
-
-
-def _is_member(row: Any) -> bool:
-    if not isinstance(row, dict) or not all(isinstance(row.get(name), of) for name, of in _FIELDS.items()):
-        return False
-    settings, attempts = row.get("settings") or [], row.get("attempts") or 0
-    texts = isinstance(settings, list) and all(isinstance(setting, str) for setting in settings)
-    texts = texts and isinstance(row.get("kind") or "", str) and isinstance(row.get("mixed") or False, bool)
-    numbers = all(isinstance(one, int) and not isinstance(one, bool) for one in (row["seed"], attempts))
-    return texts and numbers and row["state"] in set(map(str, MemberState))

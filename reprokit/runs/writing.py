@@ -17,12 +17,14 @@ from typing import Any
 
 from reprokit import file_tree
 from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import ReprokitError, WorkspaceError
 from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
+from reprokit.records import run_json
 from reprokit.redaction import redact, redact_command, secret_values
 from reprokit.runs.logs import redact_logs
-from reprokit.runs.reading import files_of, keeps_output, list_all
+from reprokit.runs.reading import files_of, list_all
 from reprokit.workspace import (
     cannot_write,
     is_alive,
@@ -90,10 +92,10 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def record_of(spec: RunSpec, *, facts: Mapping[str, Any]) -> dict[str, Any]:
+def record_of(spec: RunSpec, *, facts: Mapping[str, Any]) -> RunRecord:
     """What ``run.json`` will say of a run before it begins, as a reader of the file finds it."""
-    record: dict[str, Any] = json.loads(json.dumps(_without_secrets(_record(spec, facts))))
-    return record
+    written = json.loads(json.dumps(_without_secrets(_record(spec, facts))))
+    return run_json.of(written, where=RECORD)
 
 
 def _write_record(run_dir: Path, record: Mapping[str, Any]) -> None:
@@ -122,20 +124,18 @@ def finish(
         WorkspaceError: The disk is full or the folder cannot be written, or another tool has closed the run
             meanwhile, as one of a machine that seemed lost: no COMPLETE is left then.
     """
-    record = {**read_json(run_dir / RECORD), **(facts or {})}
-    if record.get("state") == "finished":  # its files were moved while it went on: they may be anything
+    began = run_json.recorded(run_dir)
+    if began.state == "finished":  # its files were moved while it went on: they may be anything
         raise WorkspaceError(
             "another tool has closed this run meanwhile", where=str(run_dir), fix="run it again"
         )
     redact_logs(run_dir, secrets)
     write_json(run_dir / ENVIRONMENT, environment)
-    if record.get("image") and not keeps_output(
-        record
-    ):  # a recipe's own facts are merged into the record just written
+    if began.image and not began.keeps_output:  # its own facts are merged into the record just written
         (run_dir / OUTPUT / ENVIRONMENT).unlink(missing_ok=True)
-    left = _special_files(run_dir / OUTPUT) if keeps_output(record) else _move_up(run_dir)
-    record.update({**_ending(result), **_left_facts(left)})
-    _write_record(run_dir, record)
+    left = _special_files(run_dir / OUTPUT) if began.keeps_output else _move_up(run_dir)
+    ending = {**_ending(result), **_left_facts(left)}
+    _write_record(run_dir, {**read_json(run_dir / RECORD), **(facts or {}), **ending})
     if result.completed:
         _write_marker(run_dir)
 
@@ -183,7 +183,7 @@ def close_interrupted(
         message=message,
         remedy="run it again",
     )
-    left = {} if keeps_output(record) else _move_up(run_dir)
+    left = {} if run_json.recorded(run_dir).keeps_output else _move_up(run_dir)
     record.update(_left_facts(left))
     _write_record(run_dir, record)
     return left
@@ -204,8 +204,8 @@ def recover(runs_dir: Path, *, note: Callable[[str], None]) -> list[Path]:
     """
     closed = []
     for run_dir in list_all(runs_dir):
-        record = read_json(run_dir / RECORD)
-        if record.get("state") != "running" or is_alive(record.get("owner") or {}):
+        record = run_json.recorded(run_dir)
+        if record.state != "running" or is_alive(record.owner):
             continue
         try:
             left = close_interrupted(
@@ -308,7 +308,7 @@ def _must_have_content(run_dir: Path, sizes: Mapping[str, int]) -> None:
 
 def _write_marker(run_dir: Path) -> None:
     try:
-        skipped = {MARKER} if keeps_output(read_json(run_dir / RECORD)) else {MARKER, OUTPUT}
+        skipped = {MARKER} if run_json.recorded(run_dir).keeps_output else {MARKER, OUTPUT}
         found = file_tree.walk(run_dir, skipped=skipped)
         over = next((entry for entry in found if entry.kind is Kind.OVER_LIMIT), None)
         if over is not None:

@@ -306,7 +306,7 @@ def takes_a_stopped_run_for_a_finished_one(monkeypatch):
 
     def read(folder, *, verify=True):
         stored = real(folder, verify=verify)
-        stopped = stored.record.get("outcome") == "stopped_at_golden"
+        stopped = stored.record.outcome == "stopped_at_golden"
         return replace(stored, complete=True, incomplete_because="") if stopped else stored
 
     monkeypatch.setattr(runs, "read", read)

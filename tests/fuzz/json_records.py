@@ -123,7 +123,7 @@ def _check_run(given: tuple[str, bytes], folder: Path) -> None:
     if stored.complete:
         record = json.loads((folders[1] / "run.json").read_bytes())
         assert (record["outcome"], record["exit_code"]) == ("completed", 0)
-        assert equal(dict(stored.record), record)
+        assert equal(stored.document, record)
     report = judge_again(folders, Request(), project=Project.around(folder))
     to_json.from_json(to_json.to_json(report))
     documents(report)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.core.run_record import RunRecord
 from reprokit.harness.reproduce import rerun_line
 
 
@@ -109,7 +110,7 @@ def test_without_a_seed_the_recipe_chooses(said: Callable[..., list[str]]):
 def test_the_line_that_a_report_gives_runs_the_same_again(
     said: Callable[..., list[str]], overrides: tuple[str, ...]
 ):
-    line = rerun_line({"recipe": "x", "seed": 7, "modified": list(overrides)})
+    line = rerun_line(RunRecord(recipe="x", seed=7, modified=tuple(overrides)))
     sets = [word for override in overrides for word in ("--set", override)]
     assert said(line) == ["reproduce", "x", "--seed", "7", *sets]
 
@@ -118,5 +119,5 @@ def test_the_line_that_a_report_gives_runs_the_same_again(
 def test_the_line_that_a_report_gives_forces_the_backend_that_was_forced(
     said: Callable[..., list[str]], asked: str, words: list[str]
 ):
-    line = rerun_line({"recipe": "x", "seed": 7, "backend": "local", "backend_asked": asked})
+    line = rerun_line(RunRecord(recipe="x", seed=7, backend="local", backend_asked=asked))
     assert said(line) == ["reproduce", "x", "--seed", "7", *words]

@@ -90,8 +90,8 @@ def check(root: Path) -> int:
         stored = runs.read(folder)
         assert stored.complete, stored.incomplete_because
         lines = (folder / "metrics.jsonl").read_text().splitlines()
-        assert [json.loads(line)["return"] for line in lines] == expected_metrics(stored.record["seed"])
-    seeds = [runs.read(folder, verify=False).record["seed"] for folder in finished]
+        assert [json.loads(line)["return"] for line in lines] == expected_metrics(stored.record.seed)
+    seeds = [runs.read(folder, verify=False).record.seed for folder in finished]
     assert len(seeds) == len(set(seeds)), f"made twice: {sorted(seeds)}"
     return len(seeds)
 

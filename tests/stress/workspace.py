@@ -100,7 +100,7 @@ class Workspace:
             if (run / "COMPLETE").exists():
                 stored = reading.read(run)
                 assert stored.complete, f"{run}: {stored.incomplete_because}"
-                assert (run / "metrics.jsonl").read_bytes() == self.good[stored.record["seed"]], run
+                assert (run / "metrics.jsonl").read_bytes() == self.good[stored.record.seed], run
             assert (told[run.name] == "complete") == (run / "COMPLETE").exists(), (run, told[run.name])
             complete += (run / "COMPLETE").exists()
         return complete

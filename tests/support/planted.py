@@ -28,6 +28,9 @@ from reprokit.core.evidence import (
     VariedResult,
 )
 from reprokit.core.expected_results import ExpectedWindow
+from reprokit.core.run_record import RunRecord
+from reprokit.errors import ReportError
+from reprokit.records import run_json
 
 Fault = Callable[[Evidence], Evidence]
 
@@ -237,7 +240,7 @@ def run(number: int) -> RunEvidence:
     return RunEvidence(
         path=f"runs/cartpole/20261120T101500Z-seed42-{number}",
         complete=True,
-        run={**copy.deepcopy(RUN), "run_id": f"20261120T101500Z-seed42-{number}"},
+        run=run_json.of({**RUN, "run_id": f"20261120T101500Z-seed42-{number}"}, where="run.json"),
         environment=copy.deepcopy(ENVIRONMENT),
         runtime=copy.deepcopy(RUNTIME),
         config=copy.deepcopy(CONFIG),
@@ -356,7 +359,7 @@ def plain(**changes: Any) -> Evidence:
     runs = tuple(
         replace(
             one,
-            run={**one.run, "recipe": "plain-train", "image": None, "isolation": {"backend": "local"}},
+            run=one.run._replace(recipe="plain-train", image=None, isolation={"backend": "local"}),
             environment={},
             runtime={},
             config=None,
@@ -415,7 +418,31 @@ def on_run(index: int, **changes: Any) -> Fault:
 
 def in_run(field: str, path: str, value: Any, *, index: int = 1) -> Fault:
     """A fault at a dotted path of a mapping of one run (the second, so that one look is not enough)."""
+    if field == "run":
+        return in_run_json(path, value, index=index)
     return on_run(index, **{field: lambda old: put(old, path, value)})
+
+
+def written_form(record: Any) -> Any:
+    """A record as JSON has it."""
+    if hasattr(record, "_asdict"):
+        return {name: written_form(value) for name, value in record._asdict().items()}
+    return [written_form(one) for one in record] if isinstance(record, tuple) else copy.deepcopy(record)
+
+
+def in_run_json(path: str, value: Any, *, index: int) -> Fault:
+    """The same in ``run.json``, as its reader finds it: with a value of another form, nothing is believed."""
+
+    def fault(evidence: Evidence) -> Evidence:
+        run = evidence.runs[index]
+        written = put(written_form(run.run), path, value)
+        try:
+            changes = {"run": run_json.of(written, where="run.json")}
+        except ReportError as error:
+            changes = {"run": RunRecord(), "complete": False, "incomplete_because": error.what}
+        return on_run(index, **changes)(evidence)
+
+    return fault
 
 
 def in_runs(field: str, path: str, value: Any) -> Fault:
@@ -574,7 +601,7 @@ def one_run(evidence: Evidence) -> Evidence:
 
 def same_folder_twice(evidence: Evidence) -> Evidence:
     first = evidence.runs[0]
-    again = replace(first, path=f"./{first.path}/", run={**first.run, "run_id": "another"})
+    again = replace(first, path=f"./{first.path}/", run=first.run._replace(run_id="another"))
     return replace(evidence, runs=(first, again))
 
 

@@ -102,8 +102,8 @@ def test_a_run_record_that_the_program_wrote_does_not_replace_the_hosts(tmp_path
     (run_dir / "output" / "run.json").write_text('{"seed": 7}')
     runs.finish(run_dir, ended(), environment={})
     stored = runs.read(run_dir)
-    assert stored.record["seed"] == 42
-    assert stored.record["left_in_output"] == ["run.json"]
+    assert stored.record.seed == 42
+    assert stored.record.left_in_output == ("run.json",)
 
 
 def test_a_link_out_of_the_run_folder_is_not_followed(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_link_out_of_the_run_folder_is_not_followed(tmp_path: Path) -> None:
     (run_dir / "output" / "metrics.jsonl").symlink_to(secret)
     runs.finish(run_dir, ended(), environment={})
     assert "metrics.jsonl" not in runs.read(run_dir).files
-    assert runs.read(run_dir).record["left_in_output"] == ["metrics.jsonl"]
+    assert runs.read(run_dir).record.left_in_output == ("metrics.jsonl",)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_run_of_a_killed_tool_is_closed_as_interrupted_at_the_next_start(tmp
     assert runs.recover(tmp_path, note=[].append) == [run_dir]
     stored = runs.read(run_dir)
     assert not stored.complete
-    assert stored.record["outcome"] == "interrupted"
+    assert stored.record.outcome == "interrupted"
     assert (run_dir / "metrics.jsonl").is_file()
 
 

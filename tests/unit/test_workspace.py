@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import workspace
+from reprokit.core.run_record import RunOwner
 from reprokit.errors import WorkspaceError
 
 
@@ -55,9 +56,10 @@ def test_the_digest_of_a_tree_depends_on_names_and_contents_only(tmp_path: Path)
 
 def test_this_process_is_alive_and_a_reused_pid_is_not_taken_for_it() -> None:
     owner = workspace.this_process()
-    assert workspace.is_alive(owner)
-    assert not workspace.is_alive({**owner, "started": owner["started"] - 60.0})
-    assert not workspace.is_alive({})
+    assert workspace.is_alive(RunOwner(**owner))
+    assert not workspace.is_alive(RunOwner(**{**owner, "started": owner["started"] - 60.0}))
+    assert not workspace.is_alive(None)
+    assert not workspace.is_alive(RunOwner())
 
 
 def _hold(

@@ -17,8 +17,9 @@ from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.bundles.subject import BundleSubject
 from reprokit.features.bundles.writing import Packed
 from reprokit.harness.running.plan import shell_line
-from reprokit.layout import BUNDLE, PROGRAM, RECIPE, RECORD, SOURCE, read_json
+from reprokit.layout import BUNDLE, PROGRAM, RECIPE, RECORD, SOURCE
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.records import run_json
 
 _CONTEXT = [
     "https://w3id.org/ro/crate/1.1/context",
@@ -155,9 +156,9 @@ def _file(name: str, one: Packed | None, recipe: Recipe) -> dict[str, Any]:
 def _actions(subject: BundleSubject) -> Iterator[dict[str, Any]]:
     """The runs as actions: what ran, when, and where its metrics are."""
     for run in subject.runs:
-        record = read_json(run / RECORD)
+        record = run_json.recorded(run)
         place = f"runs/{subject.recipe}/{run.name}"
-        times = {"startTime": record.get("started_at"), "endTime": record.get("ended_at")}
+        times = {"startTime": record.started_at, "endTime": record.ended_at}
         yield {
             "@id": f"#{run.name}",
             "@type": "CreateAction",

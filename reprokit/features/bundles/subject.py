@@ -106,14 +106,14 @@ def _of_run(folder: Path, project: Project) -> BundleSubject:
     return BundleSubject(
         of="run",
         path=folder,
-        recipe=str(record["recipe"]),
+        recipe=str(record.recipe),
         platform=platform,
-        seed=int(record["seed"]),
+        seed=record.seed or 0,
         overrides=recipes.asked_of(record),
-        digests=_inputs(record.get("digests") or {}),
+        digests=_inputs(record.digests),
         commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
-        created_at=str(record.get("ended_at") or record.get("started_at") or ""),
-        golden=_golden_of(project, recipe=str(record["recipe"]), platform=platform, seed=int(record["seed"])),
+        created_at=str(record.ended_at or record.started_at or ""),
+        golden=_golden_of(project, recipe=str(record.recipe), platform=platform, seed=record.seed or 0),
         runs=(folder,),
     )
 

@@ -11,8 +11,9 @@ from reprokit.checkpoints import safetensors_file, torch_writer
 from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError
 from reprokit.harness.running.resume_point import num_envs_of, run_above, written_in
-from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, OUTPUT, RECORD, RUNTIME, read_json
+from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, OUTPUT, RUNTIME, read_json
 from reprokit.project import Project
+from reprokit.records import run_json
 
 _UNSEALED = "it holds no digest of its content: whether it was changed cannot be checked"
 _UNLISTED = "no run lists its SHA-256: it can be read, and whether it was changed cannot be checked"
@@ -94,11 +95,11 @@ def _written_in(folder: Path) -> Path:
     own = sorted(path for path in (folder / OUTPUT).rglob("*") if path.suffix in kinds and path.is_file())
     fix = f"of a file that its program wrote: `reprokit checkpoint show {own[0] if own else 'FILE'}`"
     record = runs.read(folder, verify=False).record
-    if not (record.get("program") or record.get("plain_command")):
+    if not (record.program or record.plain_command):
         fix = "logging.save_interval in the recipe says how often one is written"
     why = (
         "it wrote none"
-        if record.get("outcome") == Outcome.COMPLETED
+        if record.outcome == Outcome.COMPLETED
         else "it was stopped before its first checkpoint"
     )
     raise CheckpointError(f"this run has no checkpoints: {why}", where=str(folder), fix=fix)
@@ -158,7 +159,7 @@ def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Checked
     if name == FINAL_MODEL:
         problems += [] if num_tensors else ["it holds no tensor"]
     else:
-        environments = num_envs_of(read_json(folder / RECORD))
+        environments = num_envs_of(run_json.recorded(folder))
         problems += checkpoints.problems_of(state, num_envs=environments, step=listed.step)
     return CheckedFile(
         path=listed.path, step=listed.step, num_tensors=num_tensors, proven=proven, problems=tuple(problems)

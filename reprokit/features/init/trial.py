@@ -18,6 +18,7 @@ from reprokit import adapters, recipes, runs
 from reprokit.capture import git_history
 from reprokit.core.comparison import Comparison
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RecordedProgram
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.harness.running import program_files, program_output
@@ -25,9 +26,10 @@ from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images.locking import own_variants
-from reprokit.layout import METRICS, PROGRAM, RECIPE, RECORD, STDERR, STDOUT, read_json
+from reprokit.layout import METRICS, PROGRAM, RECIPE, STDERR, STDOUT
 from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 
@@ -101,8 +103,8 @@ def lock_environment(name: str, source: Path, trial: DraftProject) -> None:
 
 def written_places(folder: Path) -> tuple[str, ...]:
     """Where a run that ended because it wrote into its own files wrote: folders and files at the top."""
-    digests = (read_json(folder / RECORD).get("program") or {}).get("files") or {}
-    changed = program_output.changed_files(folder, digests)
+    program = run_json.recorded(folder).program or RecordedProgram()
+    changed = program_output.changed_files(folder, program.files)
     tops = {f"{name.partition('/')[0]}/" if "/" in name else name for name in changed}
     return tuple(sorted(top for top in tops if not (folder / PROGRAM / top).name.startswith(".")))
 

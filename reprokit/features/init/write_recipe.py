@@ -27,9 +27,10 @@ from reprokit.features.init.trial import (
     written_places,
 )
 from reprokit.harness.judging.clock_evidence import only_the_clock
-from reprokit.layout import ENVIRONMENT, RECIPE, RECORD, read_json
+from reprokit.layout import ENVIRONMENT, RECIPE, read_json
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.records import run_json
 from reprokit.session import Session
 
 _SEEDS = (1, 2)
@@ -128,7 +129,7 @@ class _ProgramInspection:
 
     def _two_runs(self) -> tuple[Path, ...]:
         folders = self._run(_SEEDS[0], repeats=2)
-        if read_json(folders[0] / RECORD).get("outcome") == "mounts_changed":
+        if run_json.recorded(folders[0]).outcome == "mounts_changed":
             self._values["collect"] = list(written_places(folders[0]))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
             folders = self._run(_SEEDS[0], repeats=2)

@@ -65,7 +65,7 @@ def learned(reference: str, request: Request, *, session: Session, probe: bool =
     folder = runs.find(session.project.runs_dir, reference)
     stored = runs.read(folder, verify=False)
     curves = _curves(folder)
-    settings = stored.record.get("training_config")
+    settings = stored.record.training_config
     found: Mapping[str, Any] | None = None
     where = None
     if probe:
@@ -120,20 +120,20 @@ def _anomaly(folder: Path) -> str:
 
 
 def _probed(stored: runs.StoredRun, request: Request, *, updates: int, session: Session) -> Path:
-    if stored.record.get("program"):
+    if stored.record.program:
         raise UsageError(
             "an unmodified program cannot be probed: how it trains is not known",
             where=str(stored.path),
             fix="leave out --probe",
         )
-    if stored.record.get("plain_command"):
+    if stored.record.plain_command:
         raise UsageError(
             "a plain command cannot be probed: how it trains is not known",
             where=str(stored.path),
             fix="leave out --probe, or write a recipe",
         )
     recipe = recipe_of(stored)
-    asked = replace(request, seed=int(stored.record["seed"]))
+    asked = replace(request, seed=stored.record.seed)
     ready = prepare(recipe, asked, session=session)
     bench = FirstUpdatesRunner(
         plan=ready.plan,

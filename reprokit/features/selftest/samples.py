@@ -55,8 +55,8 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
     if len(folders) != 2:
         raise UsageError("a selftest takes two run folders", actual=f"{len(folders)}")
     record = runs.read(folders[0], verify=False).record
-    recipe, seed = record.get("recipe"), record.get("seed")
-    if record.get("plain_command") or not isinstance(recipe, str) or not isinstance(seed, int):
+    recipe, seed = record.recipe, record.seed
+    if record.plain_command or not isinstance(recipe, str) or not isinstance(seed, int):
         raise UsageError(
             "a selftest takes runs of a recipe", where=str(folders[0]), fix="name two runs of a recipe"
         )
@@ -97,7 +97,7 @@ def _another_seed(runs_dir: Path, recipe: str, seed: int) -> Path | None:
     """The newest finished run of the recipe, as it stands, with another seed."""
     for folder in reversed(runs.list_all(runs_dir, recipe=recipe)):
         stored = runs.read(folder, verify=False)
-        other = stored.record.get("seed") != seed and not stored.record.get("modified")
+        other = stored.record.seed != seed and not stored.record.modified
         if stored.complete and other and (folder / METRICS).is_file():
             return folder
     return None

@@ -6,7 +6,7 @@ import difflib
 import json
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 from reprokit import adapters, runs
 from reprokit.adapters import MetricColumns, from_jsonl
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.features.tune.definition import NO_PRUNER, Definition, Objective
 from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder
@@ -71,7 +72,7 @@ def ended_runs(
             state = state_of(stored)
             if state is MemberState.CHANGED:
                 does_not_count(one.path)
-            if state is MemberState.CRASHED and stored.record.get("outcome") not in _FAILURES:
+            if state is MemberState.CRASHED and stored.record.outcome not in _FAILURES:
                 continue  # it is made again
             if state in {MemberState.CRASHED, MemberState.PRUNED} or (
                 state is MemberState.COMPLETE and one.inputs == inputs
@@ -150,12 +151,12 @@ def must_be_of_its_settings(folder: Path) -> None:
         CannotRunError: It could not start, or the machine failed it.
     """
     stored = runs.read(folder, verify=False)
-    outcome = stored.record.get("outcome")
+    outcome = stored.record.outcome
     if not stored.complete and outcome not in {*_FAILURES, Outcome.PRUNED}:
         raise CannotRunError(
             stored.incomplete_because or f"the run ended as {outcome}",
             where=str(folder),
-            fix=str(stored.record.get("remedy") or "") or "type the same command again",
+            fix=stored.record.remedy or "type the same command again",
         )
 
 
@@ -203,9 +204,9 @@ def _value_in(record: dict[str, object], watched: str | None, *, recipe: Recipe)
     return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
-def _ending(record: Mapping[str, object]) -> str:
+def _ending(record: RunRecord) -> str:
     """How a run ended, without what may differ from one run of it to the next."""
-    outcome = str(record.get("outcome") or "").replace("_", " ")
-    code, signal = record.get("exit_code"), record.get("signal")
+    outcome = (record.outcome or "").replace("_", " ")
+    code, signal = record.exit_code, record.signal
     how = f"signal {signal}" if signal else f"exit code {code}" if code is not None else ""
     return f"{outcome}: {how}" if how else outcome

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import SCHEMA_VERSION
-from reprokit.errors import ReportError
-from reprokit.layout import STUDY, read_json
+from reprokit.layout import STUDY
 from reprokit.workspace import write_json
 
 
@@ -91,20 +90,3 @@ def write(folder: Path, data: Mapping[str, Any]) -> Path:
     """
     write_json(folder / STUDY, data)
     return folder / STUDY
-
-
-def read(path: Path) -> dict[str, Any]:
-    """What ``study.json`` holds; ``path`` is it or its folder.
-
-    Raises:
-        ReportError: It is no record of a search.
-    """
-    file = path / STUDY if path.is_dir() else path
-    data = read_json(file)
-    if not isinstance(data.get("trials"), list):
-        raise ReportError(
-            "this is no record of a search",
-            where=str(file),
-            fix="name a study that `reprokit tune` printed, or run that command again",
-        )
-    return data

@@ -70,10 +70,10 @@ def _never_logged(search: Search, group: SweepGroup) -> bool:
     """Whether no finished run of the same code, of this search or not, logged what was asked for."""
     with search.condition:
         there = [] if search.is_logged else list(search.there)
-    code = _code_of(group.ready.plan.facts) if group.ready else ()
+    code = _code_of(group.ready.plan.facts.get("digests") or {}) if group.ready else ()
     for one in there:
         stored = runs.read(one.path)
-        if state_of(stored) is MemberState.COMPLETE and _code_of(stored.record) == code:
+        if state_of(stored) is MemberState.COMPLETE and _code_of(stored.record.digests) == code:
             ended = read_ended(
                 one.path, MemberState.COMPLETE, definition=search.definition, recipe=group.recipe
             )
@@ -83,8 +83,7 @@ def _never_logged(search: Search, group: SweepGroup) -> bool:
     return not search.is_logged
 
 
-def _code_of(facts: Mapping[str, Any]) -> tuple[object, ...]:
-    digests = facts.get("digests") or {}
+def _code_of(digests: Mapping[str, str]) -> tuple[str | None, ...]:
     return tuple(digests.get(name) for name in ("program", "trainer", "parts"))
 
 

@@ -24,9 +24,10 @@ from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.reference import tolerances_of
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.program_files import program_files
-from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 
@@ -210,7 +211,7 @@ def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
     code, environment = place
     if code != THEN or folder is None:
         return ""
-    recorded, ran = case.blessed.provenance["digests"], read_json(folder / RECORD).get("digests") or {}
+    recorded, ran = case.blessed.provenance["digests"], run_json.recorded(folder).digests or {}
     changed = inputs.changed(recorded, ran)
     return ", ".join(name for name in changed if name != "lock" or environment == THEN)
 

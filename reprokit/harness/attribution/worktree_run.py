@@ -51,7 +51,7 @@ def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress:
         return WorktreeRun(why=_last_line(err))
     stored = runs.read(folder)
     if not stored.complete:
-        return WorktreeRun(why=str(stored.record.get("message") or stored.incomplete_because))
+        return WorktreeRun(why=str(stored.record.message or stored.incomplete_because))
     if not (folder / METRICS).is_file():
         return WorktreeRun(why="the run wrote no metrics")
     return WorktreeRun(folder=folder)

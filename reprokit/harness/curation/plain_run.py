@@ -39,19 +39,19 @@ def plain_run(watched: runs.StoredRun, *, session: Session) -> dict[str, Any]:
     if recipe.program is None:
         raise GoldenError("only a program that a recipe starts can be watched", where=str(watched.path))
     unwatched = replace(recipe, program=replace(recipe.program, instrument=None))
-    backend = watched.record.get("backend")
+    backend = watched.record.backend
     request = Request(
-        seed=watched.record["seed"], backend=backend if backend in {"docker", "local"} else "auto", repeats=1
+        seed=watched.record.seed, backend=backend if backend in {"docker", "local"} else "auto", repeats=1
     )
     session.progress.note("one more run, without the watch: its metrics must be the same")
     folder = run_recipe(unwatched, request, WholeRun(), session=session)[0]
     made = runs.read(folder)
     if not made.complete:
-        why = made.record.get("message") or made.incomplete_because
+        why = made.record.message or made.incomplete_because
         raise CannotRunError(
             f"the run without the watch did not finish: {why}",
             where=str(folder),
-            fix=str(made.record.get("remedy") or f"see its logs in {folder}"),
+            fix=str(made.record.remedy or f"see its logs in {folder}"),
         )
     _must_be_the_same_program(watched, made)
     _must_have_the_same_metrics(watched.path, folder)
@@ -70,7 +70,7 @@ def _must_be_the_same_program(watched: runs.StoredRun, made: runs.StoredRun) -> 
 
 
 def _inputs(run: runs.StoredRun) -> Mapping[str, Any]:
-    digests = run.record.get("digests") or {}
+    digests = run.record.digests or {}
     return {name: value for name, value in digests.items() if name != _INSTRUMENTATION}
 
 

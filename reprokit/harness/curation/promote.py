@@ -23,8 +23,7 @@ from reprokit.harness.judging.seed_response import (
     shown_by_other_goldens,
 )
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.run_inputs import MIXED, set_of_machines
-from reprokit.harness.running.run_kinds import is_whole
+from reprokit.harness.running.run_inputs import MIXED
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
 from reprokit.reports import to_json
@@ -57,7 +56,7 @@ def promote(
     """
     if not folders:
         raise GoldenError("a golden needs two runs that agree", actual="none")
-    recipe_data = runs.read(folders[0], verify=False).record.get("recipe_data") or {}
+    recipe_data = runs.read(folders[0], verify=False).record.recipe_data or {}
     candidates = [candidate_of(folder) for folder in folders]
     if of_cpu:
         kinds = [fingerprint.cpu_that_counts(read_json(folder / ENVIRONMENT)) for folder in folders]
@@ -135,7 +134,7 @@ def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.Fa
     all others are judged again here, and those about the golden that is to be replaced do not matter.
     """
     stored = runs.read(folders[0], verify=False)
-    recipe, plain = recipe_of(stored), stored.record.get("plain_command")
+    recipe, plain = recipe_of(stored), stored.record.plain_command
     line = shell_line(["reprokit", "reproduce", *(["--", *plain] if plain else [recipe.name])])
     rows = list(checks.run_all(replace(gather(recipe, folders), rerun=line)))
     names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
@@ -186,10 +185,10 @@ def newest_pair(
     stopped: dict[str, Path] = {}
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
-        fits = seed is None or stored.record.get("seed") == seed
-        fits = fits and is_whole(stored.record) and (platform is None or platform == platform_of(stored))
+        fits = seed is None or stored.record.seed == seed
+        fits = fits and stored.record.is_whole and (platform is None or platform == platform_of(stored))
         began = folder.name.rpartition("-")[0]
-        if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
+        if stored.complete and fits and not (as_it_stands and stored.record.modified):
             by_stamp.setdefault(began, []).append(folder)
         elif fits and runs.stopped_at_golden(stored):
             stopped[began] = folder
@@ -224,43 +223,42 @@ def candidate_of(folder: Path) -> golden.Candidate:
     stored = runs.read(folder)
     record = stored.record
     runs.must_not_be_stopped(folder, what="it cannot be promoted")
-    if record.get("plain_command") and not record.get("golden_asked"):
+    if record.plain_command and not record.golden_asked:
         fix = "run it with --golden DIR, the folder of goldens, or write a recipe for it"
         raise GoldenError("a plain command has no golden", where=str(folder), fix=fix)
-    if record.get("resumed_from") is not None:
+    if record.resumed_from is not None:
         what = "a resumed run holds only the later steps of a training"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
-    if set_of_machines(record) == MIXED:
+    if record.machine.set == MIXED:
         what = "this run was made for a sweep over machines of several kinds (`machines: mark`)"
         raise GoldenError(what, where=str(folder), fix="promote runs of machines of one kind")
-    if record.get("stopped_by") is not None:
+    if record.stopped_by is not None:
         what = "this run was stopped on its way on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
-    if record.get("varied") is not None:
+    if record.varied is not None:
         what = "the conditions of this run were varied on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
-    program = record.get("program") or {}
     environment = read_json(folder / ENVIRONMENT)
     image = environment.get("image") or {}
     source = environment.get("source") or {}
     return golden.Candidate(
         path=folder,
         complete=stored.complete,
-        recipe=str(record.get("recipe")),
-        seed=int(record.get("seed") or 0),
+        recipe=str(record.recipe),
+        seed=record.seed or 0,
         platform=fingerprint.platform_of(environment),
-        modified=tuple(record.get("modified") or ()),
+        modified=record.modified or (),
         dirty=source.get("unrecorded"),
         metrics=folder / METRICS,
-        trace=None if program and not (folder / TRACE).is_file() else folder / TRACE,
-        digests=record.get("digests") or {},
+        trace=None if record.program and not (folder / TRACE).is_file() else folder / TRACE,
+        digests=record.digests,
         image={name: image.get(name) for name in ("kind", "digest", "base")},
         fingerprint=fingerprint.fingerprint(environment),
         fingerprint_facts=fingerprint.facts(environment),
         environment={name: environment.get(name) for name in ("schema", "inside", "host", "image")},
-        config=record.get("training_config") or {},
-        program=program.get("files") or {},
-        sources=record.get("sources") or {},
-        outside_code=record.get("outside_code"),
-        command=tuple(record.get("plain_command") or ()),
+        config=record.training_config,
+        program=record.program.files if record.program else {},
+        sources=record.sources,
+        outside_code=stored.document.get("outside_code"),
+        command=record.plain_command or (),
     )

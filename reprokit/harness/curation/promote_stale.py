@@ -17,7 +17,6 @@ from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens
 from reprokit.harness.curation.promote import newest_pair, promote
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.numbers import recipe_digests
-from reprokit.harness.running.run_kinds import is_whole
 from reprokit.project import Project
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
@@ -128,7 +127,7 @@ def _judged(row: golden.GoldenRow, project: Project) -> _Stale | None:
     )
     _must_be_newest(folders, row, project)
     record = runs.read(folders[0], verify=False).record
-    digests = record.get("digests") or {}
+    digests = record.digests
     again = f"`reprokit verify {row.recipe}` runs it again"
     if outdated := inputs.changed(digests, {**digests, "parts": None, **recipe_digests(recipe)}):
         raise GoldenError(f"its newest runs are of another {' and '.join(outdated)}", fix=again)
@@ -155,8 +154,8 @@ def _must_be_newest(folders: Sequence[Path], row: golden.GoldenRow, project: Pro
     began = folders[0].name.rpartition("-")[0]
     for folder in runs.list_all(project.runs_dir, recipe=row.recipe):
         stored = runs.read(folder, verify=False)
-        asked = stored.record.get("seed") == row.seed and not stored.record.get("modified")
-        newer = folder.name.rpartition("-")[0] > began and is_whole(stored.record)
+        asked = stored.record.seed == row.seed and not stored.record.modified
+        newer = folder.name.rpartition("-")[0] > began and stored.record.is_whole
         if newer and asked and not stored.complete:
             stopped = runs.stopped_at_golden(stored)
             because = "it was stopped at the golden" if stopped else stored.incomplete_because

@@ -28,9 +28,10 @@ from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running import again
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import whole_runs
-from reprokit.layout import RECORD, SWEEP, SWEEPS, read_json
+from reprokit.layout import SWEEP, SWEEPS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import MemberState, SweepMember
 
@@ -132,8 +133,8 @@ def promote_sweep(
 
 def _as_asked(folder: Path) -> str:
     """The options with which a run was asked for, for the end of a `reprokit sweep`."""
-    record = read_json(folder / RECORD)
-    words = [*again.backend_words(record.get("backend_asked")), *again.places_of(record)]
+    record = run_json.recorded(folder)
+    words = [*again.backend_words(record.backend_asked), *again.places_of(record)]
     pairs = [pair for pair in zip(words[::2], words[1::2], strict=False) if pair[0] in _OPTIONS_OF_SWEEP]
     return "".join(f" {option} {shlex.quote(value)}" for option, value in pairs)
 
@@ -315,4 +316,4 @@ def _seed(run: SweptRun) -> tuple[str, int]:
 
 
 def _start(run: SweptRun) -> tuple[str, int]:
-    return str(read_json(run.candidate.path / RECORD).get("started_at")), run.candidate.seed
+    return str(run_json.recorded(run.candidate.path).started_at), run.candidate.seed

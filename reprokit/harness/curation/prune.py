@@ -12,8 +12,9 @@ from pathlib import Path
 
 from reprokit import file_tree, golden, workspace
 from reprokit.errors import UsageError
-from reprokit.layout import MARKER, METRICS, RECORD, read_json
+from reprokit.layout import MARKER, METRICS, read_json
 from reprokit.project import Project
+from reprokit.records import run_json
 from reprokit.runs import listing
 
 _BIN = ".pruned"
@@ -139,8 +140,7 @@ def _chosen(
 
 
 def _at_work(run: listing.RunSummary) -> str:
-    owner = read_json(Path(run.path) / RECORD).get("owner")
-    at_work = isinstance(owner, dict) and workspace.is_alive(owner)
+    at_work = workspace.is_alive(run_json.recorded(Path(run.path)).owner)
     return "the tool that made it is still at work" if at_work else ""
 
 

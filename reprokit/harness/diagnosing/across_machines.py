@@ -83,7 +83,7 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
     stored = [runs.read(folder) for folder in (one, other)]
     _check(*stored)
     must_leave_out((one, other), ignore)
-    if stored[0].record.get("plain_command"):
+    if stored[0].record.plain_command:
         comparison = adapters.compare_runs(one, other, ignore=ignore)
     else:
         comparison = adapters.compare(one / METRICS, other / METRICS)
@@ -120,7 +120,7 @@ def _check(one: runs.StoredRun, other: runs.StoredRun) -> None:
                 actual=run.incomplete_because,
                 fix="copy the whole folder, or run it to its end",
             )
-    if one.path.resolve() == other.path.resolve() or one.record.get("run_id") == other.record.get("run_id"):
+    if one.path.resolve() == other.path.resolve() or one.record.run_id == other.record.run_id:
         raise UsageError(
             "both paths are the same run", where=str(other.path), fix="name a run of each machine"
         )

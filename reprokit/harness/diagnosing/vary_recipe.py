@@ -20,8 +20,8 @@ from reprokit.harness.running.environment import backend_of
 from reprokit.harness.running.program import variables_of
 from reprokit.harness.running.run_kinds import LEFTOVERS, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.layout import RECORD, read_json
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import AvailableVariations, Variation, survey
@@ -110,7 +110,7 @@ class _Trials:
 
     def _after_another_seed(self) -> str:
         """Train with another seed, whose leftovers the next run finds; "" where that did not finish."""
-        seed = (int(read_json(self.first / RECORD)["seed"]) + 1) % LARGEST_SEED
+        seed = ((run_json.read(self.first).seed or 0) + 1) % LARGEST_SEED
         request = replace(self._limited(), seed=seed)
         (folder,) = run_recipe(
             self.recipe,
@@ -123,7 +123,7 @@ class _Trials:
 
     def _limited(self) -> Request:
         """The same with a time limit, for a training that hangs under a variation."""
-        took_s = read_json(self.first / RECORD).get("duration_s")
+        took_s = run_json.recorded(self.first).duration_s
         asked = self.request.timeout_s or self.recipe.limits.timeout_s
         if not isinstance(took_s, int | float):
             return self.request

@@ -16,6 +16,7 @@ from reprokit.compressed import stored
 from reprokit.core import comparison as comparing
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
+from reprokit.core.run_record import RunRecord
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
@@ -56,9 +57,9 @@ def report_of(
         failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
     )
     first = evidence.runs[0] if evidence.runs else None
-    name = str(evidence.recipe["name"] if evidence.recipe else first.run.get("recipe") if first else "")
+    name = str(evidence.recipe["name"] if evidence.recipe else first.run.recipe if first else "")
     bundle = _bundle(evidence)
-    recorded = first.run.get("seed") if first else None
+    recorded = first.run.seed if first else None
     seed = recorded if isinstance(recorded, int) else 0
     return Report(
         verdict=verdict,
@@ -94,8 +95,8 @@ def report_of(
 
 def _bundle(evidence: Evidence) -> dict[str, str] | None:
     """File and digest of the bundle that the runs were made from; None where there is none."""
-    told = evidence.runs[0].run.get("bundle") if evidence.runs else None
-    return {name: str(told.get(name)) for name in ("file", "sha256")} if isinstance(told, Mapping) else None
+    told = evidence.runs[0].run.bundle if evidence.runs else None
+    return {name: str(told.get(name)) for name in ("file", "sha256")} if told else None
 
 
 def _origin(bundle: Mapping[str, str] | None) -> str:
@@ -110,8 +111,9 @@ def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:
     return None
 
 
-def _timing(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: record.get(key) for key in ("run_id", "duration_s", "started_at", "ended_at", "backend")}
+def _timing(record: RunRecord) -> dict[str, Any]:
+    names = ("run_id", "duration_s", "started_at", "ended_at", "backend")
+    return {name: getattr(record, name) for name in names}
 
 
 def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:

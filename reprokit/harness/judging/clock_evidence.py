@@ -110,7 +110,7 @@ def _span_of(folder: Path) -> Span | None:
     record = runs.read(folder).record
     try:
         begun, ended = (
-            datetime.fromisoformat(str(record.get(f"{word}_at"))) for word in ("started", "ended")
+            datetime.fromisoformat(moment or "") for moment in (record.started_at, record.ended_at)
         )
     except ValueError:
         return None

@@ -25,8 +25,9 @@ from reprokit.harness.judging.seed_response import (
     silent_metrics,
 )
 from reprokit.harness.judging.windowed_values import windowed_values
-from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 from reprokit.workspace import sha256_of
 
 PLAN = PlanOfLooks()
@@ -95,7 +96,7 @@ def planned_seeds(ensemble: Ensemble) -> tuple[int, ...]:
 def _is_member(first: Path, ensemble: Ensemble) -> bool:
     stored = runs.read(first)
     recorded = {member.seed: member.metrics for member in ensemble.members}
-    own = recorded.get(stored.record.get("seed", -1))
+    own = recorded.get(_seed_of(stored))
     return stored.complete and own is not None and own == sha256_of(first / METRICS)
 
 
@@ -123,12 +124,12 @@ def _judged(
         if not one.complete:
             told = f"{one.path}: {one.incomplete_because or 'the run did not finish'}"
             return replace(about, not_run=told, failed_run=str(one.path))
-    stored.sort(key=lambda one: one.record.get("seed", -1))
+    stored.sort(key=_seed_of)
     about = replace(about, runs=tuple(str(one.path) for one in stored))
     if problem := _no_evidence(runs.read(first, verify=False), stored, ensemble):
         return replace(about, problem=problem)
     try:
-        new = {str(one.record["seed"]): dict(windowed_values(one.path, recipe.statistical)) for one in stored}
+        new = {str(one.record.seed): dict(windowed_values(one.path, recipe.statistical)) for one in stored}
     except CannotJudgeError as error:
         return replace(about, problem=str(error))
     reference = {str(member.seed): dict(member.values) for member in ensemble.members}
@@ -150,6 +151,11 @@ def _judged(
     return replace(about, conclusion=str(outcome.conclusion), reason=reason, gate=data)
 
 
+def _seed_of(stored: runs.StoredRun) -> int:
+    """Its seed; -1, which no run has, where it says none."""
+    return -1 if stored.record.seed is None else stored.record.seed
+
+
 def _read(folder: Path) -> runs.StoredRun:
     try:
         return runs.read(folder)
@@ -159,7 +165,7 @@ def _read(folder: Path) -> runs.StoredRun:
 
 def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemble: Ensemble) -> str:
     """Why the new runs are no evidence against the ensemble, one sentence; "" where they are."""
-    seeds = [one.record.get("seed") for one in stored]
+    seeds = [one.record.seed for one in stored]
     planned = list(planned_seeds(ensemble))[: len(seeds)]
     if seeds != planned:
         return f"the new seeds are {seeds}, not those that follow from the ensemble: {planned}"
@@ -170,7 +176,7 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
             return objection.about(one.path).reason
     digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
     for one in stored:
-        digest, name = sha256_of(one.path / METRICS), f"seed {one.record['seed']}"
+        digest, name = sha256_of(one.path / METRICS), f"seed {one.record.seed}"
         if digest in digests:
             return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"
         digests[digest] = name
@@ -182,7 +188,7 @@ def _other_logs(first: Path, stored: Sequence[runs.StoredRun], ensemble: Ensembl
     if ensemble.logs is None:
         return ""
     for folder in (first, *(one.path for one in stored)):
-        seed = read_json(folder / RECORD).get("seed")
+        seed = run_json.recorded(folder).seed
         try:
             why = log_shape.why_other(ensemble.logs, adapters.shape_of(folder / METRICS))
         except MetricsError as error:
@@ -198,8 +204,8 @@ def _silent(
     """Why new seeds whose values are like the ensemble's are one result; "" where they are several."""
     labels = golden.labels_of([one.as_blessed() for one in recipe.statistical])
     metrics = {label: one.metric for label, one in zip(labels, recipe.statistical, strict=True)}
-    own = {read_json(first / RECORD)["seed"]: first}  # judged too, and of a seed that is further away
-    folders = {**own, **{one.record["seed"]: one.path for one in stored}}
+    own = {_seed_of(runs.read(first, verify=False)): first}  # judged too, and of a seed that is further away
+    folders = {**own, **{_seed_of(one): one.path for one in stored}}
     try:
         values = {
             **{seed: windowed_values(folder, recipe.statistical) for seed, folder in own.items()},

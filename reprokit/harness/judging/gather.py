@@ -16,14 +16,15 @@ from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.core.evidence import ResumeEvidence
-from reprokit.errors import MetricsError
+from reprokit.core.run_record import RunRecord
+from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.output_files import differing_outputs, patterns_recorded
 from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.rank_traces import compare_ranks
-from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
+from reprokit.harness.judging.reference import Reference, golden_reference
 from reprokit.harness.judging.resume_evidence import resume_evidence
 from reprokit.harness.judging.resumed_program import resumed_program
 from reprokit.harness.judging.run_identity import config_of
@@ -41,13 +42,13 @@ from reprokit.layout import (
     MANIFEST,
     METRICS,
     OTHER_SEED,
-    RECORD,
     RUNTIME,
     TRACE,
     read_json,
 )
 from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 
 _UNFINISHED = "no finished run to compare"
 _LEFT = "it is a link, a special file or has a reserved name"
@@ -71,8 +72,8 @@ def gather(
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
     environment = evidence[0].environment if evidence else {}
-    asked = stored[0].record.get("platform_asked") if stored and not environment else None
-    platform = str(asked or fingerprint.platform_of(environment))
+    asked = stored[0].record.platform_asked if stored and not environment else None
+    platform = asked or fingerprint.platform_of(environment)
     records = common_records(stored)
     finished = [run.path for run in stored if run.complete or records is not None]
     pairs = [(finished[0], other) for other in finished[1:]] if len(finished) == len(stored) else []
@@ -86,7 +87,7 @@ def gather(
     repeats = tuple(_compare_runs(*pair, recipe, ignore=ignore, records=records) for pair in pairs)
     run = reference.run if reference else None
     outputs = patterns_recorded(stored) if all(one.complete for one in stored) else None
-    modified = overrides_of(stored[0].record) if stored else ()
+    modified = stored[0].record.modified or () if stored else ()
     return Evidence(
         recipe=_recipe_data(recipe, overrides=run.overrides if run else ()),
         modified=() if run and modified == run.overrides else modified,
@@ -104,18 +105,14 @@ def gather(
         reference_run=run,
         golden_missing_because=found.reason if isinstance(found, Objection) else "",
         ignore=tuple(ignore),
-        volatile_metrics={
-            name: why for run in stored for name, why in (run.record.get("volatile") or {}).items()
-        },
-        volatile_idle=_idle([run.record.get("volatile_idle") or {} for run in stored]),
+        volatile_metrics={name: why for run in stored for name, why in run.record.volatile.items()},
+        volatile_idle=_idle([run.record.volatile_idle for run in stored]),
         outputs=outputs,
         outputs_differing=differing_outputs(stored, outputs) if outputs is not None else {},
         left_in_tree={
-            path: how
-            for run in stored[1:]
-            for path, how in (run.record.get("left_by_earlier_runs") or {}).items()
+            path: how for run in stored[1:] for path, how in run.record.left_by_earlier_runs.items()
         },
-        tree_unknown=next((str(why) for run in stored if (why := run.record.get("tree_unknown"))), ""),
+        tree_unknown=next((why for run in stored if (why := run.record.tree_unknown)), ""),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
@@ -174,8 +171,8 @@ def _golden_of(
         return Objection(_UNFINISHED)
     if platform not in recipe.platforms:
         return Objection(f"the recipe does not declare the platform {platform}")
-    recorded = stored[0].record.get("seed")
-    seed = recorded if isinstance(recorded, int) else -1  # no golden is of that seed
+    recorded = stored[0].record.seed
+    seed = -1 if recorded is None else recorded  # no golden is of that seed
     folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
     if not folder.is_dir():
         return Objection(f"there is no golden for {recipe.name} on {platform} with seed {seed}")
@@ -185,8 +182,8 @@ def _golden_of(
 def _loaded(folder: Path, recipe: Recipe, first: runs.StoredRun) -> Reference | Objection:
     """The golden of a folder; a plain command, which nothing else identifies, has only its own."""
     blessed = golden.load(folder)
-    identity = (first.record.get("digests") or {}).get("program")
-    if first.record.get("plain_command") and blessed.provenance["digests"].get("program") != identity:
+    identity = first.record.digests.get("program")
+    if first.record.plain_command and blessed.provenance["digests"].get("program") != identity:
         return Objection(f"the golden {folder} is of another command")
     return golden_reference(blessed, recipe)
 
@@ -204,7 +201,7 @@ def _usable(
 def _golden_evidence(
     reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any], *, records: int | None
 ) -> GoldenEvidence:
-    digests = first.record.get("digests") or {}
+    digests = first.record.digests
     changed = () if reference.is_foreign else inputs.changed(reference.digests, digests)
     trace = reference.trace if records is None else None
     expected = reference.environment
@@ -254,7 +251,7 @@ def _compare_with(reference: Reference, actual: Path, *, records: int | None) ->
 
 
 def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
-    config = config_of(run.path)
+    config, other_seed = config_of(run.path), read_json(run.path / OTHER_SEED)
     trace = run.path / TRACE
     traced = trace.is_file()
     return RunEvidence(
@@ -266,7 +263,8 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         environment=read_json(run.path / ENVIRONMENT),
         runtime=read_json(run.path / RUNTIME),
         instrument=read_json(run.path / INSTRUMENT),
-        other_seed=read_json(run.path / OTHER_SEED),
+        other_seed=other_seed,
+        other_run=_other_run(other_seed),
         config=config,
         config_differs=_config_differs(recipe.training_config, config)
         if recipe and config is not None
@@ -282,18 +280,26 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
     )
 
 
-def _with_leftovers(summary: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+def _other_run(other_seed: Mapping[str, Any]) -> RunRecord | None:
+    """The ``run.json`` that ``other-seed.json`` keeps; None where there is none that can be believed."""
+    said = other_seed.get("run")
+    try:
+        return run_json.of(said, where=OTHER_SEED) if isinstance(said, dict) else None
+    except ReportError:
+        return None
+
+
+def _with_leftovers(summary: dict[str, Any], record: RunRecord) -> dict[str, Any]:
     """What stayed in ``output/`` was not compared: a run that left something there is incomplete."""
-    reasons = record.get("left_because") or {}
     problems = tuple(
         Problem(
             kind="left_in_output",
             side="both",
             line=None,
-            message=f"{name} was not compared: {reasons.get(name, _LEFT)}",
+            message=f"{name} was not compared: {record.left_because.get(name, _LEFT)}",
             severity="error",
         )
-        for name in record.get("left_in_output") or ()
+        for name in record.left_in_output
     )
     return {**summary, "metrics_problems": (*(summary.get("metrics_problems") or ()), *problems)}
 
@@ -322,8 +328,8 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
 
 def must_have_metrics(folder: Path) -> None:
     """Raise the error that kept an unmodified program's metrics from being read, if there was one."""
-    problem = read_json(folder / RECORD).get("metrics_problem")
-    if isinstance(problem, dict):
+    problem = run_json.recorded(folder).metrics_problem
+    if problem:
         kind = str(problem.get("kind"))
         raise MetricsError(
             str(problem.get("what")),

@@ -11,7 +11,8 @@ from reprokit.adapters.columns import Numbers
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.judging.runs_over_seeds import SeedGroup
-from reprokit.layout import ENVIRONMENT, RECORD, read_json
+from reprokit.layout import ENVIRONMENT, read_json
+from reprokit.records import run_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class GoldenCurves:
 def golden_curves(group: SeedGroup, *, golden_dir: Path) -> GoldenCurves | None:
     """The golden of the group's recipe and platform, of the first of its seeds that has one."""
     for member in group.members:
-        recipe = read_json(member.folder / RECORD).get("recipe")
+        recipe = run_json.recorded(member.folder).recipe
         environment = read_json(member.folder / ENVIRONMENT)
         try:
             folder = golden.locate_for(

@@ -24,7 +24,7 @@ def must_leave_out(folders: Sequence[Path], patterns: Sequence[str]) -> None:
         return
     for folder in folders:
         record = runs.read(folder, verify=False).record
-        if not record.get("plain_command") or record.get("program"):
+        if not record.plain_command or record.program:
             raise UsageError(
                 f"{_OPTION} is for runs of plain commands, which have no golden",
                 where=str(folder),
@@ -36,7 +36,7 @@ def must_leave_out(folders: Sequence[Path], patterns: Sequence[str]) -> None:
 
 def tell_idle_patterns(recipe: Recipe, folders: Sequence[Path], *, progress: Progress) -> None:
     """Warn of patterns under ``volatile`` that fit no metric of the first run."""
-    found = runs.read(folders[0], verify=False).record.get("volatile_idle")
+    found = runs.read(folders[0], verify=False).record.volatile_idle
     for pattern, near in (found or {}).items():
         what = f"`volatile` has {pattern!r}, which fits no metric; the nearest names: {near}"
         progress.note(f"warning: {recipe.where('volatile')}: {what}")

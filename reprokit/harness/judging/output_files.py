@@ -18,7 +18,7 @@ _DIFFERS, _ONE_ONLY = "differs", "left by one run only"
 
 def patterns_recorded(stored: Sequence[runs.StoredRun]) -> tuple[str, ...] | None:
     """Which output files count, as the runs record it; None for runs of versions that did not look at any."""
-    asked = [run.record.get("outputs") for run in stored]
+    asked = [run.record.outputs for run in stored]
     first = asked[0] if asked else None
     return tuple(first) if first is not None and all(one == first for one in asked) else None
 
@@ -50,12 +50,12 @@ def _other_comments(first: runs.StoredRun, other: runs.StoredRun) -> list[str]:
 
 
 def _comments(run: runs.StoredRun) -> dict[str, str]:
-    place = run.path / OUTPUT if runs.keeps_output(run.record) else run.path
+    place = run.path / OUTPUT if run.record.keeps_output else run.path
     try:
         tables = [source for source in adapters.find_all(place) if source.adapter == from_csv.NAME]
     except MetricsError:
         return {}
-    own = (str(run.path.resolve()), str(run.path), str(run.record.get("run_id")))
+    own = (str(run.path.resolve()), str(run.path), str(run.record.run_id))
     found = {source.path.relative_to(place).as_posix(): source.path for source in tables}
     return {
         source_names.lasting(name): functools.reduce(
@@ -67,7 +67,7 @@ def _comments(run: runs.StoredRun) -> dict[str, str]:
 
 def _files(run: runs.StoredRun, patterns: Sequence[str]) -> dict[str, str]:
     """The files that a program left and that nothing compares: lasting name → name in the run's folder."""
-    place = run.path / OUTPUT if runs.keeps_output(run.record) else run.path
+    place = run.path / OUTPUT if run.record.keeps_output else run.path
     try:
         read = {source.path for source in adapters.find_all(place)}
     except MetricsError:
@@ -92,7 +92,7 @@ def _equal(first: tuple[runs.StoredRun, str], other: tuple[runs.StoredRun, str])
     if recorded[0] is not None and recorded[0] == recorded[1]:
         return True
     contents = (
-        program_output.digests_of(run.path / name, "", run_id=str(run.record.get("run_id")))
+        program_output.digests_of(run.path / name, "", run_id=run.record.run_id or "")
         for run, name in (first, other)
     )
     return next(contents) == next(contents)

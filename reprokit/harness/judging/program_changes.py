@@ -32,7 +32,7 @@ def program_changes(golden: Path, provenance: Mapping[str, Any], run: StoredRun)
         commit. Empty for a recipe with a trainer.
     """
     before = provenance.get("program") or {}
-    after = (run.record.get("program") or {}).get("files") or {}
+    after = run.record.program.files if run.record.program else {}
     names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if not before or not names:
         return ()

@@ -16,7 +16,8 @@ from typing import Any
 from reprokit.compressed import stored
 from reprokit.core.checklist import TraceComparison
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, recorded
-from reprokit.layout import RECORD, TRACE, rank_trace, read_json, traces_asked
+from reprokit.layout import RECORD, TRACE, rank_trace, traces_of
+from reprokit.records import run_json
 
 _COLLECTIVE = re.compile(r"collectives\[(\d+)\]\.(\w+)")
 _LAST = 1 << 30
@@ -61,7 +62,7 @@ def _traces_of(folder: Path) -> tuple[str, ...]:
     while stored(folder / rank_trace(there)).is_file():
         there += 1
     there_are = (TRACE, *map(rank_trace, range(1, there)))
-    return max(traces_asked(read_json(folder / RECORD), folder=folder), there_are, key=len)
+    return max(traces_of(_world_size(folder)), there_are, key=len)
 
 
 def _without(rank: int, what: str, compared: TraceComparison) -> TraceComparison:
@@ -78,6 +79,10 @@ def _stage(found: TraceComparison) -> int:
     if collective is None:
         return _LAST
     return 1 + 2 * int(collective[1]) + (collective[2] == "received")
+
+
+def _world_size(folder: Path) -> int:
+    return run_json.read(folder).world_size if (folder / RECORD).is_file() else 1
 
 
 def _place(rank: int, record: Mapping[str, Any], first: Mapping[str, Any]) -> str:

@@ -86,18 +86,18 @@ def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
     """A finished run in place of a golden; its overrides are what is to be repeated."""
     recorded = read_json(stored.path / ENVIRONMENT)
     platform = fingerprint.platform_of(recorded)
-    run = ReferenceRun(path=str(stored.path), overrides=overrides_of(stored.record))
+    run = ReferenceRun(path=str(stored.path), overrides=stored.record.modified or ())
     return Reference(
         noun=run.noun,
         path=stored.path,
         provenance={
-            "recipe": stored.record["recipe"],
+            "recipe": stored.record.recipe,
             "platform": platform,
-            "seed": stored.record["seed"],
+            "seed": stored.record.seed,
             "fingerprint": fingerprint.fingerprint(recorded),
         },
         environment={name: recorded.get(name) for name in _SECTIONS},
-        digests=stored.record.get("digests") or {},
+        digests=stored.record.digests,
         tolerances=recipe.tolerances_on(platform),
         num_records=_num_records(stored.path / METRICS),
         thinned=False,
@@ -118,12 +118,6 @@ def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> Tolerances:
     if blessed.is_foreign:  # the recipe's are those of one's own runs
         return then
     return recipes.NarrowerTolerances(one=recipe.tolerances_on(platform), other=then)
-
-
-def overrides_of(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The overrides (``--set``) that a ``run.json`` names."""
-    modified = record.get("modified")
-    return tuple(str(item) for item in modified) if isinstance(modified, list | tuple) else ()
 
 
 def _num_records(metrics: Path) -> int:

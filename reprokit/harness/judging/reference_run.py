@@ -42,8 +42,8 @@ def read_reference_run(folder: Path) -> runs.StoredRun:
     """
     stored = runs.read(folder)
     record = stored.record
-    if record.get("plain_command"):
-        line = shell_line(["reprokit", "run", "--seed", str(record.get("seed")), "--", "COMMAND"])
+    if record.plain_command:
+        line = shell_line(["reprokit", "run", "--seed", str(record.seed), "--", "COMMAND"])
         raise UsageError(
             "the run of a plain command cannot be repeated: it ran in an environment that is not pinned",
             where=str(folder),
@@ -57,19 +57,19 @@ def read_reference_run(folder: Path) -> runs.StoredRun:
             expected="a run that finished, as it was written",
             actual=stored.incomplete_because,
         )
-    if record.get("resumed_from") is not None:
+    if record.resumed_from is not None:
         raise CannotJudgeError(
             "nothing can be compared with a resumed run: it holds only the later steps",
             where=str(folder),
             fix="name a run that was never stopped",
         )
-    if record.get("stopped_by") is not None:
+    if record.stopped_by is not None:
         raise CannotJudgeError(
             "nothing can be compared with a run that was stopped on its way",
             where=str(folder),
             fix="name a run that was never stopped",
         )
-    seed, name = record.get("seed"), record.get("recipe")
+    seed, name = record.seed, record.recipe
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(name, str):
         raise ReportError("run.json does not say recipe and seed", where=str(folder), fix=_FROM_SNAPSHOT)
     return stored
@@ -82,7 +82,7 @@ def recipe_of(stored: runs.StoredRun) -> Recipe:
         ReportError: The folder holds no snapshot.
         RecipeError: The snapshot is no recipe that this reprokit reads.
     """
-    name = str(stored.record["recipe"])
+    name = str(stored.record.recipe)
     if Path(name).name != name or not (stored.path / SOURCE / name / RECIPE).is_file():
         raise ReportError(
             "the run folder holds no snapshot of its recipe", where=str(stored.path), fix=_FROM_SNAPSHOT
@@ -104,7 +104,7 @@ def judge_against(
         recipe,
         folders,
         reference=run_reference(stored, recipe),
-        seed=stored.record["seed"],
+        seed=stored.record.seed,
     )
     evidence = replace(evidence, rerun=rerun, strict=request.strict)
     return report_of(evidence, folders=folders, command=request.command, now=now(), phases=phases)

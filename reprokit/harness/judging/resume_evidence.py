@@ -6,7 +6,7 @@ Records up to the checkpoint come from the stopped run, all later ones from the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import Any
 from reprokit import checkpoints, runs, workspace
 from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence, is_integer
+from reprokit.core.run_record import ResumedFrom
 from reprokit.errors import CheckpointError
 from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import first_difference, sample_difference
-from reprokit.layout import METRICS, TIMING, TRACE, traces_asked
+from reprokit.layout import METRICS, TIMING, TRACE, traces_of
 from reprokit.runs.listing import key_of
 
 
@@ -42,24 +43,23 @@ def resume_evidence(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     seen = ResumeEvidence(
         stopped=str(stopped.path),
         resumed=str(interrupted[1]) if len(interrupted) > 1 else "",
-        signal=str(stopped.record.get("signal") or ""),
+        signal=str(stopped.record.signal or ""),
         stopped_at=last[-1] if last else None,
     )
     if not seen.signal:
-        ended = stopped.record.get("message") or stopped.record.get("outcome")
+        ended = stopped.record.message or stopped.record.outcome or stopped.incomplete_because
         return replace(seen, problem=f"the run was not killed as planned, it ended otherwise: {ended}")
     if not seen.resumed:
         return replace(seen, problem=f"{seen.stopped}: it left nothing that a run could be resumed from")
     resumed = runs.read(interrupted[1])
-    point = resumed.record.get("resumed_from")
-    point = point if isinstance(point, Mapping) else {}
+    point = resumed.record.resumed_from or ResumedFrom()
     first = runs.read(whole)
-    seen = replace(seen, checkpoint=str(point.get("checkpoint", "")), step=point.get("step"))
+    seen = replace(seen, checkpoint=point.checkpoint or "", step=point.step)
     objection = _not_comparable(first, stopped, resumed) or _not_chained(stopped, point)
     if objection is not None:
         return replace(seen, problem=objection.reason)
-    if not is_integer(seen.step):
-        return replace(seen, problem=f"{seen.resumed}: the step in resumed_from of run.json is no integer")
+    if seen.step is None:
+        return replace(seen, problem=f"{seen.resumed}: resumed_from of run.json has no step")
     if not resumed.complete:
         return replace(seen, failure=f"the resumed run did not finish: {resumed.incomplete_because}")
     return _compared(seen, _Three(whole=first, stopped=stopped, resumed=resumed, step=seen.step))
@@ -70,22 +70,24 @@ def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection
         return Objection(f"{whole.path}: {whole.incomplete_because}")
     first = identity_of(whole)
     for other in others:
+        if other.is_damaged:
+            return Objection(f"{other.path}: {other.incomplete_because}")
         objection = why_not_comparable(first, identity_of(other), question=RESUMED)
         if objection is not None:
             return objection.about(other.path)
     return None
 
 
-def _not_chained(stopped: runs.StoredRun, point: Mapping[str, Any]) -> Objection | None:
-    if point.get("run") != key_of(stopped.path.resolve()):
-        return Objection(f"the resumed run continues {point.get('run')}, not {stopped.path}")
-    name = str(point.get("checkpoint"))
+def _not_chained(stopped: runs.StoredRun, point: ResumedFrom) -> Objection | None:
+    if point.run != key_of(stopped.path.resolve()):
+        return Objection(f"the resumed run continues {point.run}, not {stopped.path}")
+    name = point.checkpoint or ""
     try:
         there = checkpoints.listed(checkpoints.folder_of(stopped.path))
     except CheckpointError as error:
         return Objection(error.told())
     sha256 = {one.path.name: one.sha256 for one in there}
-    if sha256.get(name) != point.get("sha256"):
+    if sha256.get(name) != point.sha256:
         return Objection(f"{name} of {stopped.path} is no longer the file that was resumed from")
     return None
 
@@ -103,7 +105,7 @@ def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:
     seen = replace(seen, records=records, first=first)
     if first is None and (three.whole.path / TRACE).is_file():
         updates, first = _joined(three, TRACE)
-        for name in traces_asked(three.whole.record, folder=three.whole.path)[1:]:
+        for name in traces_of(three.whole.record.world_size)[1:]:
             first = first or _joined(three, name)[1]
         seen = replace(seen, updates=updates, first=first and {**first, **_wrong_sample(three)})
     elif first is None:

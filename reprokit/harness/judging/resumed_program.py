@@ -18,6 +18,7 @@ from reprokit import runs, workspace
 from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.resumed_ledger import continued
+from reprokit.core.run_record import ResumedFrom
 from reprokit.core.samples import number_of
 from reprokit.errors import CannotJudgeError
 from reprokit.harness.judging import trace_comparison
@@ -36,22 +37,20 @@ def resumed_program(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     ``interrupted``: the folder of the run that left it, and of the resumed one where there is one.
     """
     first, stopped = runs.read(whole), runs.read(interrupted[0])
-    words = stopped.record.get("stopped_by")
     seen = ResumeEvidence(
         stopped=str(stopped.path),
         resumed=str(interrupted[1]) if len(interrupted) > 1 else "",
-        stop_args=tuple(map(str, words)) if isinstance(words, list) else (),
+        stop_args=stopped.record.stopped_by or (),
         updates=None,
     )
     if not stopped.complete:
-        ended = stopped.record.get("message") or stopped.incomplete_because
+        ended = stopped.record.message or stopped.incomplete_because
         return replace(seen, problem=f"the run that was to stop on its way did not end well: {ended}")
     if not seen.resumed:
         return replace(seen, problem=f"{seen.stopped}: it left no file that `resume_args` names")
     resumed = runs.read(interrupted[1])
-    point = resumed.record.get("resumed_from")
-    point = point if isinstance(point, Mapping) else {}
-    seen = replace(seen, checkpoint=str(point.get("checkpoint") or "its folder"))
+    point = resumed.record.resumed_from or ResumedFrom()
+    seen = replace(seen, checkpoint=point.checkpoint or "its folder")
     objection = _not_comparable(first, stopped, resumed) or _not_chained(stopped, point)
     if objection is not None:
         return replace(seen, problem=objection.reason)
@@ -73,12 +72,12 @@ def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection
     return None
 
 
-def _not_chained(stopped: runs.StoredRun, point: Mapping[str, Any]) -> Objection | None:
-    if point.get("run") != key_of(stopped.path.resolve()):
-        return Objection(f"the resumed run continues {point.get('run')}, not {stopped.path}")
-    name = str(point.get("checkpoint") or "")
+def _not_chained(stopped: runs.StoredRun, point: ResumedFrom) -> Objection | None:
+    if point.run != key_of(stopped.path.resolve()):
+        return Objection(f"the resumed run continues {point.run}, not {stopped.path}")
+    name = point.checkpoint or ""
     file = stopped.path / OUTPUT / name
-    if name and (not file.is_file() or workspace.sha256_of(file) != point.get("sha256")):
+    if name and (not file.is_file() or workspace.sha256_of(file) != point.sha256):
         return Objection(f"{name} of {stopped.path} is no longer the file that was resumed from")
     return None
 
@@ -210,7 +209,7 @@ def _other_output(
 
 def _logs(run: runs.StoredRun) -> dict[str, list[dict[str, Any]]]:
     """The records of each source, their metrics without its name; without what output files hold."""
-    sources = sorted(run.record.get("sources") or {}, key=len, reverse=True)
+    sources = sorted(run.record.sources, key=len, reverse=True)
     found: dict[str, list[dict[str, Any]]] = {}
     for record in _records(run):
         names = [name for name in record if name != _STEP]

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import recipes, runs
-from reprokit.core.comparability import identity
+from reprokit.core.comparability import Identity, identity
 from reprokit.layout import CONFIG
 
 
-def identity_of(stored: runs.StoredRun) -> dict[str, Any]:
+def identity_of(stored: runs.StoredRun) -> Identity:
     """The identity of a run, as ``core.comparability`` compares it."""
     return identity(stored.record, config=config_of(stored.path))
 

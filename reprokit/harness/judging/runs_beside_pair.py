@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reprokit.harness.judging.seed_response import runs_with_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
-from reprokit.layout import RECORD, read_json
+from reprokit.records import run_json
 from reprokit.runs.listing import key_of
 
 
@@ -48,10 +48,10 @@ def runs_at_hand(first: Path) -> RunsBesidePair:
     That is, of an unmodified program, a resumed run where its recipe says how it is resumed, and runs with
     other seeds.
     """
-    record, seeds = read_json(first / RECORD), runs_of_sweeps(first)
-    if not record.get("program"):
+    record, seeds = run_json.recorded(first), runs_of_sweeps(first)
+    if not record.program:
         return RunsBesidePair(seeds=seeds)
-    declared = (record.get("recipe_data") or {}).get("resume")
+    declared = record.recipe_data.get("resume")
     stopped, resumed = _resumed(first) if declared else (None, None)
     other_seeds = runs_with_other_seeds(first)
     return RunsBesidePair(stopped=stopped, resumed=resumed, other_seeds=other_seeds, seeds=seeds)
@@ -59,16 +59,14 @@ def runs_at_hand(first: Path) -> RunsBesidePair:
 
 def _resumed(first: Path) -> tuple[Path | None, Path | None]:
     """The newest run of the same that was resumed, and the one that it was resumed from."""
-    mine = read_json(first / RECORD)
+    mine = run_json.recorded(first)
     for folder in sorted(first.parent.iterdir(), key=lambda path: path.name, reverse=True):
-        record = read_json(folder / RECORD) if (folder / RECORD).is_file() else {}
-        point = record.get("resumed_from")
-        if not isinstance(point, dict) or any(
-            record.get(key) != mine.get(key) for key in ("digests", "seed")
-        ):
+        record = run_json.recorded(folder)
+        point = record.resumed_from
+        if point is None or (record.digests, record.seed) != (mine.digests, mine.seed):
             continue
-        stopped = first.parent / Path(str(point.get("run"))).name
-        of_first = point.get("run") == key_of(first.resolve())
-        if of_first or read_json(stopped / RECORD).get("stopped_by") is not None:
+        stopped = first.parent / Path(str(point.run)).name
+        of_first = point.run == key_of(first.resolve())
+        if of_first or run_json.recorded(stopped).stopped_by is not None:
             return stopped, folder
     return None, None

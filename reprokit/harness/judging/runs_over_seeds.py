@@ -13,11 +13,10 @@ from typing import Any
 
 from reprokit import adapters, recipes, runs
 from reprokit.core import comparability
-from reprokit.core.evidence import is_integer
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
 from reprokit.harness.judging.reference_run import platform_of
 from reprokit.harness.running.joined_run import as_whole
-from reprokit.harness.running.run_inputs import set_of_machines, whole_run
+from reprokit.harness.running.run_inputs import whole_run
 from reprokit.layout import CONFIG, MARKER, METRICS, read_json
 from reprokit.runs.sweeps import short_kind
 
@@ -130,13 +129,12 @@ def group_of(
         else:
             left_out.append(LeftOut(folder=one.path, reason=objection.reason))
     members, again = _one_a_seed(same)
-    digests = chosen.record.get("digests")
     return SeedGroup(
         name=name,
         members=tuple(members),
         again=tuple(again),
         left_out=tuple(left_out),
-        digests=digests if isinstance(digests, Mapping) else {},
+        digests=chosen.record.digests,
         kind=kinds.get(chosen.path, ""),
         is_mixed=mixed,
     )
@@ -144,7 +142,7 @@ def group_of(
 
 def _kinds(whole: Sequence[runs.StoredRun]) -> dict[Path, str]:
     """What of its machine can change numbers, of every run; empty where none was made on a mixed set."""
-    if not any(set_of_machines(one.record) for one in whole):
+    if not any(one.record.machine.set for one in whole):
         return {}
     found = {one.path: whole_run(one.path) for one in whole}
     return {path: one.inputs.surroundings if one else "" for path, one in found.items()}
@@ -153,10 +151,10 @@ def _kinds(whole: Sequence[runs.StoredRun]) -> dict[Path, str]:
 def _why_not_whole(one: runs.StoredRun) -> str:
     if not one.complete:
         return one.incomplete_because
-    if not is_integer(one.record.get("seed")):
+    if one.record.seed is None:
         return "run.json names no seed"
     record = as_whole(one.record)
-    return next((why for key, why in _UNLIKE_WHOLE.items() if record.get(key) is not None), "")
+    return next((why for key, why in _UNLIKE_WHOLE.items() if getattr(record, key) is not None), "")
 
 
 def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.StoredRun:
@@ -166,11 +164,11 @@ def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.Store
         if found is None:
             raise UsageError("this is no finished run of the recipe", where="--like", actual=str(like))
         return found
-    plain = [one for one in whole if not one.record.get("modified")]
+    plain = [one for one in whole if not one.record.modified]
     return (plain or whole)[-1]
 
 
-def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> Mapping[str, Any]:
+def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> comparability.Identity:
     """The identity of a run; equal ``config.yaml`` are parsed once."""
     path = one.path / CONFIG
     content = path.read_bytes() if path.is_file() else b""
@@ -183,7 +181,7 @@ def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[SeedRun], list[Lef
     first: dict[int, Path] = {}
     again = []
     for one in same:
-        seed = one.record["seed"]
+        seed = one.record.seed or 0  # those without are left out by now
         if seed not in first:
             first[seed] = one.path
             continue

@@ -23,10 +23,11 @@ from reprokit.core.rows import counted
 from reprokit.core.seed_rule import Response as Responding
 from reprokit.core.seed_rule import why_few_curves, why_no_response
 from reprokit.errors import GoldenError, MetricsError
-from reprokit.harness.running.run_kinds import WholeRun, is_whole
+from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.recipes import Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import sha256_of
@@ -69,7 +70,7 @@ def response_to_seed(
     """The same of the first of several runs of a recipe; None where it did not finish."""
     if recipe is None or recipe.traces or not stored or not stored[0].complete:
         return None
-    seed, folder = stored[0].record.get("seed"), None
+    seed, folder = stored[0].record.seed, None
     if golden_dir is not None and is_integer(seed):
         folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
     return response_of(recipe.as_data(), stored[0].path, golden_folder=folder, others=others)
@@ -103,10 +104,10 @@ def shown_by_other_goldens(golden_folder: Path | None, first: Path) -> str:
     """What goldens of the same inputs with other seeds show; "" where they show nothing."""
     if golden_folder is None or not (first / METRICS).is_file():
         return ""
-    record = read_json(first / RECORD)
-    if not is_integer(mine := record.get("seed")):
+    record = run_json.recorded(first)
+    if record.seed is None:
         return ""
-    digests, files = record.get("digests") or {}, {mine: first / METRICS}
+    digests, files = record.digests, {record.seed: first / METRICS}
     for folder in sorted(golden_folder.parent.glob("seed-*")):
         theirs = _loaded(folder) if folder != golden_folder else None
         if theirs and not inputs.changed(theirs.provenance["digests"], digests):
@@ -124,16 +125,16 @@ def shown_by_other_goldens(golden_folder: Path | None, first: Path) -> str:
 
 def compared_with(first: Path, others: Sequence[Path]) -> SeedResponse:
     """What runs with other seeds show, one or two."""
-    mine = read_json(first / RECORD).get("seed")
-    files: dict[int, Path] = {mine: first / METRICS} if is_integer(mine) else {}
+    mine = run_json.recorded(first).seed
+    files = {} if mine is None else {mine: first / METRICS}
     where = tuple(map(str, others))
     told = SeedResponse(run=where[0], third_run=where[1] if len(where) > 1 else "")
     for other in others:
-        seed, stored = read_json(other / RECORD).get("seed"), runs.read(other)
+        seed, stored = run_json.recorded(other).seed, runs.read(other)
         if not stored.complete:
             because = f"{other} is incomplete: {stored.incomplete_because}"
             return replace(told, why_not=f"{NOTHING}: {because}")
-        if not is_integer(mine) or not is_integer(seed) or seed in files or not _are_alike(first, other):
+        if mine is None or seed is None or seed in files or not _are_alike(first, other):
             return replace(told, why_not=f"{NOTHING}: {other} is not a run of it with another seed")
         files[seed] = other / METRICS
     try:
@@ -254,14 +255,14 @@ def runs_with_other_seeds(first: Path) -> tuple[Path, ...]:
 
     The newest in which a metric responds, else the newest two that show it together, else the newest ones.
     """
-    mine = read_json(first / RECORD)
+    mine = run_json.recorded(first)
     found: dict[int, Path] = {}
     for folder in sorted(first.parent.iterdir(), key=lambda path: path.name, reverse=True):
-        record = read_json(folder / RECORD) if (folder / RECORD).is_file() else {}
-        seed = record.get("seed")
-        if not is_integer(seed) or seed == mine.get("seed") or seed in found:
+        record = run_json.recorded(folder)
+        seed = record.seed
+        if seed is None or seed == mine.seed or seed in found:
             continue
-        if is_whole(record) and _are_alike(first, folder) and runs.read(folder).complete:
+        if record.is_whole and _are_alike(first, folder) and runs.read(folder).complete:
             found[seed] = folder
             for others in ((folder,), (next(iter(found.values())), folder))[: len(found)]:
                 if compared_with(first, others).shown_by:
@@ -316,8 +317,8 @@ def find_other_seeds(
     if not found:
         found = (made(next((one for one in recipe.seeds if one != seed), (seed + 1) % LARGEST_SEED)),)
     if len(found) == 1 and compared_with(folders[0], found).needs_third:
-        second = read_json(found[0] / RECORD)["seed"]
-        found = (*found, made(third_seed(seed, second)))
+        second = run_json.read(found[0]).seed
+        found = (*found, made(third_seed(seed, second or 0)))
     return found
 
 
@@ -347,8 +348,8 @@ def _is_answered(recipe: Mapping[str, Any], first: Path, golden_folder: Path) ->
     """Whether goldens show it already, for a run that may be promoted in the place of one of them."""
     blessed = _loaded(golden_folder)
     if blessed and blessed.provenance.get("responds"):
-        record, digests = read_json(first / RECORD), blessed.provenance["digests"]
-        same = not inputs.changed(digests, record.get("digests") or {})
+        record, digests = run_json.recorded(first), blessed.provenance["digests"]
+        same = not inputs.changed(digests, record.digests)
         its_own = same or digests["metrics"] == sha256_of(first / METRICS)
         return its_own and bool(recorded_in(golden_folder))
     response = response_of(recipe, first, golden_folder=golden_folder, others=())
@@ -357,8 +358,12 @@ def _is_answered(recipe: Mapping[str, Any], first: Path, golden_folder: Path) ->
 
 def _are_alike(first: Path, other: Path) -> bool:
     """Whether two runs have the same inputs, and an environment that computes the same."""
-    mine, theirs = (read_json(folder / RECORD) for folder in (first, other))
-    if any(mine.get(key) != theirs.get(key) for key in ("digests", "modified", "plain_command")):
+    mine, theirs = (run_json.recorded(folder) for folder in (first, other))
+    if (mine.digests, mine.modified, mine.plain_command) != (
+        theirs.digests,
+        theirs.modified,
+        theirs.plain_command,
+    ):
         return False
     environments = [read_json(folder / ENVIRONMENT) for folder in (first, other)]
     return fingerprint.same(*environments)

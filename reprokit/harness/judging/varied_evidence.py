@@ -15,6 +15,7 @@ from reprokit import adapters, runs
 from reprokit.core.agreement import difference
 from reprokit.core.comparability import VARIED, Objection, why_not_comparable
 from reprokit.core.evidence import VariedEvidence, VariedResult
+from reprokit.core.run_record import RecordedVariations
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.rank_traces import compare_ranks
@@ -33,9 +34,9 @@ def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
     held: dict[str, str] = {}
     unmade: dict[str, str] = {}
     for one in stored:
-        told = _variation(one)
-        held.update(_texts(told.get("held")))
-        unmade.update(_texts(told.get("unmade")))
+        varied = one.record.varied or RecordedVariations()
+        held.update(varied.held)
+        unmade.update(varied.unmade)
     made = [_without_unmade(_run(whole, one), _not_in_force(one), unmade) for one in stored]
     return VariedEvidence(runs=tuple(made), held=held, unmade=unmade)
 
@@ -70,20 +71,15 @@ def _not_in_force(one: runs.StoredRun) -> dict[str, str]:
     found = {
         name: why_not_in_force(what, seen, before=kept.get("before") or {}) for name, what in expected.items()
     }
-    after = _variation(one).get("after")
-    if LEFTOVERS in _names(one) and not after:
+    varied = one.record.varied or RecordedVariations()
+    if LEFTOVERS in (varied.names or ()) and not varied.after:
         found[LEFTOVERS] = "no run with another seed was made before"
     return {name: why for name, why in found.items() if why}
 
 
-def _names(one: runs.StoredRun) -> tuple[str, ...]:
-    return tuple(str(name) for name in _variation(one).get("names") or ())
-
-
 def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:
-    told = _variation(one)
-    names = _names(one)
-    watched = told.get("watched") is True
+    varied = one.record.varied or RecordedVariations()
+    names, watched = varied.names or (), bool(varied.watched)
     about: dict[str, Any] = {"path": str(one.path), "names": names, "watched": watched}
     objection = _objection(whole, one, watched=watched)
     if objection is not None:
@@ -92,14 +88,16 @@ def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:
     if refused:
         return VariedResult(**about, problem=f"{one.path}: {refused}")
     if not one.complete:
-        message = one.record.get("message") or one.incomplete_because
-        return VariedResult(**about, failure=str(message))
+        message = one.record.message or one.incomplete_because
+        return VariedResult(**about, failure=message)
     records, parted = _compared(whole.path, one.path)
     return VariedResult(**about, records=records, difference=parted)
 
 
 def _objection(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> Objection | None:
-    if not isinstance(one.record.get("varied"), Mapping):
+    if one.is_damaged:
+        return Objection(f"{one.path}: {one.incomplete_because}")
+    if one.record.varied is None:
         return Objection(f"{one.path}: run.json does not say what was varied")
     if not whole.complete:
         return Objection(f"{whole.path}: {whole.incomplete_because}")
@@ -138,12 +136,3 @@ def _compared(first: Path, other: Path) -> tuple[int, str]:
             place = parted.get("place") or parted.get("what")
             return found.records_compared, f"from step {parted.get('step')} on: {place} in the trace"
     return found.records_compared, ""
-
-
-def _variation(one: runs.StoredRun) -> Mapping[str, Any]:
-    told = one.record.get("varied")
-    return told if isinstance(told, Mapping) else {}
-
-
-def _texts(value: object) -> dict[str, str]:
-    return {str(key): str(text) for key, text in value.items()} if isinstance(value, Mapping) else {}

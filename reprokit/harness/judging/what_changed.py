@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.checklist import Evidence, GoldenEvidence
+from reprokit.core.run_record import OutsideCode, RunRecord
 from reprokit.core.tolerance import Tolerance
 from reprokit.nested_diff import differences
 from reprokit.recipes import NarrowerTolerances, tolerances_from
@@ -35,14 +36,14 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     """What of the recipe is not the golden's, for the end of a sentence: settings first, then files."""
     golden = evidence.golden
     outside, note = _outside_code(evidence)
-    run = evidence.runs[0].run if evidence.runs else {}
-    is_command = bool(run.get("plain_command")) and "outside_code" in run  # as said since that is recorded
+    run = evidence.runs[0].run if evidence.runs else RunRecord()
+    is_command = bool(run.plain_command) and run.outside_code is not None  # as said since that is recorded
     if golden is None or not (golden.changed or outside):
         return f"{_NOT_OF_COMMAND if is_command else 'nothing in the recipe has changed since then'}{note}"
-    config = run.get("training_config")
+    config = run.training_config
     told: tuple[str, ...] = ()
-    if isinstance(config, Mapping) and isinstance(golden.provenance.get("config"), Mapping):
-        told = settings(golden.provenance["config"], config, recipe=str(run.get("recipe") or ""), lines=lines)
+    if config and isinstance(golden.provenance.get("config"), Mapping):
+        told = settings(golden.provenance["config"], config, recipe=run.recipe or "", lines=lines)
     told = (*told, *golden.program_changes, *outside)
     # The recipe's digest holds those of trainer, parts and configuration: beside them, it tells nothing.
     sources = {"trainer", "parts", "program"}.intersection(golden.changed)
@@ -54,15 +55,17 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
 
 def _outside_code(evidence: Evidence) -> tuple[tuple[str, ...], str]:
     """Files outside the repository that are not the golden's; and a clause on them, where there are none."""
-    now = evidence.runs[0].run.get("outside_code") if evidence.runs else None
+    now = evidence.runs[0].run.outside_code if evidence.runs else None
     before = evidence.golden.provenance.get("outside_code") if evidence.golden else None
-    if not isinstance(now, Mapping) or not (now or before):
+    if now is None or not (now != OutsideCode() or before):
         return (), ""
     what = "code outside the repository that it can import"
-    unknown = [str(one["unknown"]) for one in (now, before) if isinstance(one, Mapping) and "unknown" in one]
-    if unknown:
-        return (), f"; whether {what} has changed is not known: {unknown[0]}"
-    files = now.get("files") or {}
+    unknown = now.unknown
+    if unknown is None and isinstance(before, Mapping) and "unknown" in before:
+        unknown = str(before["unknown"])
+    if unknown is not None:
+        return (), f"; whether {what} has changed is not known: {unknown}"
+    files = now.files
     if not isinstance(before, Mapping):
         has = f"whether {what} ({_listed(list(files))}) has changed"
         return (), f"; {has} is not known: the golden does not say"

@@ -293,7 +293,7 @@ def _after_failure(case: VerdictCase) -> str:
 
 def _is_plain(case: VerdictCase) -> bool:
     """Whether a plain command is compared with a golden, as if a recipe said it."""
-    return bool(case.evidence.runs and case.evidence.runs[0].run.get("plain_command"))
+    return bool(case.evidence.runs and case.evidence.runs[0].run.plain_command)
 
 
 def _as_it_stands(case: VerdictCase) -> str:
@@ -304,7 +304,7 @@ def _as_it_stands(case: VerdictCase) -> str:
 
 
 def _backend(case: VerdictCase) -> str:
-    asked = case.evidence.runs[0].run.get("backend_asked") if case.evidence.runs else None
+    asked = case.evidence.runs[0].run.backend_asked if case.evidence.runs else None
     return "".join(f" {word}" for word in again.backend_words(asked))
 
 
@@ -314,7 +314,7 @@ def _asked(case: VerdictCase) -> str:
 
 
 def _seed(case: VerdictCase) -> int:
-    seed = case.evidence.runs[0].run.get("seed") if case.evidence.runs else None
+    seed = case.evidence.runs[0].run.seed if case.evidence.runs else None
     return seed if isinstance(seed, int) else 0
 
 

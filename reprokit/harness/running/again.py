@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from reprokit.core.run_record import RunRecord
 from reprokit.project import Project
 from reprokit.recipes import PLATFORM
 from reprokit.request import Request
@@ -38,11 +38,10 @@ def repeats_words(num_runs: int) -> list[str]:
     return ["--repeats", str(num_runs)] if num_runs > Request().repeats else []
 
 
-def places_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+def places_of(record: RunRecord) -> tuple[str, ...]:
     """The options that name the platform, or other folders, of a run, as its ``run.json`` says."""
-    asked, platform = record.get("folders_asked"), record.get("platform_asked")
-    folders = tuple(map(str, asked)) if isinstance(asked, list) else ()
-    return ("--platform", str(platform), *folders) if platform else folders
+    platform, folders = record.platform_asked, record.folders_asked
+    return ("--platform", platform, *folders) if platform else folders
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:

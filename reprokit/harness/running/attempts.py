@@ -17,8 +17,9 @@ from reprokit.errors import MetricsError
 from reprokit.harness.running.engine import BeforeClose
 from reprokit.harness.running.program_output import places_of
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
-from reprokit.layout import METRICS, OUTPUT, RECORD, STDERR, STDOUT, read_json
+from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT
 from reprokit.recipes import Program
+from reprokit.records import run_json
 from reprokit.runs.sweeps import MemberState, state_of
 
 
@@ -79,7 +80,7 @@ def _first_records(folder: Path, program: Program | None) -> Sequence[bytes]:
 
 
 def _machine(folder: Path) -> str:
-    found: Any = read_json(folder / RECORD).get("machine")
+    found: Any = run_json.recorded(folder).machine
     told = found if isinstance(found, dict) else {}
     named = told.get("node") or told.get("id") or "unknown"
     return f"machine {named}, fingerprint {str(told.get('fingerprint') or 'not recorded')[:19]}"

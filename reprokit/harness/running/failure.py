@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from reprokit import runs
 from reprokit.core import fingerprint
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RunRecord
 from reprokit.layout import ENVIRONMENT, STDERR, STDOUT, read_json
 
 _TAIL_BYTES = 16_384
@@ -19,14 +20,13 @@ def failure_of(folders: Sequence[Path], stored: Sequence[runs.StoredRun]) -> dic
     for folder, run in zip(folders, stored, strict=True):
         if not run.complete:
             record = run.record
-            told = record.get("outcome")
-            outcome = told if isinstance(told, str) else Outcome.INTERRUPTED
+            outcome = record.outcome or Outcome.INTERRUPTED
             return {
                 "run": str(folder),
                 "outcome": Outcome.INTERRUPTED if outcome == Outcome.COMPLETED else outcome,
-                "exit_code": record.get("exit_code"),
-                "signal": record.get("signal"),
-                "message": record.get("message") or run.incomplete_because,
+                "exit_code": record.exit_code,
+                "signal": record.signal,
+                "message": record.message or run.incomplete_because,
                 "remedy": _remedy(folder, record),
                 "log": str(log) if (log := _log_of(folder)) else None,
                 "log_tail": _log_tail(folder),
@@ -34,10 +34,10 @@ def failure_of(folders: Sequence[Path], stored: Sequence[runs.StoredRun]) -> dic
     return None
 
 
-def _remedy(folder: Path, record: Mapping[str, Any]) -> str:
+def _remedy(folder: Path, record: RunRecord) -> str:
     """What to do next; where the CPU lacks an instruction, which platform it is."""
-    told = str(record.get("remedy") or "run it again")
-    if record.get("signal") != "SIGILL":
+    told = record.remedy or "run it again"
+    if record.signal != "SIGILL":
         return told
     found = fingerprint.platform_of(read_json(folder / ENVIRONMENT))
     return f"{told}: this CPU is {found}, and portable recipes need AVX2 with FMA (cpu-x86_64)"

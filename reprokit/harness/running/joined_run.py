@@ -8,48 +8,52 @@ the training does not resume exactly, and the run is no result. ``run.json`` kee
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from reprokit import workspace
 from reprokit.core.evidence import is_integer
 from reprokit.core.records import Outcome, RunResult
-from reprokit.layout import METRICS, OUTPUT, RECORD, read_json, traces_asked
+from reprokit.core.run_record import ResumedFrom, RunRecord
+from reprokit.errors import ReportError
+from reprokit.layout import METRICS, OUTPUT, RECORD, read_json, traces_of
+from reprokit.records import run_json
 
 
-def as_whole(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def as_whole(record: RunRecord) -> RunRecord:
     """``run.json`` of a joined run as that of one that was never interrupted; any other as it is."""
-    point = record.get("resumed_from")
-    if not isinstance(point, Mapping) or point.get("joined") is not True:
+    point = record.resumed_from
+    if point is None or not point.joined:
         return record
-    return {**record, "resumed_from": None, "command": point.get("command")}
+    return record._replace(resumed_from=None, command=point.command)
 
 
 def join_with_earlier(folder: Path, result: RunResult) -> RunResult:
     """Put the earlier records before those of a resumed run that completed and is not closed yet.
 
     Raises:
-        ReportError: ``run.json`` has no number of ranks that a recipe can have.
+        ReportError: ``run.json`` is damaged, or does not say where the run began.
         WorkspaceError: The folder cannot be written.
     """
-    record = read_json(folder / RECORD)
-    point, runs_dir = record["resumed_from"], folder.parents[1]
+    record = run_json.read(folder)
+    point, runs_dir = record.resumed_from, folder.parents[1]
+    if point is None or point.run is None or point.step is None:
+        raise ReportError("run.json does not say where the run began", where=str(folder), fix="run it again")
     joined = {}
-    for name in (METRICS, *traces_asked(record, folder=folder)):
+    for name in (METRICS, *traces_of(record.world_size)):
         ours = _lines(folder / OUTPUT / name)
-        earlier = _places(runs_dir / point["run"], name)
-        problem = _differing(earlier, ours, step=point["step"]) if earlier else ""
+        earlier = _places(runs_dir / point.run, name)
+        problem = _differing(earlier, ours, step=point.step) if earlier else ""
         before = _up_to(runs_dir, point, name)
         problem = problem or (_gap(before, ours) if ours or before else "")
         if problem:
             return replace(
                 result,
                 outcome=Outcome.ATTEMPTS_DIFFER,
-                message=f"{name}: {problem} ({point['run']}, resumed from {point['checkpoint']})",
-                remedy=f"reprokit diff {runs_dir / point['run']} {folder}",
+                message=f"{name}: {problem} ({point.run}, resumed from {point.checkpoint})",
+                remedy=f"reprokit diff {runs_dir / point.run} {folder}",
             )
         joined[name] = b"".join((*before, *ours))
     if not joined[METRICS]:
@@ -58,16 +62,20 @@ def join_with_earlier(folder: Path, result: RunResult) -> RunResult:
     for name, content in joined.items():
         if content:
             workspace.write_atomic(folder / OUTPUT / name, content)
-    workspace.write_json(folder / RECORD, {**record, "resumed_from": {**point, "joined": True}})
+    written = read_json(folder / RECORD)
+    written["resumed_from"] = {**written["resumed_from"], "joined": True}
+    workspace.write_json(folder / RECORD, written)
     return result
 
 
-def _up_to(runs_dir: Path, point: Mapping[str, Any], name: str) -> list[bytes]:
+def _up_to(runs_dir: Path, point: ResumedFrom, name: str) -> list[bytes]:
     """The lines of the interrupted attempts up to a checkpoint."""
-    folder = runs_dir / point["run"]
-    earlier = read_json(folder / RECORD).get("resumed_from")
-    before = _up_to(runs_dir, earlier, name) if isinstance(earlier, Mapping) else []
-    return [*before, *(line for line in _places(folder, name) if _step(line) <= point["step"])]
+    if point.run is None or point.step is None:
+        return []
+    folder = runs_dir / point.run
+    earlier = run_json.recorded(folder).resumed_from
+    before = _up_to(runs_dir, earlier, name) if earlier else []
+    return [*before, *(line for line in _places(folder, name) if _step(line) <= point.step)]
 
 
 def _differing(earlier: Sequence[bytes], ours: Sequence[bytes], *, step: int) -> str:

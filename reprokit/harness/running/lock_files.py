@@ -8,13 +8,12 @@ from typing import Any
 
 from reprokit import layout, workspace
 from reprokit.core.evidence import fact
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import ImageError
 from reprokit.images import packages
 
 
-def locked_versions(
-    folder: Path, record: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, str] | None:
+def locked_versions(folder: Path, record: RunRecord, environment: Mapping[str, Any]) -> dict[str, str] | None:
     """What the lock of a run's environment names for the machine and Python that it had.
 
     Args:
@@ -29,7 +28,7 @@ def locked_versions(
     path = folder / layout.LOCK
     machine, python = fact(environment, "inside.cpu.architecture"), fact(environment, "inside.python.minor")
     known = isinstance(machine, str) and isinstance(python, str) and path.is_file() and not path.is_symlink()
-    if not known or workspace.sha256_of(path) != fact(record, "image.lock_digest"):
+    if not known or not record.image or workspace.sha256_of(path) != record.image.lock_digest:
         return None
     target = packages.Target(machine=str(machine), python=str(python))
     try:

@@ -7,23 +7,19 @@ already, of the same program in the same environment, is taken in its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import runs
 from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_comparable
-from reprokit.core.records import to_json
+from reprokit.core.run_record import RunRecord
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine
 from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.instrumented import instrumented, record_for_another
 from reprokit.harness.running.plan import RunPlan, plan_recipe
-from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import INSTRUMENT, OTHER_SEED
 from reprokit.recipes import Recipe
-from reprokit.redaction import redact_command
 
 #: Far away: seeds that a program makes by counting on from the run's do not meet.
 _APART = 1_000_003
@@ -62,21 +58,13 @@ def compared_with_other_seed(
         environment: Where they are made.
         engine: Makes them; among its runs an earlier one with the other seed may be.
     """
-    spec = plan.specs[0]
-    planned = {
-        "recipe": spec.recipe,
-        "seed": spec.seed,
-        "device": spec.device,
-        "command": list(redact_command(spec.command)),
-        "image": None if spec.realisation is None else to_json(spec.realisation),
-        **plan.facts,
-    }
+    planned = runs.record_of(plan.specs[0], facts=plan.facts)
     folder = _found(planned, runs_dir=engine.runs_dir)
     folder = folder or engine.make(_with_other_seed(plan, recipe, environment))[0]
     stored = runs.read(folder)
-    said = {name: stored.record[name] for name in _KEPT if name in stored.record}
+    said = {name: value for name, value in stored.document.items() if name in _KEPT}
     if not stored.complete:
-        said["incomplete_because"] = stored.record.get("message") or stored.incomplete_because
+        said["incomplete_because"] = stored.record.message or stored.incomplete_because
     return replace(plan, files={**plan.files, OTHER_SEED: record_for_another(folder, run=said)})
 
 
@@ -92,14 +80,14 @@ def _with_other_seed(plan: RunPlan, recipe: Recipe, environment: Environment) ->
     return instrumented(replace(other, facts=plan.facts, files=plan.files))
 
 
-def _found(planned: Mapping[str, Any], *, runs_dir: Path) -> Path | None:
-    wanted = other_than(int(planned["seed"]))
-    for folder in runs.list_all(runs_dir, recipe=str(planned["recipe"])):
-        record = runs.read(folder, verify=False).record
-        if record.get("seed") != wanted or not is_whole(record):
+def _found(planned: RunRecord, *, runs_dir: Path) -> Path | None:
+    wanted = other_than(planned.seed or 0)
+    for folder in runs.list_all(runs_dir, recipe=planned.recipe):
+        stored = runs.read(folder, verify=False)
+        if stored.record.seed != wanted or not stored.record.is_whole:
             continue
         objection = why_not_comparable(
-            identity(planned, config=None), identity(record, config=None), question=WITH_OTHER_SEED
+            identity(planned, config=None), identity(stored.record, config=None), question=WITH_OTHER_SEED
         )
         if objection is None and (folder / INSTRUMENT).is_file() and runs.read(folder).complete:
             return folder

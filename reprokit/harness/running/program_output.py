@@ -146,7 +146,7 @@ def digests_asked(folder: Path, patterns: Sequence[str]) -> dict[str, Any]:
 def left_by(run: runs.StoredRun) -> list[str]:
     """The files that the program of a finished run left, as it named them below ``{run_dir}``."""
     inside = f"{OUTPUT}/"
-    if runs.keeps_output(run.record):
+    if run.record.keeps_output:
         return [name.removeprefix(inside) for name in run.files if name.startswith(inside)]
     return [name for name in run.files if name not in _OF_HOST]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import checkpoints, recipes, runs
 from reprokit.core import inputs
 from reprokit.core.evidence import fact
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import CheckpointError, ImageError, RecipeError, UsageError
 from reprokit.harness.judging import what_changed
 from reprokit.harness.running.numbers import code_digests
@@ -22,6 +22,7 @@ from reprokit.images import locks, packages
 from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 
 _RECORDED_SETTINGS = ("numerics", "device", "variant", "data")
@@ -38,7 +39,7 @@ class Chosen:
     """
 
     point: ResumePoint
-    record: Mapping[str, Any]
+    record: RunRecord
     skipped: tuple[str, ...] = ()
 
 
@@ -56,7 +57,7 @@ def choose(reference: str, *, project: Project) -> Chosen:
     """
     named = Path(reference) if reference.endswith(".pt") else None
     folder = _run_of(named) if named else runs.find(project.runs_dir, reference)
-    record = runs.read(folder, verify=False).record
+    record = run_json.read(folder)
     runs.must_not_be_stopped(folder, what="no run can be resumed from it")
     there = checkpoints.listed(written_in(folder))
     _must_be_as_sealed(folder)
@@ -68,14 +69,13 @@ def choose(reference: str, *, project: Project) -> Chosen:
     if lacking:
         fix = "resume from another checkpoint, or start a new run"
         raise CheckpointError(f"no run can be resumed from it: {lacking[0]}", where=str(found.path), fix=fix)
-    attempt = record.get("attempt")
     point = ResumePoint(
         path=found.path.resolve(),
         step=found.step or 0,
         sha256=found.sha256,
         run=f"{folder.resolve().parent.name}/{folder.resolve().name}",
-        attempt=attempt if isinstance(attempt, int) else 1,
-        lock_digest=str(fact(record, "digests.lock") or ""),
+        attempt=record.attempt or 1,
+        lock_digest=record.digests.get("lock") or "",
     )
     skipped = () if named else tuple(one.path.name for one in later)
     return Chosen(point=point, record=record, skipped=skipped)
@@ -89,11 +89,11 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
             (trainer, runtime, numerics, data, lock) is no longer what it was; named.
     """
     record, where = chosen.record, str(chosen.point.path)
-    if (began_as := record.get("recipe")) != name:
+    if (began_as := record.recipe) != name:
         raise UsageError(
             "the checkpoint belongs to another recipe", where=where, expected=name, actual=str(began_as)
         )
-    seed = record.get("seed")
+    seed = record.seed
     if request.seed not in {None, seed}:
         raise UsageError(
             "the checkpoint belongs to another seed",
@@ -105,7 +105,7 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
     asked = (*recipes.asked_of(record), *request.overrides)
     overrides = tuple({one.partition("=")[0]: one for one in asked}.values())
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=overrides)
-    then, now = record.get("training_config") or {}, recipe.training_config
+    then, now = record.training_config, recipe.training_config
     differing = what_changed.settings(then, now, recipe=name, lines=recipe.lines)
     if differing or dict(then) != dict(now):
         raise UsageError(
@@ -122,7 +122,7 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
     return recipe, replace(request, seed=seed, overrides=overrides)
 
 
-def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Project) -> list[str]:
+def changed_inputs(record: RunRecord, recipe: Recipe, *, project: Project) -> list[str]:
     """What a run's numbers followed from, beside its settings, and is another today: in words.
 
     Args:
@@ -135,22 +135,22 @@ def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Projec
         f"{what_changed.recipe_line(recipe.name, name, recipe.lines)} {name}"
         + (f" {then} → {said.get(name)}" if isinstance(then, str) and isinstance(said.get(name), str) else "")
         for name in _RECORDED_SETTINGS
-        if recipes.data_identity(then := fact(record, f"recipe_data.{name}"))
+        if recipes.data_identity(then := record.recipe_data.get(name))
         != recipes.data_identity(said.get(name))
     ]
     unpinned = recipe.variant == NO_VARIANT  # what this Python holds is recorded once the run has begun
-    lock = fact(record, "digests.lock") if unpinned else _lock_today(record, project)
+    lock = record.digests.get("lock") if unpinned else _lock_today(record, project)
     now = {**code_digests(recipe), "lock": lock}
-    differing = inputs.changed(fact(record, "digests") or {}, now)
+    differing = inputs.changed(record.digests, now)
     # The digests of recipe and configuration hold others: named beside these, they tell nothing.
     found = [*told, *(inputs.INPUTS[name] for name in differing if name not in {"config", "recipe"})]
     return found or [inputs.INPUTS[name] for name in differing]
 
 
-def _lock_today(record: Mapping[str, Any], project: Project) -> str | None:
+def _lock_today(record: RunRecord, project: Project) -> str | None:
     """The digest of the lock that a run's environment was made from, as it is now; None where it is gone."""
     try:
-        variant = locks.read_lock(project.root).variant(str(fact(record, "image.variant")))
+        variant = locks.read_lock(project.root).variant(str(record.image and record.image.variant))
         return packages.digest_of(variant.packages_path)
     except (ImageError, RecipeError):
         return None
@@ -163,22 +163,21 @@ def written_in(folder: Path) -> Path:
         CheckpointError: It wrote none.
     """
     there = checkpoints.folder_of(folder)
-    if runs.read(folder, verify=False).record.get("program"):
+    if runs.read(folder, verify=False).record.program:
         what = "the checkpoints of an unmodified program are known to the program alone"
         fix = "its files lie under output/; `resume` in the recipe says how it is resumed"
         raise CheckpointError(what, where=str(folder), fix=fix)
     if not (there / MANIFEST).is_file() and not any(there.glob("*.pt")):
-        ended = runs.read(folder, verify=False).record.get("outcome") == Outcome.COMPLETED
+        ended = runs.read(folder, verify=False).record.outcome == Outcome.COMPLETED
         what = "the run wrote no checkpoint" if ended else "it was stopped before its first checkpoint"
         fix = "start a new run; logging.save_interval says how often a checkpoint is written"
         raise CheckpointError(f"{what}: there is nothing to resume from", where=str(folder), fix=fix)
     return there
 
 
-def num_envs_of(record: Mapping[str, Any]) -> int | None:
+def num_envs_of(record: RunRecord) -> int | None:
     """In how many environments a run trained, as ``run.json`` has it; None where it does not say."""
-    config = record.get("training_config")
-    section = config.get("environment") if isinstance(config, Mapping) else None
+    section = record.training_config.get("environment")
     number = section.get("num_envs") if isinstance(section, Mapping) else None
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
@@ -206,10 +205,10 @@ def _must_be_as_sealed(folder: Path) -> None:
             raise CheckpointError(what, where=str(folder), fix=fix)
 
 
-def _must_not_be_finished(folder: Path, record: Mapping[str, Any], named: checkpoints.Listed | None) -> None:
+def _must_not_be_finished(folder: Path, record: RunRecord, named: checkpoints.Listed | None) -> None:
     if not (folder / MARKER).is_file():
         return
-    total = fact(record, "training_config.training.total_timesteps")
+    total = fact(record.training_config, "training.total_timesteps")
     if named is None or (isinstance(total, int) and (named.step or 0) >= total):
         raise UsageError(
             "the run is finished: nothing is left to do",

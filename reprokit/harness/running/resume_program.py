@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from reprokit import runs, workspace
-from reprokit.core.evidence import fact
 from reprokit.errors import CheckpointError, RecipeError, UsageError
 from reprokit.harness.running.resume_point import Chosen, fit
 from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in
@@ -13,6 +12,7 @@ from reprokit.harness.running.run_kinds import ResumedCommand, ResumePoint
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.recipes import Program, Recipe
+from reprokit.records import run_json
 from reprokit.request import Request
 
 
@@ -48,14 +48,13 @@ def left_by(folder: Path, program: Program) -> ResumedCommand | None:
         return None
     named = [left / word.partition(PLACEHOLDER)[2].lstrip("/") for word in words if PLACEHOLDER in word]
     file = next((path for path in named if path.is_file()), None)
-    attempt = record.get("attempt")
     return ResumedCommand(
         words=words,
         left=left,
         run=f"{folder.resolve().parent.name}/{folder.resolve().name}",
         checkpoint=file.relative_to(left).as_posix() if file else "",
         sha256=workspace.sha256_of(file) if file else "",
-        attempt=attempt if isinstance(attempt, int) else 1,
+        attempt=record.attempt or 1,
     )
 
 
@@ -71,7 +70,7 @@ def choose_left(
     """
     stored = runs.read(folder, verify=False)
     runs.must_not_be_stopped(folder, what="no run can be resumed from it")
-    if stored.complete and stored.record.get("stopped_by") is None:
+    if stored.complete and stored.record.stopped_by is None:
         raise UsageError(
             "the run is finished: nothing is left to do",
             where=str(folder),
@@ -83,9 +82,9 @@ def choose_left(
         sha256="",
         run=f"{folder.parent.name}/{folder.name}",
         attempt=1,
-        lock_digest=str(fact(stored.record, "digests.lock") or ""),
+        lock_digest=stored.record.digests.get("lock") or "",
     )
-    recipe, request = fit(Chosen(point=point, record=stored.record), name, request, project=project)
+    recipe, request = fit(Chosen(point=point, record=run_json.read(folder)), name, request, project=project)
     must_say_how(recipe)
     found = left_by(folder, recipe.program) if recipe.program else None
     if found is None:

@@ -15,10 +15,12 @@ from typing import Any
 
 from reprokit import capture, runs
 from reprokit.core import fingerprint
-from reprokit.core.evidence import fact, is_integer
+from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
+from reprokit.core.run_record import RunImage, RunRecord
 from reprokit.harness.running.joined_run import as_whole
-from reprokit.layout import ENVIRONMENT, RECORD, read_json
+from reprokit.layout import ENVIRONMENT, read_json
+from reprokit.records import run_json
 
 #: Keys of ``run.json``: another recipe, code, lock, variable or data file may give other numbers.
 #: ``modified`` is none of them: what an override changes stands in the digests, however it was written.
@@ -31,15 +33,10 @@ _KEYS = (
     "digests",
     "data",
     "backend",
-    "image.variant",
-    "image.kind",
-    "image.digest",
-    "image.lock_digest",
 )
+_IMAGE_KEYS = ("variant", "kind", "digest", "lock_digest")
 #: The surroundings of members that machines of any kind may run, where the recipe says ``machines: mark``.
 MIXED = "mixed"
-#: Keys of a run that is no whole one under its natural conditions.
-_PARTIAL = ("plain_command", "resumed_from", "stop_at", "stopped_by", "varied")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +108,7 @@ class WholeRunFolder:
         return RunInputs(recorded=self.inputs.recorded, surroundings=MIXED).of_seed(self.seed)
 
 
-def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunInputs:
+def inputs_of(record: RunRecord, environment: Mapping[str, Any]) -> RunInputs:
     """The inputs of a run.
 
     Args:
@@ -119,11 +116,16 @@ def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunI
         environment: ``environment.json``, or that of a planned run; empty where there is none.
     """
     whole = as_whole(record)
-    platform = whole.get("platform_asked")  # two of them may have the same settings
+    image = whole.image or RunImage()
+    told = {
+        **{name: getattr(whole, name) for name in _KEYS},
+        "digests": whole.digests or None,
+        **{f"image.{name}": getattr(image, name) for name in _IMAGE_KEYS},
+        # Two of them may have the same settings.
+        **({"platform": whole.platform_asked} if whole.platform_asked else {}),
+    }
     return RunInputs(
-        recorded=digest(
-            {**{name: fact(whole, name) for name in _KEYS}, **({"platform": platform} if platform else {})}
-        ),
+        recorded=digest(told),
         surroundings=_surroundings(record, environment) if environment else "",
     )
 
@@ -157,18 +159,22 @@ def whole_runs(runs_dir: Path, *, recipe: str) -> Iterator[WholeRunFolder]:
 
 def whole_run(folder: Path) -> WholeRunFolder | None:
     """A run folder with its inputs; None where it is of a run that was not to be a whole one."""
-    record = as_whole(read_json(folder / RECORD))
-    seed = record.get("seed")
-    if not is_integer(seed) or any(record.get(name) is not None for name in _PARTIAL):
+    record = as_whole(run_json.recorded(folder))
+    if (
+        record.seed is None
+        or not record.is_whole
+        or record.stop_at is not None
+        or record.plain_command is not None
+    ):
         return None
     environment = read_json(folder / ENVIRONMENT)
     inputs = inputs_of(record, environment)
-    machines = set_of_machines(record)
+    machines = record.machine.set
     if machines and not inputs.surroundings:  # interrupted; the machine was asked before it began
-        inputs = replace(inputs, surroundings=str(record["machine"].get("fingerprint") or ""))
+        inputs = replace(inputs, surroundings=record.machine.fingerprint)
     return WholeRunFolder(
         path=folder,
-        seed=seed,
+        seed=record.seed,
         inputs=inputs,
         is_of_mixed=machines == MIXED,
         is_recorded=is_recorded(environment),
@@ -180,13 +186,7 @@ def is_recorded(environment: Mapping[str, Any]) -> bool:
     return fact(environment, "source.unrecorded") is not True
 
 
-def set_of_machines(record: Mapping[str, Any]) -> str:
-    """``split`` or ``mixed`` where a run was made for a sweep over machines of several kinds, else ""."""
-    machine = record.get("machine")
-    return str(machine.get("set") or "") if isinstance(machine, Mapping) else ""
-
-
-def _surroundings(record: Mapping[str, Any], environment: Mapping[str, Any]) -> str:
+def _surroundings(record: RunRecord, environment: Mapping[str, Any]) -> str:
     """What of the conditions can change numbers, as far as it is known before a run begins, as a digest.
 
     An unmodified program's environment was asked before it began, and it may start a thread a core; that of a
@@ -194,10 +194,10 @@ def _surroundings(record: Mapping[str, Any], environment: Mapping[str, Any]) -> 
     """
     host = environment.get("host") or {}
     inside = environment.get("inside") or {}
-    cores = fact(record, "limits.cpus")
-    if record.get("program") is None:
+    cores = record.limits.cpus if record.limits else None
+    if record.program is None:
         cores = None
-        inside = {"device": {"kind": record.get("device")}, "numerics": {"profile": record.get("numerics")}}
+        inside = {"device": {"kind": record.device}, "numerics": {"profile": record.numerics}}
     return _of_what_can_change_numbers(json.dumps([inside, host, None if cores is None else len(cores)]))
 
 

@@ -16,7 +16,6 @@ WATCH = ".reprokit"
 #: The variation that is made by a run with another seed before the varied one.
 LEFTOVERS = "leftovers"
 #: Keys of ``run.json`` of a run that is no whole one under natural conditions.
-_PARTIAL = ("resumed_from", "stopped_by", "varied")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +136,3 @@ class VariedRun:
 
 
 RunKind = WholeRun | StoppedRun | ResumedRun | StoppedCommand | ResumedCommand | VariedRun
-
-
-def is_whole(record: Mapping[str, Any]) -> bool:
-    """Whether ``run.json`` is that of a whole run under natural conditions."""
-    return not any(record.get(name) is not None for name in _PARTIAL)

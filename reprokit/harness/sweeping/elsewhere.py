@@ -26,6 +26,8 @@ from reprokit.harness.sweeping.requeued import runs_of
 from reprokit.harness.sweeping.results import last_return
 from reprokit.layout import JOBS, MARKER, RECORD, read_json
 from reprokit.project import Project
+from reprokit.records import run_json
+from reprokit.records.strict import typed
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
 from reprokit.where import Place, Task, TaskState, TaskStatus
@@ -166,8 +168,7 @@ class RemoteMembers:
             told = read_json(file)
             at = wanted.get(str(told.get("identity")))
             if at is not None and told.get("place") == self.place.name and isinstance(told.get("job"), dict):
-                row = {**told["job"], "settings": tuple(told["job"].get("settings") or ())}
-                found.append((at, MemberJob(**row), str(told.get("handle"))))
+                found.append((at, typed(told["job"], MemberJob), str(told.get("handle"))))
         standings = self.place.standing([handle for _, _, handle in found]) if found else ()
         taken: dict[int, _Underway] = {}
         for (at, job, handle), standing in zip(found, standings, strict=True):
@@ -189,7 +190,7 @@ class RemoteMembers:
         same end (SIGTERM, say) is that of a machine which goes down, of an interrupt, and of a requeued job.
         """
         self._follow(one)
-        state = read_json(one.folder / RECORD).get("state")
+        state = run_json.recorded(one.folder).state
         going = one.standing.going
         if state == "finished" and not (going.goes_on and not (one.folder / MARKER).exists()):
             return self._close(one, again, lost=going in {TaskState.LOST, TaskState.UNKNOWN})
@@ -230,9 +231,9 @@ class RemoteMembers:
                 member, state=MemberState.INTERRUPTED if lost else MemberState.CRASHED, message=told, run=""
             )
         else:
-            record = read_json(one.folder / RECORD)
+            record = run_json.recorded(one.folder)
             # A machine that goes down may still have had the time to close the run.
-            if record.get("state") == "running" or (lost and record.get("outcome") == Outcome.INTERRUPTED):
+            if record.state == "running" or (lost and record.outcome == Outcome.INTERRUPTED):
                 self._close_folder(one, why, lost=lost)
             stored = runs.read(one.folder)
             member = replace(
@@ -276,7 +277,7 @@ class RemoteMembers:
             left = [one for one in left if one.standing.going.goes_on]
         for one in underway:
             member = self.board.members[one.at]
-            if read_json(one.folder / RECORD).get("state") == "running":
+            if run_json.recorded(one.folder).state == "running":
                 self._close_folder(one, "interrupted by the user", lost=False)
             complete = (one.folder / RECORD).is_file() and runs.read(one.folder).complete
             state = MemberState.COMPLETE if complete else MemberState.INTERRUPTED

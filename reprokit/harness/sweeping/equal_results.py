@@ -156,7 +156,7 @@ def _outline(folder: Path) -> _Outline | None:
 
 
 def _volatile(folder: Path) -> tuple[str, ...]:
-    found = runs.read(folder, verify=False).record.get("volatile")
+    found = runs.read(folder, verify=False).record.volatile
     return tuple(found) if isinstance(found, Mapping) else ()
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reprokit import workspace
 from reprokit.core.records import SCHEMA_VERSION
@@ -14,6 +13,7 @@ from reprokit.errors import UsageError
 from reprokit.harness.running.run_inputs import RunInputs
 from reprokit.layout import read_json
 from reprokit.project import Project
+from reprokit.records.strict import FormError, typed
 from reprokit.request import Request
 
 _REQUEST = ("backend", "base", "timeout_s", "strict")
@@ -112,11 +112,7 @@ def read_job(file: Path) -> tuple[list[MemberJob], Request, Project, Path | None
         folders = dict(found["project"])
         for name in (*_FOLDERS, "package"):
             folders[name] = Path(folders[name]) if folders[name] is not None else None
-        known = {field.name for field in fields(MemberJob)}
-        jobs = [
-            MemberJob(**{**{k: v for k, v in row.items() if k in known}, "settings": tuple(row["settings"])})
-            for row in found["members"]
-        ]
+        jobs = [typed(row, MemberJob) for row in found["members"]]
         request = Request(**{name: found["request"][name] for name in _REQUEST}, repeats=1)
         answer = Path(found["answer"]) if found["answer"] else None
         return jobs, request, Project(**{**folders, "options": tuple(folders["options"])}), answer
@@ -132,12 +128,27 @@ def read_answer(file: Path) -> MachineReport | None:
 def found_in(told: Any) -> MachineReport | None:
     """The same of what was in such a file; None where it is none."""
     try:
-        rows = told["members"]
-        return MachineReport(
-            machine=told["machine"],
-            inputs=tuple(RunInputs(**row["inputs"]) if row["inputs"] else None for row in rows),
-            problems=tuple(str(row["problem"]) for row in rows),
-            facts=json.loads(json.dumps(told["facts"])),
-        )
-    except (KeyError, TypeError):
+        answer = typed(told, _Answer)
+    except FormError:
         return None
+    return MachineReport(
+        machine=answer.machine,
+        inputs=tuple(row.inputs for row in answer.members),
+        problems=tuple(row.problem for row in answer.members),
+        facts=answer.facts,
+    )
+
+
+class _AnsweredMember(NamedTuple):
+    """What a machine says of one member, in the file of its answer."""
+
+    inputs: RunInputs | None
+    problem: str
+
+
+class _Answer(NamedTuple):
+    """The file of a machine's answer."""
+
+    machine: str
+    members: tuple[_AnsweredMember, ...]
+    facts: Mapping[str, Any]

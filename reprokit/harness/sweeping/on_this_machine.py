@@ -176,7 +176,7 @@ def _resumed_from(this: Next, group: SweepGroup, *, core: int | None) -> dict[st
     seed = this.job.seed
     whole = group.plan(seed, core=core)
     resumed = group.plan(seed, core=core, point=this.point)
-    command = runs.record_of(whole.specs[0], facts=whole.facts)["command"]
+    command = runs.record_of(whole.specs[0], facts=whole.facts).command
     return {"resumed_from": {**resumed.facts["resumed_from"], "command": command}}
 
 

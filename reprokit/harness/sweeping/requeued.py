@@ -17,8 +17,9 @@ from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.resume_point import choose
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.harness.sweeping.member_job import MemberJob
-from reprokit.layout import RECORD, read_json
+from reprokit.layout import read_json
 from reprokit.project import Project
+from reprokit.records import run_json
 
 #: A run that ended so may be begun again: Slurm's signals reach the program too. Other ends are its own.
 _AGAIN = frozenset({Outcome.INTERRUPTED, Outcome.MACHINE_LOST, Outcome.TIMED_OUT, Outcome.SIGNALLED})
@@ -69,13 +70,13 @@ def next_of(file: Path, job: MemberJob, *, project: Project, can_resume: bool = 
     """
     before = runs_of(file, job)
     last = project.runs_dir / job.recipe / before[-1].run_id
-    record = read_json(last / RECORD)
-    if not record:
+    record = run_json.recorded(last)
+    if record.is_empty:
         return Next(job=before[-1])
-    if record.get("state") == "running" or record.get("outcome") == Outcome.INTERRUPTED:
+    if record.state == "running" or record.outcome == Outcome.INTERRUPTED:
         why = "the scheduler began the job again: its machine was lost, or it was requeued"
         runs.close_interrupted(last, message=why, outcome=Outcome.MACHINE_LOST)
-    elif record.get("outcome") not in _AGAIN:
+    elif record.outcome not in _AGAIN:
         return Next(job=before[-1], over=True)
     point = newest_checkpoint(file, job, project=project) if can_resume else None
     number = job.attempt + len(before)

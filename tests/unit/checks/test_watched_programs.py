@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from reprokit import checks
 from reprokit.core import numerics
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
 from reprokit.core.rows import Status
+from reprokit.records import run_json
 from support import planted
 
 RECIPE: dict[str, Any] = {
@@ -22,7 +22,8 @@ RECIPE: dict[str, Any] = {
     "outputs": [],
     "instrument": "light",
 }
-RECORD = {"recipe": "train", "seed": 3, "digests": {"program": "sha256:1"}, "backend": "local"}
+WRITTEN = {"recipe": "train", "seed": 3, "digests": {"program": "sha256:1"}, "backend": "local"}
+RECORD = run_json.of(WRITTEN, where="run.json")
 
 
 def entry(
@@ -60,13 +61,21 @@ def instrument(*seeds: dict[str, Any], **further: Any) -> dict[str, Any]:
 def evidence(
     mine: dict[str, Any], other: dict[str, Any] | None, *, second: dict[str, Any] | None = None
 ) -> Evidence:
-    said = {**RECORD, "seed": 1_000_006, "outcome": "completed", "exit_code": 0}
-    beside = {"run": said, "instrument": other} if other is not None else {}
+    said = {**WRITTEN, "seed": 1_000_006, "outcome": "completed", "exit_code": 0}
     runs = tuple(
-        RunEvidence(path=f"run-{n}", complete=True, run=RECORD, instrument=one, other_seed=beside)
+        RunEvidence(path=f"run-{n}", complete=True, run=RECORD, instrument=one)
         for n, one in enumerate((mine, second or mine), start=1)
     )
-    return Evidence(recipe=RECIPE, platform="cpu-x86_64", runs=runs)
+    told = Evidence(recipe=RECIPE, platform="cpu-x86_64", runs=runs)
+    return told if other is None else beside(told, {"run": said, "instrument": other})
+
+
+def beside(told: Evidence, other_seed: dict[str, Any]) -> Evidence:
+    """The runs with what was seen of one with another seed."""
+    said = other_seed.get("run")
+    record = None if said is None else run_json.of(said, where="run.json")
+    runs = tuple(replace(run, other_seed=other_seed, other_run=record) for run in told.runs)
+    return replace(told, runs=runs)
 
 
 def row(told: Evidence, name: str = "seeded"):
@@ -165,9 +174,8 @@ def test_a_restored_generator_and_one_that_a_library_makes_are_not_seen():
 )
 def test_without_a_run_with_another_seed_nothing_is_passed(said, reason):
     told = evidence(instrument(entry(4, "3")), instrument(entry(4, "9")))
-    beside = copy.deepcopy(dict(told.runs[0].other_seed))
-    beside = {} if said is None else {**beside, "run": {**beside["run"], **said}}
-    found = row(replace(told, runs=tuple(replace(run, other_seed=beside) for run in told.runs)))
+    before = dict(told.runs[0].other_seed)
+    found = row(beside(told, {} if said is None else {**before, "run": {**before["run"], **said}}))
     assert found.status is Status.SKIPPED
     assert reason in found.reason
 
@@ -260,7 +268,7 @@ def pinned(**in_force: Any) -> Evidence:
     table = {setting.name: setting.value for setting in numerics.profile("native").settings}
     told = {"python": {}, "variables": dict(table), "torch": {"threads": 1}, **in_force}
     found = evidence(instrument(in_force=told), instrument())
-    record = {**RECORD, "numerics": "native", "environment": table}
+    record = RECORD._replace(numerics="native", environment=table)
     return replace(
         found,
         recipe={**RECIPE, "variant": "cpu"},

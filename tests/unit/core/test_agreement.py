@@ -20,6 +20,7 @@ from reprokit.core.comparison import Divergence
 from support import planted
 
 FIRST, SECOND = (run.path for run in planted.clean().runs)
+MISFIT = "has a value of the wrong type or size"
 
 
 def test_equal_numbers_in_every_record_agree():
@@ -219,11 +220,11 @@ WHY = {
     "a copied folder": f"{FIRST}: a copy of another run (20261120T101500Z-seed42-1)",
     "a run without a name": f"{SECOND}: run.json has no run_id",
     "a run with an empty name": f"{SECOND}: run.json has no run_id",
-    "an exit code that is false": f"{FIRST}: the run is incomplete according to run.json",
+    "an exit code that is false": f"{FIRST}: run.json is damaged: 'exit_code' {MISFIT}",
     "no outcome": f"{SECOND}: the run is incomplete according to run.json",
     "a run of another seed": f"{SECOND}: runs are not comparable: seeds differ (42, 43)",
     "both runs of another seed": f"{FIRST}: the seed is 43, but 42 was requested",
-    "a seed in text": f"{FIRST}: the seed in run.json is not an integer: '42'",
+    "a seed in text": f"{FIRST}: run.json is damaged: 'seed' {MISFIT}",
     "runs of another recipe": f"{FIRST}: a run of 'mountaincar', but 'cartpole' was requested",
     "a recipe without a name": f"{FIRST}: a run of 'cartpole', but None was requested",
     "an exit code that is not 0": f"{SECOND}: the run is incomplete according to run.json",
@@ -236,13 +237,16 @@ def test_what_is_not_a_proof_of_repeatability_says_why(fault):
 
 
 def test_a_run_that_was_resumed_is_no_proof():
-    resumed = planted.in_run("run", "resumed_from", "runs/cartpole/earlier")(planted.clean())
+    resumed = planted.in_run("run", "resumed_from", {"run": "cartpole/earlier"})(planted.clean())
     assert why_not_two_runs(resumed).reason.endswith("a resumed run holds only the later steps of a training")
 
 
-def test_a_run_whose_name_is_no_text_has_none():
-    why = f"{SECOND}: run.json has no run_id"
-    assert why_not_repeated(planted.in_run("run", "run_id", 7)(planted.clean())) == Objection(why)
+@pytest.mark.parametrize(
+    ("name", "why"), [(7, f"run.json is damaged: 'run_id' {MISFIT}"), (None, "run.json has no run_id")]
+)
+def test_a_run_needs_a_name_that_is_text(name, why):
+    found = why_not_repeated(planted.in_run("run", "run_id", name)(planted.clean()))
+    assert found == Objection(f"{SECOND}: {why}")
 
 
 def test_what_is_wrong_with_the_runs_is_told_before_what_is_wrong_with_their_comparisons():

@@ -16,6 +16,8 @@ from reprokit.core.comparability import (
     why_not_comparable,
 )
 from reprokit.core.evidence import fact
+from reprokit.core.run_record import RunRecord
+from reprokit.records import run_json
 
 QUESTIONS = [REPEATED, RESUMED, VARIED, ACROSS_SEEDS, ACROSS_MACHINES]
 DIGESTS = ("recipe", "trainer", "runtime", "config", "lock")
@@ -33,7 +35,8 @@ RECORD = {
     "resumed_from": {"step": 4096, "run": "cartpole/one"},
     "varied": {"names": ["umask"], "watched": True},
 }
-RUN = identity(RECORD, config={"training": {"gamma": 0.98, "layers": [64, 64]}, "seed": 1})
+CONFIG = {"training": {"gamma": 0.98, "layers": [64, 64]}, "seed": 1}
+RUN = identity(run_json.of(RECORD, where="run.json"), config=CONFIG)
 # Spelled out, and not read from the module: a key that is lost there must be missed here.
 PLURALS = {
     "recipe": "recipes",
@@ -71,7 +74,7 @@ MAY_DIFFER = {
 def changed(path, value):
     """The run with another value at a dotted path."""
     run = copy.deepcopy(RUN)
-    *above, last = path.split(".")
+    *above, last = [path] if path in RUN else path.split(".")
     section = run
     for name in above:
         section = section[name]
@@ -79,24 +82,30 @@ def changed(path, value):
     return run
 
 
+def value_at(path):
+    return RUN[path] if path in RUN else fact(RUN, path)
+
+
 def other_values(value):
     """Values that are not this one, some of which Python calls equal to it."""
     yield from (None, "another", ["another"], {"another": 1})
     if isinstance(value, int | float):
         yield from (value + 1, str(value), True if value == 1 else float(value) + 0.5)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
+        other = list if isinstance(value, tuple) else tuple
+        same = type(value)
         yield from (
-            tuple(value),
+            other(value),
             value[:-1],
-            [*value, 0],
-            [float(v) if type(v) is int else [v] for v in value],
+            same([*value, 0]),
+            same([float(v) if type(v) is int else [v] for v in value]),
         )
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 @pytest.mark.parametrize("path", PLURALS)
 def test_a_difference_in_any_key_is_found_unless_the_question_names_it(path, question):
-    for value in other_values(fact(RUN, path)):
+    for value in other_values(value_at(path)):
         for pair in ((RUN, changed(path, value)), (changed(path, value), RUN)):
             found = why_not_comparable(*pair, question=question)
             assert (found is None) == (path in MAY_DIFFER[question.name]), (path, value)
@@ -105,10 +114,13 @@ def test_a_difference_in_any_key_is_found_unless_the_question_names_it(path, que
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_a_run_is_comparable_with_itself_and_with_one_in_another_folder_at_another_time(question):
-    again = changed("image.digest", "sha256:3") | {"run_id": "b", "attempt": 2, "limits": {"cpus": [1]}}
+    image = {**RECORD["image"], "digest": "sha256:3"}
+    another = {**RECORD, "image": image, "run_id": "b", "attempt": 2, "limits": {"cpus": [1]}}
+    again = identity(run_json.of(another, where="run.json"), config=CONFIG)
     assert why_not_comparable(RUN, copy.deepcopy(RUN), question=question) is None
     assert why_not_comparable(RUN, again, question=question) is None
-    assert why_not_comparable({}, identity({}, config=None), question=question) is None
+    nothing = identity(RunRecord(), config=None)
+    assert why_not_comparable(nothing, dict(nothing), question=question) is None
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)

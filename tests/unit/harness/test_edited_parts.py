@@ -33,6 +33,7 @@ from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import changed_inputs
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.images import packages
+from reprokit.records import run_json
 from reprokit.session import Session
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -149,7 +150,7 @@ def test_a_golden_is_told_to_be_of_other_parts(study, part, named):
 
 @pytest.mark.parametrize(("part", "refused"), [(IMPORTED, True), (BY_A_PART, True), (OTHER, False)])
 def test_a_run_is_resumed_with_the_parts_that_it_began_with_only(study, part, refused):
-    record = record_of(study.run("A")[0])
+    record = run_json.read(study.run("A")[0])
     study.edit(part)
     why = changed_inputs(record, study.recipe(), project=study.project)
     assert why == (["the parts that the trainer imports (recipes/parts)"] if refused else [])
@@ -185,12 +186,12 @@ def test_a_probe_or_hook_edited_since_changes_no_golden_and_keeps_no_run_from_be
     study.bless(study.run("A"))
     folders = study.run("B")
     for folder in folders:  # as if something that is mounted, and counts for no number, was edited since
-        record = rewritten(folder, mounted_digest=f"sha256:{'0' * 64}")
+        rewritten(folder, mounted_digest=f"sha256:{'0' * 64}")
         marker = json.loads((folder / "COMPLETE").read_text())
         content = (folder / "run.json").read_bytes()
         marker["files"]["run.json"] = {"sha256": digest_bytes(content), "bytes": len(content)}
         (folder / "COMPLETE").write_text(json.dumps(marker))
-        assert changed_inputs(record, study.recipe(), project=study.project) == []
+        assert changed_inputs(run_json.read(folder), study.recipe(), project=study.project) == []
     assert study.changed(folders) == ()
 
 

@@ -18,7 +18,7 @@ from reprokit.reports import to_json
 from reprokit.runs import list_all, read
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-SCHEMAS = sorted(folder.name for folder in DATA.iterdir() if folder.is_dir())
+SCHEMAS = sorted(folder.name for folder in DATA.glob("schema-*"))
 #: Where every one of them was made; a report names its runs by their whole paths.
 MADE_AT = "/project"
 LATER_ROWS = {"distinct"}

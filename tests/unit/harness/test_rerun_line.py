@@ -4,23 +4,23 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.core.run_record import RunRecord
 from reprokit.harness.reproduce import rerun_line
 from reprokit.harness.running.again import words_of
 from reprokit.project import Project
 from reprokit.request import Request
 
-RECORD = {"recipe": "x", "seed": 7, "backend_asked": "local"}
+RECORD = RunRecord(recipe="x", seed=7, backend_asked="local")
 
 
 def test_a_judgement_of_resuming_is_asked_for_again_at_the_same_place():
-    line = rerun_line(RECORD, stopped={"stop_at": 16384})
+    line = rerun_line(RECORD, stopped=RunRecord(stop_at=16384))
     assert line == "make reproduce RECIPE=x SEED=7 'ARGS=--backend local --resume --stop-at 16384'"
 
 
 def test_where_nobody_knows_the_place_it_is_drawn_again():
-    assert (
-        rerun_line({"recipe": "x", "seed": 7}, stopped={}) == "make reproduce RECIPE=x SEED=7 ARGS=--resume"
-    )
+    line = rerun_line(RunRecord(recipe="x", seed=7), stopped=RunRecord())
+    assert line == "make reproduce RECIPE=x SEED=7 ARGS=--resume"
 
 
 def test_without_it_nothing_is_added():
@@ -28,14 +28,14 @@ def test_without_it_nothing_is_added():
 
 
 def test_folders_that_are_not_the_default_ones_are_asked_for_again():
-    line = rerun_line({"recipe": "x", "seed": 7, "folders_asked": ["--golden", "g"]})
+    line = rerun_line(RunRecord(recipe="x", seed=7, folders_asked=("--golden", "g")))
     assert line == "make reproduce RECIPE=x SEED=7 'ARGS=--golden g'"
-    plain = rerun_line({"plain_command": ["python", "t.py"], "seed": 7, "folders_asked": ["--runs-dir", "r"]})
+    plain = rerun_line(RunRecord(plain_command=("python", "t.py"), seed=7, folders_asked=("--runs-dir", "r")))
     assert plain == "reprokit reproduce --seed 7 --runs-dir r -- python t.py"
 
 
 def test_without_the_makefile_the_verb_itself_is_named():
-    line = rerun_line({**RECORD, "has_make": False})
+    line = rerun_line(RECORD._replace(has_make=False))
     assert line == "reprokit reproduce x --seed 7 --backend local"
 
 
@@ -56,9 +56,9 @@ def test_make_is_suggested_only_where_its_makefile_calls_the_tool(project, tmp_p
 @pytest.mark.parametrize(
     ("record", "line"),
     [
-        ({**RECORD, "has_make": False}, "reprokit reproduce x --seed 7 --backend local --repeats 5"),
+        (RECORD._replace(has_make=False), "reprokit reproduce x --seed 7 --backend local --repeats 5"),
         (
-            {"plain_command": ["python", "t.py"], "seed": 7},
+            RunRecord(plain_command=("python", "t.py"), seed=7),
             "reprokit reproduce --seed 7 --repeats 5 -- python t.py",
         ),
     ],

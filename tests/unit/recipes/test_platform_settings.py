@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError
 from reprokit.recipes import asked_of, platform_asked
+from reprokit.records import run_json
 
 SETTINGS = (
     "platforms: [cpu-x86_64, xla-cpu]\n"
@@ -236,9 +238,9 @@ def test_settings_that_cannot_be_are_refused(with_settings, before, after, told)
 
 def test_a_run_is_loaded_again_with_its_platform():
     record = {"platform_asked": "xla-cpu", "modified": ["training.gamma=0.9"]}
-    assert asked_of(record) == ("platform=xla-cpu", "training.gamma=0.9")
-    assert platform_asked(asked_of(record)) == "xla-cpu"
-    assert asked_of({"modified": []}) == ()
+    assert asked_of(run_json.of(record, where="run.json")) == ("platform=xla-cpu", "training.gamma=0.9")
+    assert platform_asked(asked_of(run_json.of(record, where="run.json"))) == "xla-cpu"
+    assert asked_of(RunRecord(modified=())) == ()
     assert platform_asked(["training.gamma=0.9"]) == ""
 
 

@@ -202,7 +202,7 @@ def test_a_run_without_its_source_is_refused(workshop, reprokit):
 @pytest.mark.parametrize("name", ["../../etc", "/etc", "source/tiny", "recipe.yaml", ".."])
 def test_a_record_that_names_a_recipe_elsewhere_is_refused(workshop, name):
     stored = runs.read(workshop.run(files={"source/tiny/recipe.yaml": b"name: tiny\n"}))
-    altered = replace(stored, record={**stored.record, "recipe": name})
+    altered = replace(stored, record=stored.record._replace(recipe=name))
     with pytest.raises(ReportError, match="no snapshot"):
         recipe_of(altered)
 

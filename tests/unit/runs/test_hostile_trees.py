@@ -14,6 +14,7 @@ import pytest
 
 from reprokit import adapters, file_tree, runs, workspace
 from reprokit.core.records import Outcome, RunResult, RunSpec
+from reprokit.core.run_record import RunOwner
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind, WalkLimits
 from reprokit.harness.curation.prune import PruneChoice, prune
@@ -112,8 +113,8 @@ def test_a_run_with_a_hostile_tree_is_closed_read_listed_and_removed(
         assert runs.recover(tmp_path / "runs", note=notes.append) == [run_dir]
         assert bool(notes) is is_left
     stored = runs.read(run_dir)
-    assert bool(stored.record["left_in_output"]) is is_left
-    assert list(stored.record["left_because"]) == stored.record["left_in_output"]
+    assert bool(stored.record.left_in_output) is is_left
+    assert tuple(stored.record.left_because) == stored.record.left_in_output
     assert "secret.txt" not in stored.files
     assert stored.complete is (ending == "finished")
     assert runs.recover(tmp_path / "runs", note=notes.append) == []
@@ -149,8 +150,8 @@ def test_a_run_that_cannot_be_closed_is_named_and_the_others_are_closed(
 
 
 def test_an_owner_that_no_process_can_be_is_dead() -> None:
-    assert not workspace.is_alive({"pid": 10**400, "started": 1.0})
-    assert not workspace.is_alive({"pid": 1, "started": 10**400})
+    assert not workspace.is_alive(RunOwner(pid=10**400, started=1.0))
+    assert not workspace.is_alive(RunOwner(pid=1, started=10**400))
 
 
 def test_a_log_larger_than_the_disk_keeps_both_ends(tmp_path: Path) -> None:
@@ -246,6 +247,6 @@ def test_only_the_link_that_wandb_makes_to_its_own_log_is_no_loss(
     link.symlink_to(tmp_path / "secret.txt")
     runs.finish(run_dir, _result(), environment={})
     stored = runs.read(run_dir)
-    assert stored.record["left_in_output"] == ([name] if is_left else [])
+    assert stored.record.left_in_output == ((name,) if is_left else ())
     assert not (run_dir / name).exists()
     assert stored.complete

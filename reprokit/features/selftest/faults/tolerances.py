@@ -79,7 +79,7 @@ def declare_exact(stage: Stage) -> None:
 
 def _declare(stage: Stage, declared: Mapping[str, float], *, blessed: Mapping[str, float]) -> None:
     record = runs.read(stage.runs[0], verify=False).record
-    recipe = recipes.load(str(record["recipe"]), recipes_dir=stage.runs[0] / SOURCE)
+    recipe = recipes.load(str(record.recipe), recipes_dir=stage.runs[0] / SOURCE)
     data = {**recipe.as_data(), "tolerances": {"default": dict(declared), "metrics": {}}}
     for run in stage.runs:
         stage.write(run / SOURCE / recipe.name / RECIPE, json.dumps(data, indent=2).encode())

@@ -9,7 +9,8 @@ import pytest
 
 from reprokit.errors import ReportError
 from reprokit.harness.judging import compare_ranks
-from reprokit.layout import RECORD, TRACE, rank_trace, traces_asked
+from reprokit.layout import RECORD, TRACE, rank_trace
+from reprokit.records import run_json
 
 
 def update(number: int, rank: int) -> dict:
@@ -126,9 +127,10 @@ def test_a_number_of_ranks_that_no_recipe_can_have_is_an_error(compared, tmp_pat
     record.write_text(json.dumps({"recipe_data": {"ranks": {"world_size": number}}}))
     with pytest.raises(ReportError) as caught:
         compare_ranks(tmp_path / "one", tmp_path / "other")
+    shown = {"[2]": "a list", "None": "null"}.get(repr(number), repr(number))
     assert caught.value.told() == (
-        f"{record}: ranks.world_size of the recipe in it cannot be read. "
-        f"expected a whole number from 1 to 64. got {number!r}"
+        f"{record}: run.json is damaged: 'recipe_data.ranks.world_size' has a value of the wrong type or size"
+        f". expected a whole number from 1 to 64. got {shown}"
     )
 
 
@@ -136,13 +138,13 @@ def test_a_number_of_ranks_that_no_recipe_can_have_is_an_error(compared, tmp_pat
 def test_a_recipe_in_another_form_is_an_error_and_no_recipe_of_one_process(compared, tmp_path, recipe):
     compared(lambda ranks: None)
     (tmp_path / "one" / RECORD).write_text(json.dumps({"recipe_data": recipe}))
-    with pytest.raises(ReportError, match="of the recipe in it cannot be read"):
+    with pytest.raises(ReportError, match=r"run\.json is damaged: 'recipe_data"):
         compare_ranks(tmp_path / "one", tmp_path / "other")
 
 
 @pytest.mark.parametrize("record", [{}, {"recipe_data": None}, {"recipe_data": {"ranks": None}}])
-def test_a_run_whose_recipe_names_no_ranks_has_one_process(tmp_path, record):
-    assert traces_asked(record, folder=tmp_path) == (TRACE,)
+def test_a_run_whose_recipe_names_no_ranks_has_one_process(record):
+    assert run_json.of(record, where="run.json").world_size == 1
 
 
 def test_a_rank_with_fewer_updates_than_the_first_is_a_difference(compared, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from reprokit.capture import environment_diff
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import compare_records
+from reprokit.core.run_record import RunRecord
 from reprokit.harness import Request, judge_again
 from reprokit.harness.judging.wording import VerdictCase, sentence
 
@@ -30,7 +31,7 @@ def case(verdict, *, then, now, rows=()):
         path=str(folder),
         complete=True,
         incomplete_because="",
-        run={},
+        run=RunRecord(),
         environment=now,
         runtime={},
         config=None,

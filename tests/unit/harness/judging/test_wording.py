@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import Divergence, compare_records
+from reprokit.core.run_record import RunRecord
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 
 FOLDERS = (Path("runs/r/T-1"), Path("runs/r/T-2"))
@@ -21,7 +22,7 @@ def run(folder: Path) -> RunEvidence:
         path=str(folder),
         complete=True,
         incomplete_because="",
-        run={},
+        run=RunRecord(),
         environment={},
         runtime={},
         config=None,
@@ -72,14 +73,14 @@ MODIFIED = replace(
     EVIDENCE,
     modified=("training.gamma=0.98",),
     runs=(
-        replace(EVIDENCE.runs[0], run={"recipe": "r", "seed": 7}),
+        replace(EVIDENCE.runs[0], run=RunRecord(recipe="r", seed=7)),
         EVIDENCE.runs[1],
     ),
 )
 
 
 def dirty(evidence: Evidence) -> Evidence:
-    first = replace(evidence.runs[0], environment={"source": {"unrecorded": True}}, run={"seed": 7})
+    first = replace(evidence.runs[0], environment={"source": {"unrecorded": True}}, run=RunRecord(seed=7))
     return replace(evidence, runs=(first, *evidence.runs[1:]))
 
 
@@ -149,7 +150,7 @@ def test_a_changed_setting_is_named_with_its_line():
     evidence = with_golden(changed=("recipe", "config"), provenance={"config": config})
     ran = replace(
         evidence.runs[0],
-        run={"recipe": "r", "training_config": {"training": {"gamma": 0.98, "n_epochs": 10}}},
+        run=RunRecord(recipe="r", training_config={"training": {"gamma": 0.98, "n_epochs": 10}}),
     )
     told = sentence(
         case(
@@ -282,7 +283,7 @@ def test_every_suggested_command_that_looks_for_folders_names_those_that_were_as
 
 def test_a_suggested_run_is_on_the_backend_and_seed_that_were_asked_for():
     evidence = with_golden()
-    ran = replace(evidence.runs[0], run={"backend_asked": "local", "seed": 7})
+    ran = replace(evidence.runs[0], run=RunRecord(backend_asked="local", seed=7))
     evidence = replace(evidence, runs=(ran, *evidence.runs[1:]), seed=7)
     told = next_command(case(Verdict.REGRESSION, evidence=evidence, divergence=HERE))
     assert told == "reprokit reproduce r --seed 7 --backend local --attribute"

@@ -309,7 +309,7 @@ def test_a_run_during_which_the_package_changes_is_not(in_package, change):
     stored = in_package(lambda package: change(package) and None)
     assert not stored.complete
     assert stored.incomplete_because.startswith("the mounted package changed while the run was under way")
-    assert (stored.record["outcome"], stored.record["exit_code"]) == ("mounts_changed", 0)
+    assert (stored.record.outcome, stored.record.exit_code) == ("mounts_changed", 0)
 
 
 def test_a_program_that_fails_says_why_whatever_changed(in_package, programs):

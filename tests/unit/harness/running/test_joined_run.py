@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from reprokit.core.records import Outcome, RunResult
+from reprokit.core.run_record import RunRecord
 from reprokit.harness.running.joined_run import as_whole, join_with_earlier
 from reprokit.harness.running.run_inputs import inputs_of
+from reprokit.records import run_json
 
 ENDED = RunResult(
     outcome=Outcome.COMPLETED, exit_code=0, message="", started_at="", ended_at="", duration_s=1.0
@@ -77,10 +79,10 @@ def test_halves_that_make_no_whole_are_no_result(tmp_path, earlier, later, why):
 
 
 def test_only_a_joined_run_stands_on_what_the_whole_run_stands_on(tmp_path):
-    whole = {"recipe": "train", "command": COMMAND}
+    whole = RunRecord(recipe="train", command=tuple(COMMAND))
     _, folder = joined(tmp_path, lines(10, 20), lines(30, 40))
-    record = json.loads((folder / "run.json").read_text())
+    record = run_json.read(folder)
     assert inputs_of(record, {}) == inputs_of(whole, {})
-    record["resumed_from"]["joined"] = "yes"
+    record = record._replace(resumed_from=record.resumed_from._replace(joined=False))
     assert as_whole(record) is record
     assert inputs_of(record, {}) != inputs_of(whole, {})

@@ -11,6 +11,7 @@ from reprokit import layout
 from reprokit.core.records import digest_bytes
 from reprokit.harness import Request, judge_again
 from reprokit.harness.running.lock_files import locked_versions
+from reprokit.records import run_json
 
 ROOT = Path(__file__).resolve().parents[4]
 HASH = f"--hash=sha256:{'0' * 64}"
@@ -71,9 +72,7 @@ def test_a_package_that_is_not_what_the_lock_says_fails_the_row(pair, here, pack
 
 def test_a_copy_of_another_lock_proves_nothing(pair, here):
     [first, _] = pair()
-    record, environment = (
-        json.loads((first / name).read_text()) for name in ("run.json", "environment.json")
-    )
+    record, environment = run_json.read(first), json.loads((first / "environment.json").read_text())
     assert locked_versions(first, record, environment) == {"numpy": "2.4.6", "torch": "2.13.0+cpu"}
     (first / layout.LOCK).write_bytes(LOCK.replace(b"2.4.6", b"2.4.5"))
     assert locked_versions(first, record, environment) is None
@@ -81,9 +80,7 @@ def test_a_copy_of_another_lock_proves_nothing(pair, here):
 
 def test_a_copy_behind_a_link_is_no_copy(pair, tmp_path):
     [first, _] = pair()
-    record, environment = (
-        json.loads((first / name).read_text()) for name in ("run.json", "environment.json")
-    )
+    record, environment = run_json.read(first), json.loads((first / "environment.json").read_text())
     (first / layout.LOCK).rename(tmp_path / "elsewhere")
     (first / layout.LOCK).symlink_to(tmp_path / "elsewhere")
     assert locked_versions(first, record, environment) is None
@@ -92,9 +89,7 @@ def test_a_copy_behind_a_link_is_no_copy(pair, tmp_path):
 @pytest.mark.parametrize("lacking", ["cpu", "python"])
 def test_a_record_without_machine_or_python_cannot_say_what_the_lock_means(pair, lacking):
     [first, _] = pair()
-    record, environment = (
-        json.loads((first / name).read_text()) for name in ("run.json", "environment.json")
-    )
+    record, environment = run_json.read(first), json.loads((first / "environment.json").read_text())
     del environment["inside"][lacking]
     assert locked_versions(first, record, environment) is None
 

@@ -212,9 +212,9 @@ def test_what_the_numbers_follow_from_must_be_what_it_was(stopped, project, name
 @pytest.mark.parametrize("name", ["runtime", "lock", "trainer"])
 def test_a_run_that_began_with_another_runtime_or_does_not_say_with_which_is_refused(stopped, project, name):
     record = json.loads((stopped / "run.json").read_text())
-    for digest in ("sha256:0", None):
-        record["digests"][name] = digest
-        (stopped / "run.json").write_text(json.dumps(record))
+    for digests in ({name: "sha256:0"}, {}):
+        kept = {key: digest for key, digest in record["digests"].items() if key != name}
+        (stopped / "run.json").write_text(json.dumps({**record, "digests": kept | digests}))
         with pytest.raises(UsageError, match=f"so the run cannot be resumed: the {name}"):
             go_on(stopped, project)
 

@@ -10,10 +10,12 @@ import pytest
 
 from reprokit import recipes
 from reprokit.core.records import digest_bytes
+from reprokit.core.run_record import RecordedLimits, RecordedProgram
 from reprokit.harness.running import run_inputs
 from reprokit.harness.running.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_inputs import inputs_of, planned_inputs, whole_run, whole_runs
+from reprokit.records import run_json
 from support.fake_backend import HOST, REALISATION, ended, training
 
 
@@ -109,28 +111,21 @@ def test_what_was_to_be_no_whole_run_is_left_out(make, key, value):
 
 def test_a_program_may_start_a_thread_a_core_and_a_trainer_may_not(make):
     (folder,) = make.of_recipe(training(), seed=42)
-    record, environment = (
-        json.loads((folder / name).read_text()) for name in ("run.json", "environment.json")
-    )
-    pinned = copy.deepcopy(record)
-    pinned["limits"]["cpus"] = [1]
+    record, environment = run_json.read(folder), json.loads((folder / "environment.json").read_text())
+    pinned = record._replace(limits=RecordedLimits(cpus=(1,)))
     assert inputs_of(pinned, environment) == inputs_of(record, environment)
-    of_program = [inputs_of({**one, "program": {}}, environment) for one in (record, pinned)]
+    of_program = [inputs_of(one._replace(program=RecordedProgram()), environment) for one in (record, pinned)]
     assert of_program[0] != of_program[1]
-    pinned["limits"]["cpus"] = [0]
-    assert inputs_of({**pinned, "program": {}}, environment) == of_program[1], (
-        "which core it is changes nothing"
-    )
+    other_core = record._replace(limits=RecordedLimits(cpus=(0,)), program=RecordedProgram())
+    assert inputs_of(other_core, environment) == of_program[1], "which core it is changes nothing"
 
 
 def test_what_can_change_numbers_is_sought_once_for_runs_that_are_alike_and_anew_where_it_differs(
     make, monkeypatch
 ):
     (folder,) = make.of_recipe(training(), seed=42)
-    record, environment = (
-        json.loads((folder / name).read_text()) for name in ("run.json", "environment.json")
-    )
-    record["program"] = {}
+    environment = json.loads((folder / "environment.json").read_text())
+    record = run_json.read(folder)._replace(program=RecordedProgram())
     sought = []
     facts = run_inputs.fingerprint.facts
 

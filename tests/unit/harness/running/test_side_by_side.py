@@ -84,8 +84,8 @@ def test_a_killed_run_is_closed_by_a_tool_that_is_alone_and_by_no_other(here: Pr
         run_command(
             [sys.executable, "-c", ""], request, session=Session(project=here, progress=RecordedProgress())
         )
-    assert runs.read(folder).record["state"] == "running"
+    assert runs.read(folder).record.state == "running"
     run_command(
         [sys.executable, "-c", ""], request, session=Session(project=here, progress=RecordedProgress())
     )
-    assert runs.read(folder).record["outcome"] == "interrupted"
+    assert runs.read(folder).record.outcome == "interrupted"

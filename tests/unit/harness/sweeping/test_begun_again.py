@@ -10,6 +10,7 @@ from reprokit.harness import Request, goes_on_from_a_checkpoint
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.harness.sweeping import on_this_machine
 from reprokit.harness.sweeping.member_job import MemberJob, write_job
+from reprokit.harness.sweeping.requeued import next_of
 from reprokit.project import Project
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -24,3 +25,9 @@ def test_a_run_of_a_mixed_sweep_never_goes_on_from_what_another_kind_may_have_be
     file = tmp_path / "job.json"
     write_job(file, [job], Request(), project=Project.around(ROOT))
     assert goes_on_from_a_checkpoint(file) is goes_on
+
+
+def test_a_job_that_began_no_run_yet_is_to_make_its_first(tmp_path):
+    job = MemberJob(recipe="cartpole_baseline", seed=1, stamped="s")
+    found = next_of(tmp_path / "job.json", job, project=Project.around(tmp_path))
+    assert (found.job, found.point, found.over) == (job, None, False)
