@@ -7,7 +7,7 @@ folder of a feature is missing, its verbs and options are unknown words.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -75,13 +75,10 @@ def features() -> Iterator[Feature]:
     """Every feature that is installed, in the order of the list."""
     for name in FEATURES:
         package = f"reprokit.features.{name}"
-        try:
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:  # None: a folder in which only byte-code was left
             found: Feature = importlib.import_module(f"{package}.declaration").FEATURE
-        except ModuleNotFoundError as error:
-            if error.name != package:
-                raise
-            continue
-        yield found
+            yield found
 
 
 def load(place: str) -> Any:

@@ -78,9 +78,14 @@ def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
     """Compare traces that trainers of recipes write themselves, one a rank."""
     from dataclasses import asdict
 
+    from reprokit.errors import UsageError
     from reprokit.harness.judging import compare_ranks
     from reprokit.reports import trace_diff
 
     found = compare_ranks(first, second)
+    if found.equal and not found.records_compared:
+        raise UsageError(
+            "neither trace holds an update", where=f"{first}, {second}", fix="compare whole runs"
+        )
     print_answer(trace_diff.recorded_lines(found), data=lambda: asdict(found), as_json=as_json)
     return 0 if found.equal else 1

@@ -26,6 +26,7 @@ from reprokit.core.statistics.gate_plan import GateOutcome
 from reprokit.errors import ReportError
 from reprokit.layout import REPORT
 from reprokit.redaction import redact_text
+from reprokit.regular_file import read_regular
 from reprokit.reports.escaping import one_line
 from reprokit.reports.format_values import json_number
 
@@ -107,7 +108,7 @@ def load(path: Path) -> Report:
     """Read a report, as ``from_json`` does, from a ``report.json`` or from the folder that holds one."""
     file = path / REPORT if path.is_dir() else path
     try:
-        text = file.read_bytes()
+        text = read_regular(file)
     except OSError as error:
         raise ReportError(
             f"cannot read the report: {error.strerror or error}",

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from reprokit.core.checklist import Report, Verdict
 from reprokit.core.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
+from reprokit.regular_file import read_regular
 from reprokit.reports import to_json
 from reprokit.reports.escaping import one_line
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, read_gate
@@ -47,8 +48,7 @@ def from_place(place: Path) -> Collected:
     if place.is_dir():
         return from_folder(place)
     try:
-        with place.open("rb") as stream:
-            return from_archive(stream.read(MAX_ARCHIVE_BYTES + 1))
+        return from_archive(read_regular(place, most_bytes=MAX_ARCHIVE_BYTES + 1))
     except OSError as error:
         raise _refused(f"cannot be read: {error.strerror}", where=str(place)) from error
 
@@ -81,11 +81,11 @@ def from_folder(folder: Path) -> Collected:
 
     def read(name: str, limit: int) -> bytes | None:
         path = folder
-        for part in PurePosixPath(name).parts:
-            path /= part
-            if path.is_symlink():
-                raise _refused("a link in the place of a file", where=name)
         try:
+            for part in PurePosixPath(name).parts:
+                path /= part
+                if path.is_symlink():
+                    raise _refused("a link in the place of a file", where=name)
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with open(descriptor, "rb") as stream:  # noqa: PTH123  (an open descriptor)
                 return stream.read(limit)

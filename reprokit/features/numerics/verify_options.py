@@ -11,13 +11,29 @@ from reprokit.cli.options import number_option, project_of, request_of
 from reprokit.cli.output import print_json
 from reprokit.session import Session
 
+#: Options that would be promised and not kept: name → as it is typed.
+_OF_WHOLE_TRAININGS = {
+    "platform": "--platform",
+    "exclusive": "--exclusive",
+    "gate_file": "--gate-file",
+    "proves_itself": "--selftest",
+    "changed": "--changed",
+    "statistical": "--statistical",
+    "resume": "--resume",
+    "stop_at": "--stop-at",
+    "vary": "--vary",
+    "attribute": "--attribute",
+    "diagnose": "--diagnose",
+    "sign_with": "--sign",
+}
+
 
 def _answered(options: Options) -> int | None:
     if not options["cpus"]:
         return None
-    for name in ("platform", "exclusive", "gate_file"):
-        if options[name]:
-            raise click.UsageError(f"--{name.replace('_', '-')} is for whole trainings, not for --cpu")
+    for name, typed in _OF_WHOLE_TRAININGS.items():
+        if options.get(name) not in (None, False, (), []):
+            raise click.UsageError(f"{typed} is for whole trainings, not for --cpu")
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.features.numerics.cpu_answers import answer_data, answer_lines

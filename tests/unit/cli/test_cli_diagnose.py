@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from reprokit import cli
 from reprokit.core.difference import Divergence
 from reprokit.diagnosis import Began, Cause
+from reprokit.errors import UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.reports import diagnosis_page
 
@@ -146,3 +147,14 @@ def test_two_runs_of_a_recipe_are_compared_by_the_digests_that_they_hold(tmp_pat
     assert run(one, other).return_value == 1
     assert run(one, other).output.startswith("first differs at step 64, in parameters\n")
     assert run(one, one).output == "1 updates: all equal\n"
+
+
+def test_two_traces_without_an_update_are_no_equal_traces(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "trace.jsonl").write_text("")
+    found = CliRunner().invoke(
+        cli.root, ["trace", "diff", str(tmp_path / "one"), str(tmp_path / "two")], standalone_mode=False
+    )
+    assert isinstance(found.exception, UsageError)
+    assert "neither trace holds an update" in str(found.exception)

@@ -81,6 +81,16 @@ def test_an_option_of_a_missing_feature_is_refused_and_never_ignored(tmp_path):
     assert (ended.returncode, "No such option" in ended.stderr) == (2, True)
 
 
+def test_byte_code_that_a_checkout_left_in_a_folder_is_no_feature(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "reprokit", ignore=shutil.ignore_patterns("__pycache__"))
+    left = tmp_path / "reprokit" / "features" / "tune"
+    shutil.rmtree(left)
+    (left / "__pycache__").mkdir(parents=True)
+    (left / "__pycache__" / "tune.cpython-311.pyc").write_bytes(b"left")
+    ended = tool(tmp_path, "-m", "reprokit", "--help")
+    assert (ended.returncode, "  tune  " in ended.stdout, "  diff  " in ended.stdout) == (0, False, True)
+
+
 def test_a_feature_that_cannot_be_imported_is_no_missing_feature(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "reprokit", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "reprokit" / "features" / "tune" / "declaration.py").write_text("import no_such_module\n")

@@ -215,3 +215,19 @@ def test_an_archive_that_is_too_large_is_not_opened(monkeypatch):
     monkeypatch.setattr(collected, "MAX_ARCHIVE_BYTES", 10)
     with pytest.raises(ReportError, match="too large"):
         collected.from_archive(b"P" * 11)
+
+
+def test_a_pipe_in_the_place_of_an_archive_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "left.zip")
+    with pytest.raises(ReportError, match="no regular file"):
+        collected.from_place(tmp_path / "left.zip")
+
+
+def test_a_report_with_a_name_longer_than_names_can_be_is_refused(files, tmp_path):
+    for name, content in (
+        files | {GATE_FILE: files[GATE_FILE].replace(NAME.encode(), b"r/" + b"a" * 5000)}
+    ).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ReportError, match="name too long"):
+        collected.from_place(tmp_path)
