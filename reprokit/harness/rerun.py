@@ -201,7 +201,7 @@ def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project
     if variant == NO_VARIANT:
         return  # what this Python holds is told by the environments' differences
     image = reference.record.image
-    recorded = image.get("lock_digest") if isinstance(image, dict) else None
+    recorded = image.lock_digest if image is not None else None
     path = locks.read_lock(project.root).variant(variant).packages_path
     actual = workspace.sha256_of(path) if path.is_file() else "no such file"
     if actual != recorded:
