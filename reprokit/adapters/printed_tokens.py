@@ -120,6 +120,8 @@ def _token(match: re.Match[str]) -> Token:
 def _value(text: str) -> int | float | str:
     """A number with the digits that were printed; a text where it is none that Python holds."""
     plain = text.replace(",", "")
+    if plain.lower() == "-nan":  # no float keeps its sign in a comparison
+        return text
     if plain.lstrip("+-").isdigit():
         return int(plain) if len(plain) <= _MAX_INTEGER_DIGITS else text
     value = float(plain)
