@@ -295,6 +295,8 @@ def test_a_log_that_differs_and_was_not_read_is_named(tmp_path, diff):
         ("acc 0.5 of 10³", "acc 0.5 of 10⁴"),
         ("acc 0.5 ½", "acc 0.5 ¼"),
         ("loss -nan", "loss nan"),
+        ("acc 0.5 loss -0", "acc 0.5 loss 0"),
+        ("acc 0.5 loss -0.0", "acc 0.5 loss 0.0"),
         ("loss: inf ok", "loss: nan ok"),
         ("acc 0.5 tensor(nan)", "acc 0.5 tensor(inf)"),
         ("acc 0.5 loss ５", "acc 0.5 loss ６"),
