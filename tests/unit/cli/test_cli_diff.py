@@ -206,3 +206,15 @@ def test_help_has_an_example(reprokit):
     assert code == 0
     assert re.search(r"Examples?:\s+reprokit diff ", out)
     assert "Exit codes" in out
+
+
+@pytest.mark.parametrize("digits", [4_299, 4_301, 20_000])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_integers_longer_than_python_prints_differ_like_others(reprokit, tmp_path, digits, options):
+    long = "1" * digits
+    for name, value in (("a", f"{long}"), ("b", f"{long[:-1]}2")):
+        (tmp_path / name).with_suffix(".jsonl").write_text(f'{{"step": 1, "a": {value}}}\n')
+    code, out, err = reprokit("a.jsonl", "b.jsonl", *options)
+    assert (code, err) == (1, "")
+    assert json.loads(out)["identical"] is False if options else out.startswith("DIFFERS: first at step 1 ")
+    assert reprokit("a.jsonl", "a.jsonl", *options)[0] == 0
