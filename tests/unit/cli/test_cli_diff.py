@@ -218,3 +218,16 @@ def test_integers_longer_than_python_prints_differ_like_others(reprokit, tmp_pat
     assert (code, err) == (1, "")
     assert json.loads(out)["identical"] is False if options else out.startswith("DIFFERS: first at step 1 ")
     assert reprokit("a.jsonl", "a.jsonl", *options)[0] == 0
+
+
+def test_values_that_were_taken_out_are_said_to_be_unknown(reprokit, tmp_path):
+    for name in ("a", "b"):
+        write(tmp_path / name / "other.csv", 1).write_text("step,loss,key\n0,0.5,<redacted>\n1,0.25,x\n")
+        (tmp_path / f"{name}.log").write_text("step 1 loss 0.5 secret: <redacted>\nstep 2 loss 0.25\n")
+    (tmp_path / "plain.log").write_text("step 1 loss 0.5 secret: 5\nstep 2 loss 0.25\n")
+    for sides in (("a.log", "b.log"), ("a", "b")):
+        code, out, _ = reprokit(*sides)
+        assert code == 0
+        assert "redacted_values, both" in out
+    assert "redacted_values, expected" in reprokit("a.log", "plain.log")[1]
+    assert "redacted_values" not in reprokit("plain.log", "plain.log")[1]
