@@ -319,6 +319,7 @@ def test_no_other_number_is_taken_for_equal(tmp_path, diff, one, other):
         ("acc 0.5 <Net at 0x7f31aa02b1c0>", "acc 0.5 <Net at 0x7f31aa02b1d0>"),
         ("acc 0.5 http://host1/x", "acc 0.5 http://host2/y"),
         ("acc 0.5 on 10.0.0.1", "acc 0.5 on 10.0.0.2"),
+        ("in 20260101T101010Z-5b09-seed0-base", "in 20260101T101012Z-5c0a-seed0-base"),
         ("acc 0.5 in 1m23s", "acc 0.5 in 2m03s"),
         ("acc 0.5 run-20260101_101010-x", "acc 0.5 run-20260102_101011-x"),
     ],
