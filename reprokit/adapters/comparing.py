@@ -163,7 +163,10 @@ def _told_of_order(
         return comparison
     log = ProblemLog()
     for detail in ("", "but for clocks"):
-        one, other = (list(_keys(side, selection, clocks=not detail)) for side in (expected, actual))
+        try:
+            one, other = (list(_keys(side, selection, clocks=not detail)) for side in (expected, actual))
+        except ValueError:  # an integer longer than Python writes as text
+            return comparison
         if one == other:
             break  # in one order: only clocks differ
         if Counter(one) == Counter(other):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from reprokit.adapters import tune_fields
-from reprokit.adapters.reading import Note, Reading, open_file
+from reprokit.adapters.reading import Note, Reading, integer, open_file
 
 NAME = "csv"
 _MONITOR = '#{"t_start":'
@@ -199,7 +199,7 @@ def _cell(text: str, notes: list[Note]) -> Cell:
         return None
     if _INTEGER.fullmatch(stripped):
         if len(stripped) <= MAX_INTEGER_DIGITS:
-            return int(stripped)
+            return integer(stripped)
         notes.append(("integer_too_long", f"{len(stripped):,} digits"))
         return None
     if not _FLOAT.fullmatch(stripped):

@@ -3,8 +3,9 @@ r"""Logs of printed lines, such as ``iteration 10/ 500 | lm loss: 8.85E+00 |``: 
 A number is called by the text before it (``lm loss``), in tables by the header, and in boxes as
 Stable-Baselines3 draws them by section and row, a record a box. ``10/500`` is two numbers: ``iteration`` and
 ``iteration of``. What is a date, a duration or a speed (``0:01:02``, ``46ms``, ``1.2it/s``) stays the text
-that it is. Of a bar that is drawn again and again, the last state counts. Lines without a number are left
-out; a warning says how many lines were read, and which names were found.
+that it is. Words that hold digits, nan or inf in other forms (``1_298_000``) are the ``other text`` of their
+line. Of a bar that is drawn again and again, the last state counts. Lines without either are left out; a
+warning says how many lines were read, and which names were found.
 
     >>> next(read(Path("train.log"))).record
     {'iteration': 10, 'iteration of': 500, 'lm loss': 8.85}
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.printed_rest import rest_of
 from reprokit.adapters.printed_tokens import cell_value, label_of, tokens_in
 from reprokit.adapters.reading import Reading
 
@@ -31,6 +33,8 @@ PATTERNS = ("*.log", "*.out")
 
 _LOOKED_AT_BYTES = 1 << 20
 _MOST_NAMES_SAID = 12
+#: What a text is called that holds a digit, or nan or inf, in no form that is known.
+_REST = "other text"
 _DRAWN_OVER = re.compile(r"\r|\x08+")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _RULE = re.compile(r"[\s|+=:─━┄-]{3,}")
@@ -81,10 +85,11 @@ def read(path: Path) -> Iterator[Reading]:
     for reading in log.last():
         yield from () if latest is None else (latest,)
         latest = reading
-    if latest is None:
+    if not log.num_read:
+        yield from () if latest is None else (latest,)
         detail = "no line holds a number"
         yield Reading(line=None, record=None, notes=(("no_records", detail),))
-    else:
+    elif latest is not None:
         yield replace(latest, notes=(*latest.notes, ("printed_lines", log.read_so_far())))
 
 
@@ -125,7 +130,7 @@ class _Log:
         record = self._row(line) or _named(line)
         if record:
             yield self._reading(record, number)
-        else:
+        if not _has_number(record):
             self.columns, self.header = (), line
 
     def last(self) -> Iterator[Reading]:
@@ -173,9 +178,14 @@ class _Log:
         return dict(zip(self.columns, values, strict=True))
 
     def _reading(self, record: Mapping[str, Any], number: int) -> Reading:
-        self.num_read += 1
+        self.num_read += _has_number(record)
         self.names |= dict.fromkeys(record)
         return Reading(line=number, record=dict(record))
+
+
+def _has_number(record: Mapping[str, Any]) -> bool:
+    """Whether a record holds more than text that is in no known form."""
+    return not all(name == _REST and isinstance(value, str) for name, value in record.items())
 
 
 def _is_of_box(name: str, value: str) -> bool:
@@ -202,15 +212,20 @@ def _named(line: str) -> Mapping[str, Any]:
         record["iteration"] = int(leading["bracket"] or leading["bare"])
         begin = leading.end()
     names = _Names(record)
+    rest: list[str] = []
     for token in tokens_in(line, begin):
         label = label_of(line[begin : token.begin])
         is_level = token.kind == "date" and label.isupper()  # such as [INFO 2026-…]
         label = token.kind if is_level else label or token.kind or before or "value"
+        rest += rest_of(line[begin : token.begin], label)
         name = names.unused(f"{label} ({token.unit})" if token.unit else label)
         record[name] = token.value
         if token.of is not None:
             record[names.unused(f"{name} of")] = token.of
         begin, before = token.end, label
+    rest += rest_of(line[begin:], "")
+    if rest:
+        record[names.unused(_REST)] = " ".join(rest)
     return record
 
 

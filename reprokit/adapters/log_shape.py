@@ -11,6 +11,9 @@ from reprokit.adapters.summaries import read
 from reprokit.core import steps
 from reprokit.core.log_shape import LogShape
 
+#: As some programs log them in JSON, which has no such numbers.
+_NOT_FINITE = frozenset({"nan", "inf", "infinity"})
+
 
 def shape_of(path: Path) -> LogShape:
     """Read a metrics file from end to end.
@@ -35,4 +38,6 @@ def shape_of(path: Path) -> LogShape:
 def _is_finite(value: Any) -> bool:
     if isinstance(value, list | dict):
         return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
+    if isinstance(value, str):
+        return value.strip().lower().lstrip("+-") not in _NOT_FINITE
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))

@@ -20,7 +20,7 @@ from typing import Any
 
 from reprokit.adapters import printed_search
 from reprokit.adapters.jsonl_file import MAX_LINE_BYTES
-from reprokit.adapters.reading import Note, Reading, open_file
+from reprokit.adapters.reading import Note, Reading, integer, open_file
 from reprokit.errors import MetricsError
 
 MAX_INTEGER_DIGITS = 640
@@ -88,7 +88,7 @@ def _number(text: str, notes: list[Note]) -> int | float | str | None:
         return text
     if _INTEGER.fullmatch(word):
         if len(word) <= MAX_INTEGER_DIGITS:
-            return int(word)
+            return integer(word)
         notes.append(("integer_too_long", f"{len(word):,} digits"))
         return None
     value = float(word)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from reprokit.adapters.reading import integer
+
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _ZONE = r"(?:Z|[ ]?[-+]\d\d:?\d\d)?"
 _DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?[ ])?"
@@ -120,7 +122,9 @@ def _token(match: re.Match[str]) -> Token:
 def _value(text: str) -> int | float | str:
     """A number with the digits that were printed; a text where it is none that Python holds."""
     plain = text.replace(",", "")
+    if plain.lower() == "-nan":  # no float keeps its sign in a comparison
+        return text
     if plain.lstrip("+-").isdigit():
-        return int(plain) if len(plain) <= _MAX_INTEGER_DIGITS else text
+        return integer(plain) if len(plain) <= _MAX_INTEGER_DIGITS else text
     value = float(plain)
     return text if value in (float("inf"), float("-inf")) and "inf" not in text.lower() else value

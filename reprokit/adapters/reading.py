@@ -134,3 +134,9 @@ def not_a_file(path: Path, mode: int) -> MetricsError:
         actual=words.get(stat.S_IFMT(mode), "a device"),
         fix="write its output into a file first",
     )
+
+
+def integer(text: str) -> int | float:
+    """An integer that a program wrote as text; ``-0`` is a float, rounded for print, and keeps its sign."""
+    value = int(text)
+    return value if value or not text.startswith("-") else -0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.adapters import not_logs, run_files, sources
+from reprokit.adapters import not_logs, redaction_marks, run_files, sources
 from reprokit.adapters.comparing import compare_first, compare_sources
 from reprokit.adapters.reading import MetricsSource
 from reprokit.adapters.summaries import names_in
@@ -60,11 +60,13 @@ def compare_paths(
     if folders and (plain or not all(stored(folder / METRICS).exists() for folder in sides)):
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
         unread = () if plain else _not_compared(expected, actual)
-        return replace(comparison, problems=(*comparison.problems, *unread)), pair_runs(expected, actual)[0]
+        pairs = pair_runs(expected, actual)[0]
+        told = (*comparison.problems, *unread, *redaction_marks.warnings(pairs))
+        return replace(comparison, problems=told), pairs
     pair = _source_like(expected, actual), _source_like(actual, expected)
     comparison = compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore)
-    unread = _others_not_read(pair)
-    return replace(comparison, problems=(*comparison.problems, *unread)), [pair]
+    told = (*comparison.problems, *_others_not_read(pair), *redaction_marks.warnings([pair]))
+    return replace(comparison, problems=told), [pair]
 
 
 def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:

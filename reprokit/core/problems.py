@@ -75,6 +75,7 @@ KINDS = MappingProxyType(
         "only_nan": (WARNING, "every number is NaN: the sides are equal, which says little about them"),
         "carriage_return": (WARNING, "lines end with a carriage return and a line feed"),
         "printed_lines": (WARNING, "numbers were read from printed lines"),
+        "redacted_values": (WARNING, "secrets were taken out: their marks were compared, not their values"),
         "blank_end": (WARNING, "the file ends with empty lines"),
         "repeated_header": (WARNING, "the header stands in the middle again, as where a log was continued"),
         "no_final_newline": (WARNING, "the last line has no line feed, though its record is whole"),

@@ -194,7 +194,8 @@ def rllib_json(folder, losses, late):
 
 
 def optuna_lines(folder, losses, late):
-    begun = f"[I 2026-01-0{1 + late} 10:00:00,001] A new study created in memory with name: no-name-{late}a8"
+    name = f"no-name-{late}a8c2b1e-0d1f-4c3e-9a55-1f2e3d4c5b6a"
+    begun = f"[I 2026-01-0{1 + late} 10:00:00,001] A new study created in memory with name: {name}"
     rows = (
         f"[I {HEAD.format(day=1 + late, at=at)},123] Trial {at} finished with value: {loss} and parameters: "
         f"{{'lr': 0.25, 'depth': 3}}. Best is trial 0 with value: 0.125."

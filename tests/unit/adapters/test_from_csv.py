@@ -26,6 +26,11 @@ def test_cells_are_numbers_where_they_are_written_like_numbers(tmp_path):
     assert type(reading.record["step"]) is int
 
 
+@pytest.mark.parametrize("text", ["-0", "-00", "-0.0"])
+def test_zero_keeps_its_sign(tmp_path, text):
+    assert repr(readings(tmp_path, f"a\n{text}\n")[0].record["a"]) == "-0.0"
+
+
 @pytest.mark.parametrize("text", ["nan", "NaN", "NAN"])
 def test_nan_is_a_number_in_any_letters(tmp_path, text):
     assert math.isnan(readings(tmp_path, f"a\n{text}\n")[0].record["a"])

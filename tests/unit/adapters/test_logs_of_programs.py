@@ -286,12 +286,58 @@ def test_a_log_that_differs_and_was_not_read_is_named(tmp_path, diff):
         ("acc 97%", "acc 98%"),
         ("1M params", "1K params"),
         ("| loss | 0.5 |", "| loss | 0.6 |"),
+        ("tokens 1_298_000", "tokens 1_297_000"),
+        ("tokens 1_298_000 | acc 0.5", "tokens 1_297_000 | acc 0.5"),
+        ("acc 0.5 | tokens 1_298_000", "acc 0.5 | tokens 1_297_000"),
+        ("acc 0.5 lr1e-3", "acc 0.5 lr1e-4"),
+        ("acc 0.5 train/loss1e5", "acc 0.5 train/loss1e6"),
+        ("acc 0.5 f1_99%", "acc 0.5 f1_98%"),
+        ("acc 0.5 of 10³", "acc 0.5 of 10⁴"),
+        ("acc 0.5 ½", "acc 0.5 ¼"),
+        ("loss -nan", "loss nan"),
+        ("acc 0.5 loss -0", "acc 0.5 loss 0"),
+        ("acc 0.5 loss -0.0", "acc 0.5 loss 0.0"),
+        ("loss: inf ok", "loss: nan ok"),
+        ("acc 0.5 tensor(nan)", "acc 0.5 tensor(inf)"),
+        ("acc 0.5 loss ５", "acc 0.5 loss ６"),
+        ("acc 0.5 loss ٥", "acc 0.5 loss ٦"),
+        ("acc 0.5 mask 0b101", "acc 0.5 mask 0b111"),
+        ("acc 0.5 md5 " + "a1" * 16, "acc 0.5 md5 " + "a2" * 16),
+        ("best5 of best6 | acc 0.5", "best5 of best7 | acc 0.5"),
     ],
 )
 def test_no_other_number_is_taken_for_equal(tmp_path, diff, one, other):
     for name, text in (("a.log", one), ("b.log", other)):
         (tmp_path / name).write_text(f"step 1 loss 0.5\n{text}\nstep 2 loss 0.25\n")
     assert diff(tmp_path / "a.log", tmp_path / "b.log")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("saved in /tmp/tmpab12/x_1.pt", "saved in /tmp/tmpcd34/x_1.pt"),
+        ("acc 0.5 <Net at 0x7f31aa02b1c0>", "acc 0.5 <Net at 0x7f31aa02b1d0>"),
+        ("acc 0.5 http://host1/x", "acc 0.5 http://host2/y"),
+        ("acc 0.5 on 10.0.0.1", "acc 0.5 on 10.0.0.2"),
+        ("in 20260101T101010Z-5b09-seed0-base", "in 20260101T101012Z-5c0a-seed0-base"),
+        ("acc 0.5 in 1m23s", "acc 0.5 in 2m03s"),
+        ("acc 0.5 run-20260101_101010-x", "acc 0.5 run-20260102_101011-x"),
+    ],
+)
+def test_paths_addresses_times_and_ids_in_words_are_no_numbers(tmp_path, diff, one, other):
+    for name, text in (("a.log", one), ("b.log", other)):
+        (tmp_path / name).write_text(f"step 1 loss 0.5\n{text}\nstep 2 loss 0.25\n")
+    assert diff(tmp_path / "a.log", tmp_path / "b.log")[0] == 0
+
+
+def test_a_header_with_digits_names_its_columns_and_a_log_of_odd_numbers_alone_is_no_log(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text("epoch  top1\n1      0.5\ntext: 0.5\n")
+    found = [one.record for one in adapters.adapter_named("printed").read(path)]
+    assert found == [{"other text": "top1"}, {"epoch": 1, "top1": 0.5}, {"text": 0.5}]
+    path.write_text("tokens 1_000\n")
+    *_, last = adapters.adapter_named("printed").read(path)
+    assert last.notes == (("no_records", "no line holds a number"),)
 
 
 def test_of_lines_that_are_drawn_over_it_is_said_how_many_were_not_read(tmp_path):

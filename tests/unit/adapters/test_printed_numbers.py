@@ -43,6 +43,11 @@ def test_a_number_is_read_only_where_nothing_else_can_be_meant(tmp_path, printed
     assert (value, type(value)) == (meant, type(meant))
 
 
+@pytest.mark.parametrize("printed", ["-0", "-0.0"])
+def test_zero_keeps_its_sign(tmp_path, printed):
+    assert repr(read(tmp_path, f"step 1 loss {printed}\n")[0].record["loss"]) == "-0.0"
+
+
 @pytest.mark.parametrize(
     ("printed", "word"), [("1e999", "number_overflow"), ("9" * 5000, "integer_too_long")]
 )

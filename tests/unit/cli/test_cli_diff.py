@@ -206,3 +206,28 @@ def test_help_has_an_example(reprokit):
     assert code == 0
     assert re.search(r"Examples?:\s+reprokit diff ", out)
     assert "Exit codes" in out
+
+
+@pytest.mark.parametrize("digits", [4_299, 4_301, 20_000])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_integers_longer_than_python_prints_differ_like_others(reprokit, tmp_path, digits, options):
+    long = "1" * digits
+    for name, value in (("a", f"{long}"), ("b", f"{long[:-1]}2")):
+        (tmp_path / name).with_suffix(".jsonl").write_text(f'{{"step": 1, "a": {value}}}\n')
+    code, out, err = reprokit("a.jsonl", "b.jsonl", *options)
+    assert (code, err) == (1, "")
+    assert json.loads(out)["identical"] is False if options else out.startswith("DIFFERS: first at step 1 ")
+    assert reprokit("a.jsonl", "a.jsonl", *options)[0] == 0
+
+
+def test_values_that_were_taken_out_are_said_to_be_unknown(reprokit, tmp_path):
+    for name in ("a", "b"):
+        write(tmp_path / name / "other.csv", 1).write_text("step,loss,key\n0,0.5,<redacted>\n1,0.25,x\n")
+        (tmp_path / f"{name}.log").write_text("step 1 loss 0.5 secret: <redacted>\nstep 2 loss 0.25\n")
+    (tmp_path / "plain.log").write_text("step 1 loss 0.5 secret: 5\nstep 2 loss 0.25\n")
+    for sides in (("a.log", "b.log"), ("a", "b")):
+        code, out, _ = reprokit(*sides)
+        assert code == 0
+        assert "redacted_values, both" in out
+    assert "redacted_values, expected" in reprokit("a.log", "plain.log")[1]
+    assert "redacted_values" not in reprokit("plain.log", "plain.log")[1]
