@@ -57,7 +57,10 @@ _HEADER = re.compile(
     r"(?:Digest [^\r\n]+|[^\r\n\"'\\]+)",
     re.IGNORECASE,
 )
-_SCHEME = re.compile(r"\b(?P<kind>Bearer|Basic|ApiKey)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_SCHEME = re.compile(  # "Basic training_step" is a sentence: base64 has no "_", and hardly ever no capitals
+    r"\b(?P<kind>Bearer|Basic(?=\s+(?-i:[a-z\d+/=]*[A-Z])[A-Z\d+/=]+(?![\w-]))|ApiKey)\s+[A-Za-z0-9._~+/=-]{8,}",
+    re.IGNORECASE,
+)
 
 # A password may hold a slash: after "user:" everything up to the last "@" is taken for one.
 USER_IN_URL = re.compile(
@@ -65,8 +68,8 @@ USER_IN_URL = re.compile(
     r"(?:[^\s/?#@:\"'<>]*:[^\s\"<>]{0,2000}@|[^\s/?#@]*(?:@[^\s/?#@]*)*@)",
     re.IGNORECASE,
 )
-_USER_AT_HOST = re.compile(
-    r"(?<![\w/.@:+-])(?!mailto:)[\w.+-]+:[^\s@:/\"'<>{}]+@(?=(?!sha\d+:)[\w-]+(?:\.[\w-]+)*(?:[:/]|$|\s))"
+_USER_AT_HOST = re.compile(  # but for "acc:0.95@5", "step:5@rank0"
+    r"(?<![\w/.@:+-])(?!mailto:)[\w.+-]+:(?!\d{1,5}@|[+-]?\d*\.\d+(?:e[+-]?\d+)?@|\d+e[+-]?\d+@)[^\s@:/\"'<>{}]+@(?=(?!sha\d+:)[\w-]+(?:\.[\w-]+)*(?:[:/]|$|\s))"
 )
 _SIGNED_QUERY = re.compile(r"(?P<name>[?&](?:[\w.-]*[_.-])?(?:sig|signature|key)=)[^\s&]+", re.IGNORECASE)
 _WEBHOOK_HINTS = ("hooks.", "webhook", "api.telegram.org/bot", "/hook/", "/hooks/", "maker.ifttt")

@@ -47,6 +47,8 @@ _ESCAPED = re.compile(r"\\u00([0-7][0-9a-fA-F])|\\x([0-7][0-9a-fA-F])")
 # How documents write a token that is none; and the address of a picture, whose token is meant to be public.
 _MADE_UP = re.compile(r"(?i:x{6}|example|(.)\1{9})")
 _BADGE = re.compile(r"(?<=badge\.svg)\?token=\w+")
+# Of a word in a vocabulary: in JSON, a short number without quotes.
+_TOKEN_ID = re.compile(r"(?<=\")[ \t]*:[ \t]*\d{1,6}(?=[ \t]*(?:[,}\r]|\Z))")
 _PLACE_TELLS = re.compile(
     r"login|sshpass|mysql|mariadb|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b", re.IGNORECASE
 )
@@ -125,7 +127,7 @@ def has_token(text: str, pattern: re.Pattern[str] = ISSUED_TOKEN) -> bool:
 
 
 def _what_is_secret(line: str, *, code: bool) -> str:
-    line = _BADGE.sub("", line)
+    line = _TOKEN_ID.sub("", _BADGE.sub("", line))
     if has_token(line):
         return _TOKEN
     if any(map(_has_password, _USER_IN_URL.finditer(line))):
