@@ -41,6 +41,7 @@ def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     """Whether what stands behind a name is a credential, and no placeholder, variable or setting."""
     bare = value.partition("\\n")[0].strip("\\\"'`()[]{},; \t")
     quoted = quoted or (value.startswith("`") and value.endswith("`"))  # as Markdown quotes
+    quoted = quoted or bool(code and re.match(r"[\[({]\s*[\"']", value))  # a list of texts
     in_list = not code and value.startswith("[")
     variable = not quoted and not in_list and bool(_CODE.fullmatch(value))
     if len(bare) < _SHORTEST or is_setting(name, bare) or stands_for_one(bare, quoted=quoted):

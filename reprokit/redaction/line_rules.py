@@ -13,20 +13,23 @@ _QUOTE = (  # the first is how a shell quotes a quote, the last are those of HTM
 )
 _GAP = r"[ \t\u00a0\u202f\u3000]*"
 VALUE = re.compile(
-    rf"(?P<before>![\w/!:.-]*[ \t]+|[bru]{{1,2}}(?={_QUOTE}))?(?P<value>{MARK}|(?P<quote>{_QUOTE})"
+    r"(?P<before>![\w/!:.-]*[ \t]+|&[\w-]+[ \t]+|"
+    r"(?:[|>][+-]?)?(?:\\+[nr])+[ \t]+(?:-[ \t]+)?(?![\w.-]+:)|"  # YAML within JSON
+    rf"[bru]{{1,2}}(?={_QUOTE}))?(?P<value>{MARK}|(?P<quote>{_QUOTE})"
     r"(?:(?!(?P=quote))(?:\\.|[^\r\n]))*(?:(?P=quote)|$)"
     r"|\[[^\]\r\n]*\]|\{[^{}\r\n]*\}|[^\s&;,]+(?:,(?=[^\s,=:]+(?:[\s,]|$))[^\s&;,]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TYPE = (  # between name and value
-    r"(?:[A-Za-z_]+\.)?(?:str|bytes|Secret(?:Str|Bytes)|Any(?:Str)?|Text|string|Final|ClassVar|"
+    r"(?:[A-Za-z_]+\.)?(?:&(?:'static[ ])?str|str|bytes|Secret(?:Str|Bytes)|Any(?:Str)?|Text|string|Final|"
+    r"ClassVar|"
     rf"[A-Za-z]\w{{1,30}}\[[^\r\n]{{1,200}}?\])(?:{_GAP}\|{_GAP}(?:None|null|undefined))?"
 )
 _ENCODED_SIGN = r"%3[ADad]|\\+(?:u00|x)3[ADad]|&(?:#(?:58|61|[xX]3[ADad])|equals|colon);"
 ASSIGNMENT = re.compile(
     rf"(?P<name>(?<![\w.-])[-+~]{{0,2}}[\w.-]++)"
     rf"(?P<sign>{_QUOTE}?\]?{_GAP}"
-    rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
+    rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:{{1,3}}=|[?+]=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
 )
 SETTER = re.compile(  # of an object: set_api_key("…"), withToken("…")
     rf"(?P<name>\b(?:set|with|use|save|store|update)(?=[_A-Z])\w++)"
@@ -48,6 +51,14 @@ PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
 LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
     rf"(?P<name>(?<![\w.-])[\w.-]++)"
     rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|={{2,3}}|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to):?[ ]+)?))"
+    r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
+)
+OR_ELSE = re.compile(  # os.environ.get("HF_TOKEN") or "…"
+    rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?[ \t]*[)\]]?[ \t]*(?:\bor\b|\|\||\?\?)[ \t]*)"
+    rf"(?={_QUOTE}[^\s\"']{{0,200}}\d)"
+)
+CELL = re.compile(  # of a table with a variable in each row
+    r"(?P<name>(?<![\w.-])[A-Z][A-Z0-9_]++)(?P<sign>[\"']?[,;][ \t]*)"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
 ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")
@@ -104,7 +115,9 @@ _OF_A_PROGRAM = re.compile(
     r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]*|"
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=\w)|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
-    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
+    r"\bwandb[ \t]+login[ \t]+(?:--?[\w-]+(?:[= ]https?://\S+)?[ \t]+){1,4}(?=\w{16})|"
+    r"\bcurl\b[^\r\n|;]{0,200}?[ \t]-u(?=\w)[^\s:/\"']{1,80}:|"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32}))[^\s\"']+"
 )
 _CALL = re.compile(  # of a function that takes a password, or a statement of a database
     r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
@@ -148,6 +161,8 @@ BY_NAME = (
     (SET, ("set", "%env")),
     (SETTER, ("(",)),
     (NAMED_VALUE, tuple(f"value{one}" for one in "=: \t\"'\\&%")),
+    (OR_ELSE, ("or", "||", "??")),
+    (CELL, (",", ";")),
     (LOOSE, ("",)),
 )
 AFTER_NAMES: tuple[_Rule, ...] = (

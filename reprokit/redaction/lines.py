@@ -16,7 +16,6 @@ from reprokit.redaction.line_rules import (
     BY_NAME,
     ELEMENT,
     HINTS,
-    LOOSE,
     NAME_HINTS,
     VALUE,
     holds_one_of,
@@ -77,7 +76,7 @@ def _without_named(pattern: re.Pattern[str], text: str, found: list[Hidden]) -> 
     parts, at = [], 0
     for match in pattern.finditer(text):
         name = _secret_name(match, text) if match.start() >= at else ""
-        if not name or (pattern is LOOSE and not _stands_alone(match["value"])):
+        if not name or ("value" in pattern.groupindex and not _stands_alone(match["value"])):
             continue
         value = VALUE.match(text, match.end())
         if value and (hidden := _hidden(name, match["sign"], value)):
