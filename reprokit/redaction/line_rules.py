@@ -153,6 +153,11 @@ BEFORE_NAMES: tuple[_Rule, ...] = (
     (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
     (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),
 )
+_CELL_HINTS = tuple(
+    f"{word}{sign}"
+    for word in ("key", "token", "secret", "pass", "password", "pat")
+    for sign in (",", ";", '"', "'")
+)
 #: In their order; each with what one must stand in a line for it.
 BY_NAME = (
     (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
@@ -161,8 +166,8 @@ BY_NAME = (
     (SET, ("set", "%env")),
     (SETTER, ("(",)),
     (NAMED_VALUE, tuple(f"value{one}" for one in "=: \t\"'\\&%")),
-    (OR_ELSE, ("or", "||", "??")),
-    (CELL, (",", ";")),
+    (OR_ELSE, (" or", "||", "??")),
+    (CELL, _CELL_HINTS),
     (LOOSE, ("",)),
 )
 AFTER_NAMES: tuple[_Rule, ...] = (

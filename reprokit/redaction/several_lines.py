@@ -85,7 +85,10 @@ _OPEN = re.compile(
     r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*[(\[{>|+\\-]{0,3}[\"']*[ \t\r]*\Z"
 )
 _OPEN_ENDS = tuple(":=>([{|+\\-\"'")
-_BESIDE = re.compile(r"\bvalue[\"']?\s{0,3}[:=]|\bdefault\s{0,9}=|(?:[Ff]ield|Option|Argument)\(")
+_BESIDE = re.compile(  # a value that is no number
+    r"\bvalue[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?=[\d.]{0,40}[A-Za-z+/_])|"
+    r"\bdefault\s{0,9}=\s{0,3}[\"']|(?:[Ff]ield|Option|Argument)\("
+)
 _NAMED = re.compile(
     r"[\s{\"'-]*(?:name|key|variable|machine)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<name>[\w.-]{2,80})[\"']?,?\s*\Z",
     re.IGNORECASE,
