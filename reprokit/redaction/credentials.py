@@ -9,8 +9,12 @@ from reprokit.redaction.secret_names import is_secret_name, may_be_prose
 
 MARK = "<redacted>"
 _NUMBER = re.compile(r"[+-]?\d[\d.,_]*(?:e[+-]?\d+)?\s?(?:%|[munµ]?s|it/s)?|[+-]?(?:nan|inf)", re.IGNORECASE)
+# 0.98, also in a record: how good something is, and nothing that one signs in with.
+_FRACTION = re.compile(r"[+-]?(?:\d{0,6}\.\d{1,20}(?:[eE][+-]?\d{1,3})?|\d[eE]-\d{1,3})%?[)\]}.|]{0,4}")
+# As a pattern of what a program prints begins: what stands there is looked for, and is no secret.
+_EXPRESSION = r"\((?:\?P<\w{1,40}>|\?:|\\+[dsw]|\[\^?\\).*|\\+[dsw][*+].{0,3}|\[[^\]\s]*\\+[dsw][^\]\s]*\]"
 NO_VALUE = re.compile(
-    r"(?:true|false|null|none|)|[|>][+-]?\d?|[\[({]|"
+    rf"(?:true|false|null|none|)|[|>][+-]?\d?|[\[({{]|{_EXPRESSION}|"
     r"<[\w/|-]{1,20}>|\$\{\{.*|\$\{\w+\}|(?-i:\$[A-Z_]{3,})",
     re.IGNORECASE,
 )
@@ -37,6 +41,7 @@ def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     """Whether what stands behind a name is a credential, and no placeholder, variable or setting."""
     bare = value.partition("\\n")[0].strip("\\\"'`()[]{},; \t")
     quoted = quoted or (value.startswith("`") and value.endswith("`"))  # as Markdown quotes
+    quoted = quoted or bool(code and re.match(r"[\[({]\s*[\"']", value))  # a list of texts
     in_list = not code and value.startswith("[")
     variable = not quoted and not in_list and bool(_CODE.fullmatch(value))
     if len(bare) < _SHORTEST or is_setting(name, bare) or stands_for_one(bare, quoted=quoted):
@@ -109,5 +114,5 @@ def _kind(sign: str) -> int:
 
 
 def is_setting(name: str, value: str) -> bool:
-    """Whether a name that may be prose, such as --max-token, has a number: a setting, and no secret."""
-    return bool(may_be_prose(name) and _NUMBER.fullmatch(value))
+    """Whether any name has a fraction, or one that may be prose, such as --max-token, a number: no secret."""
+    return bool(_FRACTION.fullmatch(value) or (may_be_prose(name) and _NUMBER.fullmatch(value)))

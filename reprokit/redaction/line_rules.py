@@ -13,20 +13,23 @@ _QUOTE = (  # the first is how a shell quotes a quote, the last are those of HTM
 )
 _GAP = r"[ \t\u00a0\u202f\u3000]*"
 VALUE = re.compile(
-    rf"(?P<before>![\w/!:.-]*[ \t]+|[bru]{{1,2}}(?={_QUOTE}))?(?P<value>{MARK}|(?P<quote>{_QUOTE})"
+    r"(?P<before>![\w/!:.-]*[ \t]+|&[\w-]+[ \t]+|"
+    r"(?:[|>][+-]?)?(?:\\+[nr])+[ \t]+(?:-[ \t]+)?(?![\w.-]+:)|"  # YAML within JSON
+    rf"[bru]{{1,2}}(?={_QUOTE}))?(?P<value>{MARK}|(?P<quote>{_QUOTE})"
     r"(?:(?!(?P=quote))(?:\\.|[^\r\n]))*(?:(?P=quote)|$)"
     r"|\[[^\]\r\n]*\]|\{[^{}\r\n]*\}|[^\s&;,]+(?:,(?=[^\s,=:]+(?:[\s,]|$))[^\s&;,]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TYPE = (  # between name and value
-    r"(?:[A-Za-z_]+\.)?(?:str|bytes|Secret(?:Str|Bytes)|Any(?:Str)?|Text|string|Final|ClassVar|"
+    r"(?:[A-Za-z_]+\.)?(?:&(?:'static[ ])?str|str|bytes|Secret(?:Str|Bytes)|Any(?:Str)?|Text|string|Final|"
+    r"ClassVar|"
     rf"[A-Za-z]\w{{1,30}}\[[^\r\n]{{1,200}}?\])(?:{_GAP}\|{_GAP}(?:None|null|undefined))?"
 )
 _ENCODED_SIGN = r"%3[ADad]|\\+(?:u00|x)3[ADad]|&(?:#(?:58|61|[xX]3[ADad])|equals|colon);"
 ASSIGNMENT = re.compile(
     rf"(?P<name>(?<![\w.-])[-+~]{{0,2}}[\w.-]++)"
     rf"(?P<sign>{_QUOTE}?\]?{_GAP}"
-    rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
+    rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:{{1,3}}=|[?+]=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
 )
 SETTER = re.compile(  # of an object: set_api_key("…"), withToken("…")
     rf"(?P<name>\b(?:set|with|use|save|store|update)(?=[_A-Z])\w++)"
@@ -50,6 +53,14 @@ LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows l
     rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|={{2,3}}|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to):?[ ]+)?))"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
+OR_ELSE = re.compile(  # os.environ.get("HF_TOKEN") or "…"
+    rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?[ \t]*[)\]]?[ \t]*(?:\bor\b|\|\||\?\?)[ \t]*)"
+    rf"(?={_QUOTE}[^\s\"']{{0,200}}\d)"
+)
+CELL = re.compile(  # of a table with a variable in each row
+    r"(?P<name>(?<![\w.-])[A-Z][A-Z0-9_]++)(?P<sign>[\"']?[,;][ \t]*)"
+    r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
+)
 ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")
 _HEADER = re.compile(
     r"(?P<name>\b(?:proxy-)?authorization|\b(?:set-)?cookie|\bx-(?:[a-z]+-){0,4}(?:key|token|auth|secret))"
@@ -57,7 +68,10 @@ _HEADER = re.compile(
     r"(?:Digest [^\r\n]+|[^\r\n\"'\\]+)",
     re.IGNORECASE,
 )
-_SCHEME = re.compile(r"\b(?P<kind>Bearer|Basic|ApiKey)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_SCHEME = re.compile(  # "Basic training_step" is a sentence: base64 has no "_", and hardly ever no capitals
+    r"\b(?P<kind>Bearer|Basic(?=\s+(?-i:[a-z\d+/=]*[A-Z])[A-Z\d+/=]+(?![\w-]))|ApiKey)\s+[A-Za-z0-9._~+/=-]{8,}",
+    re.IGNORECASE,
+)
 
 # A password may hold a slash: after "user:" everything up to the last "@" is taken for one.
 USER_IN_URL = re.compile(
@@ -65,8 +79,8 @@ USER_IN_URL = re.compile(
     r"(?:[^\s/?#@:\"'<>]*:[^\s\"<>]{0,2000}@|[^\s/?#@]*(?:@[^\s/?#@]*)*@)",
     re.IGNORECASE,
 )
-_USER_AT_HOST = re.compile(
-    r"(?<![\w/.@:+-])(?!mailto:)[\w.+-]+:[^\s@:/\"'<>{}]+@(?=(?!sha\d+:)[\w-]+(?:\.[\w-]+)*(?:[:/]|$|\s))"
+_USER_AT_HOST = re.compile(  # but for "acc:0.95@5", "step:5@rank0"
+    r"(?<![\w/.@:+-])(?!mailto:)[\w.+-]+:(?!\d{1,5}@|[+-]?\d*\.\d+(?:e[+-]?\d+)?@|\d+e[+-]?\d+@)[^\s@:/\"'<>{}]+@(?=(?!sha\d+:)[\w-]+(?:\.[\w-]+)*(?:[:/]|$|\s))"
 )
 _SIGNED_QUERY = re.compile(r"(?P<name>[?&](?:[\w.-]*[_.-])?(?:sig|signature|key)=)[^\s&]+", re.IGNORECASE)
 _WEBHOOK_HINTS = ("hooks.", "webhook", "api.telegram.org/bot", "/hook/", "/hooks/", "maker.ifttt")
@@ -101,7 +115,9 @@ _OF_A_PROGRAM = re.compile(
     r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]*|"
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=\w)|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
-    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
+    r"\bwandb[ \t]+login[ \t]+(?:--?[\w-]+(?:[= ]https?://\S+)?[ \t]+){1,4}(?=\w{16})|"
+    r"\bcurl\b[^\r\n|;]{0,200}?[ \t]-u(?=\w)[^\s:/\"']{1,80}:|"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32}))[^\s\"']+"
 )
 _CALL = re.compile(  # of a function that takes a password, or a statement of a database
     r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
@@ -137,6 +153,11 @@ BEFORE_NAMES: tuple[_Rule, ...] = (
     (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
     (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),
 )
+_CELL_HINTS = tuple(
+    f"{word}{sign}"
+    for word in ("key", "token", "secret", "pass", "password", "pat")
+    for sign in (",", ";", '"', "'")
+)
 #: In their order; each with what one must stand in a line for it.
 BY_NAME = (
     (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
@@ -145,6 +166,8 @@ BY_NAME = (
     (SET, ("set", "%env")),
     (SETTER, ("(",)),
     (NAMED_VALUE, tuple(f"value{one}" for one in "=: \t\"'\\&%")),
+    (OR_ELSE, (" or", "||", "??")),
+    (CELL, _CELL_HINTS),
     (LOOSE, ("",)),
 )
 AFTER_NAMES: tuple[_Rule, ...] = (

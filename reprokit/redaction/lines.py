@@ -16,7 +16,6 @@ from reprokit.redaction.line_rules import (
     BY_NAME,
     ELEMENT,
     HINTS,
-    LOOSE,
     NAME_HINTS,
     VALUE,
     holds_one_of,
@@ -24,6 +23,7 @@ from reprokit.redaction.line_rules import (
 from reprokit.redaction.secret_names import is_secret_name
 
 _LONGEST_WORD = 40
+_FILE = re.compile(r"[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,5}")
 
 
 class Hidden(NamedTuple):
@@ -76,7 +76,7 @@ def _without_named(pattern: re.Pattern[str], text: str, found: list[Hidden]) -> 
     parts, at = [], 0
     for match in pattern.finditer(text):
         name = _secret_name(match, text) if match.start() >= at else ""
-        if not name or (pattern is LOOSE and not looks_random(match["value"])):
+        if not name or ("value" in pattern.groupindex and not _stands_alone(match["value"])):
             continue
         value = VALUE.match(text, match.end())
         if value and (hidden := _hidden(name, match["sign"], value)):
@@ -108,6 +108,11 @@ def _secret_name(match: re.Match[str], text: str) -> str:
     return name if is_secret_name(name) else ""
 
 
+def _stands_alone(value: str) -> bool:
+    """Whether it looks made by chance, and is no file: behind "PASS" stands which test passed."""
+    return looks_random(value) and not _FILE.fullmatch(value)
+
+
 def _without_content(match: re.Match[str], found: list[Hidden]) -> str:
     if not is_secret_name(match["name"]):
         return match[0]
@@ -125,7 +130,7 @@ def _hidden(name: str, sign: str, match: re.Match[str]) -> str:
     """What of a value behind a secret's name must not be shown, without its quotes; "" for nothing."""
     value, quote = match["value"], match["quote"] or ""
     bare = value.strip("\\\"'")
-    if NO_VALUE.fullmatch(bare) or value == MARK:
+    if NO_VALUE.fullmatch(bare) or NO_VALUE.fullmatch(value) or value == MARK:
         return ""
     prose = sign == ": " and name.lower().rstrip("_0123456789") in {"pass", "pat"}
     if is_setting(name, bare) or prose:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.redaction.credentials import MARK, NO_VALUE, is_setting, looks_random
-from reprokit.redaction.secret_names import is_secret_name
+from reprokit.redaction.secret_names import is_secret_name, may_be_prose
 from reprokit.redaction.texts import redact_text
 
+_PROGRAM = re.compile(r"(?:^|/)(?:curl|wandb|mysql|mysqldump|mysqladmin|mariadb)$")
 _DIGITS = re.compile(r"[0-9a-f]{32,64}")
 
 
@@ -20,18 +21,38 @@ def redact_command(arguments: Sequence[str]) -> tuple[str, ...]:
     ('python', 'train.py', '--wandb-api-key', '<redacted>', '--seed', '7')
     """
     redacted: list[str] = []
-    before = ""
+    before = plural = program = ""
     for argument in arguments:
         name, sign, value = argument.partition("=")
+        plural = _plural(argument, plural)
+        program = argument.rpartition("/")[2] if _PROGRAM.search(argument) else program
         secret_follows = before.startswith("-") and is_secret_name(before)
         if secret_follows and not argument.startswith("--"):
             redacted.append(argument if is_setting(before, argument) else MARK)
         elif sign and is_secret_name(name) and not (NO_VALUE.fullmatch(value) or is_setting(name, value)):
             redacted.append(f"{name}={MARK}")
+        elif plural and not argument.startswith("-"):
+            redacted.append(MARK)
         else:
-            redacted.append(_redact_after(before, argument))
+            redacted.append(_redact_of(program, argument) or _redact_after(before, argument))
         before = argument
     return tuple(redacted)
+
+
+def _plural(argument: str, before: str) -> str:
+    """The option that takes more than one secret, such as --api-keys, whose values are read."""
+    if not argument.startswith("-"):
+        return before
+    return argument if argument.endswith("s") and is_secret_name(argument) else ""
+
+
+def _redact_of(program: str, argument: str) -> str:
+    """An argument of a program that takes a password right behind a letter, without it; "" for others."""
+    if program == "curl" and (match := re.match(r"-u[^\s:/-][^\s:/]*:", argument)):
+        return f"{match[0]}{MARK}"
+    if program == "wandb" and re.fullmatch(r"[0-9a-f]{32,}", argument):
+        return MARK
+    return f"-p{MARK}" if program not in {"", "curl", "wandb"} and re.match(r"-p\w", argument) else ""
 
 
 def redact(value: Any) -> Any:
@@ -40,12 +61,24 @@ def redact(value: Any) -> Any:
         return redact_text(value)
     if isinstance(value, Mapping):
         of_user = "username" in value
+        value = _without_value(value)
         return {redact_text(str(name)): _of(str(name), one, of_user=of_user) for name, one in value.items()}
     if isinstance(value, list | tuple):
         if all(isinstance(item, str) for item in value):  # may be a command: an option, then its value
             return list(redact_command(value))
         return [redact(item) for item in value]
     return value
+
+
+def _without_value(record: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A record of a name and a value, without the value where the name is a secret's."""
+    name = next((record[one] for one in ("name", "key", "variable") if one in record), "")
+    value = record.get("value")
+    if not (isinstance(name, str) and isinstance(value, str) and is_secret_name(name)):
+        return record
+    no_secret = NO_VALUE.fullmatch(value) or is_setting(name, value)
+    prose = may_be_prose(name) and not name.isupper() and not looks_random(value)
+    return record if no_secret or prose else {**record, "value": MARK}
 
 
 def _of(name: str, value: Any, *, of_user: bool) -> Any:

@@ -33,7 +33,8 @@ _HARMLESS = re.compile(
     r"expiration|ttl|days|seconds|minutes|hours|ur[il]s?|endpoints?|hosts?|managers?|providers?|stores?|backends?|"
     r"sources?|refs?|references?|modes?|index|headers?|help|formats?|versions?|algorithms?|arn|labels?|errors?|"
     r"invalid|missing|present|strength|retries|timeout|prefix|suffix|scopes?|audience|issuer|reset|scanner|scanning|"
-    r"rotation|metadata|santa|frames?|used|limit|per_[a-z_]+)(?:_\d+)?"
+    r"rotation|metadata|santa|frames?|used|limit|per_[a-z_]+|acc|accuracy|accuracies|loss(?:es)?|rewards?|returns?|"
+    r"scores?|rates?|steps?|perplexity|ppl|entropy|precision|recall|f1|auc|error_rate|mean|std|bits)(?:_\d+)?"
 )
 _NO_INFIX = (
     r"(?!_(?:sort|version|log|embedding|hash|index|prefix|cache|group|column|lookup|map|frame|partition|"

@@ -16,13 +16,43 @@ from reprokit.redaction.secret_names import SERVICES, is_secret_name
 _NEXT_LINE = re.compile(
     r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*"
     r"[(\[{>|+\\-]{0,3}[\"']*[ \t]*\r?\n[ \t]*(?:-[ \t]+)?"
-    r"(?P<quote>[\"']?)(?P<value>[^\s\"',]{4,500})(?=[\"',]?[ \t)\]},;]*(?:\r?\n|\Z))"
+    r"(?P<quote>[\"']?)(?P<value>[^\s\"',]{4,500})(?=[\"',]{0,4}[ \t)\]},;]*(?:\r?\n|\Z))"
+)
+_VALUE = r"(?P<value>[^\s\"',}]{4,500})"
+# As Weights & Biases keeps a setting in its config.yaml.
+_DESCRIBED = re.compile(
+    r"^[ \t]*[\"']?(?P<name>[\w.-]{2,80})[\"']?[ \t]*:[ \t]*\{?[ \t]*\r?\n"
+    r"(?:[ \t]+[\"']?desc[\"']?:[^\n]*\n)?"
+    rf"[ \t]+[\"']?value[\"']?[ \t]*:[ \t]*[\"']?{_VALUE}",
+    re.MULTILINE,
+)
+_VALUE_AND_NAME = re.compile(
+    rf"\bvalue[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?{_VALUE}[\"']?,?\s{{0,40}}"
+    r"[\"']?\b(?:name|key|variable)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<name>[\w.-]{2,80})",
+    re.IGNORECASE,
+)
+# What an option, a field of a class or a variable of Terraform is without another value.
+_DEFAULT_OF_OPTION = re.compile(
+    r"[\"'](?P<name>--?[\w.-]{2,80})[\"'],(?:(?![\"']--?\w|\badd_arg|\bdefault\s)[\s\S]){0,300}?"
+    rf"\bdefault\s{{0,3}}=\s{{0,3}}[\"']{_VALUE}[\"']"
+)
+_DEFAULT_OF_FIELD = re.compile(
+    r"\b(?P<name>\w{2,80})[ \t]*(?::[^=\n]{1,60})?=[ \t]*"
+    r"(?:\w{1,20}\.)?(?:[Ff]ield|Option|Argument|attrib|ib)\("
+    rf"\s{{0,40}}(?:[^()]{{0,200}}?\bdefault\s{{0,3}}=\s{{0,3}})?[\"']{_VALUE}[\"']"
+)
+_DEFAULT_OF_VARIABLE = re.compile(
+    rf"\bvariable\s{{1,3}}\"(?P<name>[\w.-]{{2,80}})\"\s{{0,3}}\{{[^{{}}]{{0,500}}?\bdefault\s{{0,9}}=\s{{0,3}}\"{_VALUE}\""
 )
 _NAME_AND_VALUE = re.compile(
     r"[\"']?\b(?:name|key|variable|machine)[\"']?\s{0,3}[:=]\s{0,3}"
     r"(?P<quote>[\"']?)(?P<name>[\w.-]{2,80})[\"']?\s{0,3},?\s{0,40}"
     r"[\"']?(?:value|password)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<value>[^\s\"',}]{4,500})",
     re.IGNORECASE,
+)
+_NAMING = (
+    *(_NEXT_LINE, _NAME_AND_VALUE, _DESCRIBED, _VALUE_AND_NAME),
+    *(_DEFAULT_OF_OPTION, _DEFAULT_OF_FIELD, _DEFAULT_OF_VARIABLE),
 )
 _DOCKER_LOGIN = re.compile(r"[\"']?\b_?auth[\"']?\s*[:=]\s*[\"']?(?P<value>[A-Za-z0-9+/]{8,}={0,2})")
 _NETRC = re.compile(r"\bmachine\s+\S+\s+(?:login\s+\S+\s+)?(?:account\s+\S+\s+)?password\s+(?P<value>\S+)")
@@ -55,6 +85,10 @@ _OPEN = re.compile(
     r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*[(\[{>|+\\-]{0,3}[\"']*[ \t\r]*\Z"
 )
 _OPEN_ENDS = tuple(":=>([{|+\\-\"'")
+_BESIDE = re.compile(  # a value that is no number
+    r"\bvalue[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?=[\d.]{0,40}[A-Za-z+/_])|"
+    r"\bdefault\s{0,9}=\s{0,3}[\"']|(?:[Ff]ield|Option|Argument)\("
+)
 _NAMED = re.compile(
     r"[\s{\"'-]*(?:name|key|variable|machine)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<name>[\w.-]{2,80})[\"']?,?\s*\Z",
     re.IGNORECASE,
@@ -69,6 +103,8 @@ def goes_on(line: str) -> bool:
         return is_secret_name(match["name"])
     if match := _NAMED.match(bare):
         return is_secret_name(match["name"]) or bool(_KEY_ALONE.match(bare))
+    if _BESIDE.search(bare):
+        return True
     return bool(_KEY_ALONE.match(bare)) or bare.lstrip().startswith("password ") or ".join(" in line
 
 
@@ -91,9 +127,9 @@ def of_several_lines(text: str, *, code: bool) -> Iterator[_Span]:
 
 
 def _named(text: str, *, code: bool) -> Iterator[_Span]:
-    for pattern in (_NEXT_LINE, _NAME_AND_VALUE):
+    for pattern in _NAMING:
         for match in pattern.finditer(text):
-            quoted = pattern is _NAME_AND_VALUE or bool(match["quote"])
+            quoted = pattern is not _NEXT_LINE or bool(match["quote"])
             name, value = match["name"], match["value"]
             if is_secret_name(name) and is_credential(name, value, quoted=quoted, code=code):
                 yield match.span("value")

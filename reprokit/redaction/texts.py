@@ -12,7 +12,7 @@ from reprokit.redaction.lines import redact_line
 from reprokit.redaction.several_lines import goes_on, of_several_lines
 
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # ECMA-48: a control sequence
-_SIGN, _HOOKS = re.compile(r"[=:@<,|(&%\\\s：＝→]"), re.compile(r"hooks?/", re.IGNORECASE)
+_SIGN, _HOOKS = re.compile(r"[=:@<,;|(&%\\\s：＝→]"), re.compile(r"hooks?/", re.IGNORECASE)
 _SHORTEST_TOKEN = 15
 _LONG = 1 << 14  # from here on looking for lines that may hold a secret is quicker than reading each
 # A form of several lines has no more of them before, and behind, the line by which it is known.

@@ -17,7 +17,7 @@ from reprokit.redaction.candidates import lines_to_look_at
 from reprokit.redaction.credentials import is_credential, looks_random, stands_for_one
 from reprokit.redaction.issued_tokens import ISSUED_TOKEN
 from reprokit.redaction.lines import Hidden, hidden_in
-from reprokit.redaction.secret_names import is_secret_name
+from reprokit.redaction.secret_names import SERVICES, is_secret_name
 from reprokit.redaction.several_lines import of_several_lines
 
 _PRIVATE_KEY = re.compile(
@@ -47,6 +47,12 @@ _ESCAPED = re.compile(r"\\u00([0-7][0-9a-fA-F])|\\x([0-7][0-9a-fA-F])")
 # How documents write a token that is none; and the address of a picture, whose token is meant to be public.
 _MADE_UP = re.compile(r"(?i:x{6}|example|(.)\1{9})")
 _BADGE = re.compile(r"(?<=badge\.svg)\?token=\w+")
+# Behind the name of a service alone; behind those of repositories and runs stand digests.
+_OF_A_SERVICE = re.compile(
+    rf"[\"'](?!git|gh|mlflow)(?:{SERVICES})[\"'][ \t]*:[ \t]*[\"']([\w-]{{20,200}})[\"']", re.IGNORECASE
+)
+# Of a word in a vocabulary: in JSON, a short number without quotes.
+_TOKEN_ID = re.compile(r"(?<=\")[ \t]*:[ \t]*\d{1,6}(?=[ \t]*(?:[,}\r]|\Z))")
 _PLACE_TELLS = re.compile(
     r"login|sshpass|mysql|mariadb|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b", re.IGNORECASE
 )
@@ -125,12 +131,13 @@ def has_token(text: str, pattern: re.Pattern[str] = ISSUED_TOKEN) -> bool:
 
 
 def _what_is_secret(line: str, *, code: bool) -> str:
-    line = _BADGE.sub("", line)
+    line = _TOKEN_ID.sub("", _BADGE.sub("", line))
     if has_token(line):
         return _TOKEN
     if any(map(_has_password, _USER_IN_URL.finditer(line))):
         return _ADDRESS
-    return _PASSWORD if any(_counts(one, code=code) for one in hidden_in(line)) else ""
+    of_a_service = any(looks_random(match[1]) for match in _OF_A_SERVICE.finditer(line))
+    return _PASSWORD if of_a_service or any(_counts(one, code=code) for one in hidden_in(line)) else ""
 
 
 def _counts(one: Hidden, *, code: bool) -> bool:

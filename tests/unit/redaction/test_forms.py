@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reprokit.features.bundles.secret_files import why_secret
-from reprokit.redaction import MARK, redact, redact_text
+from reprokit.redaction import MARK, redact, redact_command, redact_text
 
 CHANCE = "q7Zt3KpW9xLm2VbN" + "8sRd"
 DIGITS = "8f14e45fceea167a5a36dedd4bea2543"
@@ -78,11 +78,46 @@ password:\n  - {P}
 password: >-\n  {P}
 password:\n{P}
 machine example.org\n  login ada\n  password {P}
+wandb_api_key:\n  desc: null\n  value: {H}
+wandb_api_key:\n  value: {H}\n  desc: null
+WANDB_API_KEY ?= {H}
+WANDB_API_KEY += {H}
+WANDB_API_KEY ::= {H}
+wandb login --relogin {H}
+wandb login --cloud --relogin {H}
+["wandb", "login", "--relogin", "{H}"]
+curl -ubob:{S} https://example.org
+- value: {H}\n  name: WANDB_API_KEY
+{\n "value": "{H}",\n "name": "WANDB_API_KEY"\n}
+{"value": "{H}", "name": "WANDB_API_KEY"}
+api_key: &a {H}
+api_key = '''\n{H}'''
+WANDB_API_KEY,{H}
+"HF_TOKEN","{S}"
+HF_TOKEN;{S}
+const API_KEY: &str = "{S}";
+variable "api_key" {\n  default = "{S}"\n}
+{"conf": "api_key:\\n  {S}"}
+key = os.environ.get("WANDB_API_KEY") or "{H}"
+process.env.API_KEY || "{S}"
+p.add_argument("--api-key", type=str, default="{H}")
+p.add_argument(\n    "--api-key",\n    type=str,\n    default="{H}",\n)
+api_key: str = field(default="{H}")
+wandb_v1_{S}{S}
+rpa_{S}{S}
+jina_{S}{S}
+sk-lf-1234abcd-12ab-34cd-56ef-{H}
+ABSK{S}{S}{S}
+nfp_{S}{S}
+vercel_blob_rw_{S}_{S}
+e2b_{H}
 """.strip().splitlines()
+
+OF_PROGRAMS = ("API_", "api_token", "client", "KEY", "#", "key", "p.", "api_key: str", "const")
 
 
 def filled(form):
-    text = form.replace("\\n", "\n").replace("\\u00a0", "\u00a0")
+    text = form.replace("\\\\n", "\0").replace("\\n", "\n").replace("\0", "\\n").replace("\\u00a0", "\u00a0")
     return text.replace("{S}", CHANCE).replace("{H}", DIGITS).replace("{P}", WORD)
 
 
@@ -101,9 +136,7 @@ def test_a_form_is_taken_out_of_a_log_and_keeps_a_file_out_of_a_bundle(form):
         assert why_secret("conf/a.txt", around.replace("{}", text).encode())
 
 
-@pytest.mark.parametrize(
-    "form", [one for one in FORMS if one.startswith(("API", "api", "client", "KEY", "#"))]
-)
+@pytest.mark.parametrize("form", [one for one in FORMS if one.startswith(OF_PROGRAMS)])
 def test_a_form_of_a_program_is_found_in_its_source(form):
     assert why_secret("train.py", filled(form).encode())
 
@@ -127,4 +160,67 @@ def test_the_record_around_a_key_tells_what_it_is():
     assert redact({"username": "bob", "key": DIGITS}) == {"username": "bob", "key": MARK}
     assert redact({"wandb": {"entity": "ada", "key": CHANCE}}) == {"wandb": {"entity": "ada", "key": MARK}}
     kept = {"cache": {"key": DIGITS}, "wandb": {"key": "loss", "id": "1a2b3c4d"}}
+    assert redact(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", f"KEYS = {{'wandb': '{DIGITS}'}}\n"),
+        ("a.py", f"api_keys = ['{DIGITS}', '{CHANCE}']\n"),
+        ("a.py", f"API_KEYS = {{'a': '{CHANCE}'}}\n"),
+        ("Makefile", f"WANDB_API_KEY := {DIGITS}\n"),
+        ("a.csv", f"name,value\nWANDB_API_KEY,{DIGITS}\n"),
+        ("a.ipynb", json.dumps({"cells": [{"source": [f"!wandb login --relogin {DIGITS}"]}]})),
+    ],
+)
+def test_a_key_in_a_program_or_a_table_keeps_a_file_out_of_a_bundle(name, text):
+    assert why_secret(name, text.encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", 'p.add_argument("--api-key", type=str, default=None)\np.add_argument("--a", default="b")\n'),
+        ("a.py", 'key = os.environ.get("WANDB_API_KEY") or "your-key-1"\napi_keys = ["loss", "acc_1"]\n'),
+        ("a.py", "SOURCES = {'github': '8f14e45fceea167a5a36dedd', 'hf': 'bert-base-uncased-v2'}\n"),
+        ("a.yaml", "token_count:\n  desc: null\n  value: 1234\nlr:\n  desc: null\n  value: 0.1\n"),
+        ("a.tf", 'variable "api_key" {\n  sensitive = true\n}\nvariable "a" {\n  default = "eu-1a"\n}\n'),
+    ],
+)
+def test_what_has_such_a_form_without_a_secret_stays(name, text):
+    assert why_secret(name, text.encode()) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["wandb", "login", "--relogin", DIGITS],
+        ["wandb", "login", "--cloud", "--relogin", DIGITS],
+        ["curl", f"-ubob:{WORD}", "https://example.org"],
+        ["/usr/bin/mysql", "-u", "ada", f"-p{WORD}", "results"],
+        ["train", "--api-keys", CHANCE, WORD, "--seed", "7"],
+        ["sh", "-c", f"wandb login --relogin {DIGITS}"],
+    ],
+)
+def test_a_command_loses_it_in_every_place(command):
+    redacted = redact_command(command)
+    assert not holds(" ".join(redacted))
+    assert len(redacted) == len(command)
+
+
+def test_an_ordinary_command_beside_them_stays():
+    for command in (
+        ("wandb", "login", "--relogin"),
+        ("curl", "-u", "-o", "a.txt"),
+        ("train", "--tokens", "512", "1024"),
+        ("mkdir", "-pv", "a"),
+    ):
+        assert redact_command(command) == command
+
+
+def test_a_record_of_name_and_value_loses_the_value_of_a_secret_name():
+    assert redact({"name": "HF_TOKEN", "value": WORD}) == {"name": "HF_TOKEN", "value": MARK}
+    kept = [{"name": "lr", "value": "0.1"}, {"name": "token", "value": "hello"}]
+    kept += [{"name": "API_KEY", "value": ""}]
     assert redact(kept) == kept

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.redaction import redact_text, secret_values, without
+from reprokit.features.bundles.secret_files import why_secret
+from reprokit.redaction import redact_command, redact_text, secret_values, without
 
 LOGS = Path(__file__).resolve().parents[1] / "adapters" / "logs"
 _TEXTS = {".csv", ".json", ".jsonl", ".log", ".md", ".txt", ".yaml"}
@@ -63,6 +64,20 @@ pass: 3 passed, 1 failed
 | token | count |
 |-------|-------|
 | token_loss | 0.5 |
+hf_dataset_name_or_path_to_load: wikitext
+{"hf_validation_perplexity_wikitext": 12.5, "npm_config_cache_directory_path": 1}
+gho_study_health_observatory_data ghs_global_human_settlement_2020 glsa_gradient_local_sensitivity_ana
+r8_resnet_8_layers_cifar_10_baseline gsk_dataset_2024_train_split_v2 ntn_neural_tensor_network_v2_hidden
+glc_global_land_cover_2000_v1_1_raster tgp_v1_twin_gaussian_process_experiment1 sk_live_stream_processor_2
+acc:0.95@5 acc:0.8@1 ndcg:0.41@10 step:5@rank0: loss 0.5 lr:1e-3@epoch 5 hits:10@k score:0.9@step:100
+password_accuracy: 0.98, secret_reward: 0.5 secret_reward=0.51 auth_token_acc=0.3 jwt_loss=0.1
+passwords_score: 7 secret_step=12 password_rate=3 secret_key_bits: 128
+{"pw": 0.25, "password": 0.98} pw: 0.25 pw=-.25 otp: 1e-5
+Basic training_step loss, basic statistics123, Basic reward_shaping_v2: 1.0
+PASS tests/test_a1b2c3d4e5f6.py
+PASS tests/unit/test_a1b2c3d4e5f6.py::test_one
+password_accuracy: (?P<acc>\\S+)
+password: (?P<value>\\S+) secret=(?:\\d+) pw: \\S+
 """.strip("\n")
 
 
@@ -80,3 +95,41 @@ def test_no_line_that_a_training_prints_changes():
     for line in PRINTED.split("\n"):
         assert redact_text(line) == line
     assert without(PRINTED, KNOWN) == PRINTED
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "def hf_model_loader_for_finetuning(x):\n    return x\n"),
+        ("a.py", "from hf_olmo_tokenizer_fast_v2 import x\nnpm_registry_lookup_enabled = 1\n"),
+        ("a.yaml", "hf_model_name_or_path_override: bert\n"),
+        ("vocab.json", '{"password": 28712, "secret": 4321, "token": 99}'),
+        ("vocab.json", '{\n  "password": 28712,\n  "api_key": 128256\n}\n'),
+        ("tokenizer.json", '{"model":{"vocab":{"password":8737,"api_key":12345}}}'),
+        ("metrics.jsonl", '{"step": 1, "password_accuracy": 0.98, "jwt_loss": 0.1}\n'),
+        ("recipe.yaml", "printed:\n  - 'password_accuracy: (?P<acc>\\S+)'\n"),
+    ],
+)
+def test_names_in_a_program_numbers_and_vocabularies_hold_no_secret(name, text):
+    assert why_secret(name, text.encode()) == ""
+
+
+def test_a_command_keeps_names_in_snake_case_and_fractions():
+    command = ("train", "--hf_model_name_or_path_override", "bert", "--secret-loss=0.5", "--password", "0.98")
+    assert redact_command(command) == command
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ghs_0123456789abcdefABCDEF0123456789abcd",
+        "npm_q7Zt3KpW9xLm2VbN8sRdq7Zt3KpW9xLm2VbN",
+        "hf_AbCdEfGhIjKlMnOpQrStUvWxYz_backup.txt",
+        "ada:correct-Horse9@example.org",
+        "Basic YWRhOmh1bnRlcjI=",
+        "password_hash: q7Zt3KpW9xLm2VbN",
+        "PASS q7Zt3KpW9xLm2VbN8sRd",
+    ],
+)
+def test_next_to_what_is_ordinary_a_secret_is_still_taken_out(text):
+    assert redact_text(text) != text
