@@ -29,8 +29,9 @@ def forecast_here(
     if python is not None:
         inside = capture.capture_interpreter([python], with_torch=True)
         if "packages" not in inside:
+            why = inside["missing"]["python"].removeprefix("which Python the program ran is not known: ")
             raise UsageError(
-                inside["missing"]["python"], where=python, fix="name a Python that has the packages"
+                f"no Python can be asked here: {why}", where=python, fix="name a Python that has the packages"
             )
         return forecast(expected, host=host, inside=inside), python
     try:
