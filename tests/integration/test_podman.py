@@ -30,6 +30,8 @@ TAG = "localhost/reprokit-test-podman:1"
 NOBODY = 64_321  # a user that no host has
 INIT = "/usr/libexec/podman/catatonit"
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Podman:
@@ -84,7 +86,6 @@ def import_image(command: list[str], archive: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.slow
 def test_podman_is_recognised_and_says_whether_it_is_rootless(podman):
     status = engine_status(client_factory=podman.client)
     assert (status.reachable, status.podman) == (True, True)
@@ -141,7 +142,6 @@ def rootless() -> Iterator[str]:
         Path(f"/dev/shm/libpod_rootless_lock_{NOBODY}").unlink(missing_ok=True)
 
 
-@pytest.mark.slow
 def test_an_engine_that_a_user_without_rights_has_started_is_rootless(rootless, tmp_path):
     status = engine_status(client_factory=lambda: docker.DockerClient(base_url=rootless, timeout=60))
     assert (status.reachable, status.rootless) == (True, True)
@@ -155,7 +155,6 @@ def test_an_engine_that_a_user_without_rights_has_started_is_rootless(rootless, 
     assert "rootless" in done.stdout, done.stderr
 
 
-@pytest.mark.smoke
 def test_a_run_through_podman_is_hardened_and_told_so(podman: Podman, run_dir: Path):
     realisation = Realisation(
         variant="cpu",
@@ -183,7 +182,6 @@ def test_a_run_through_podman_is_hardened_and_told_so(podman: Podman, run_dir: P
     assert soft == []
 
 
-@pytest.mark.slow
 def test_an_engine_is_named_on_the_command_line(podman, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "reprokit", "doctor", "--engine-host", podman.host],
@@ -195,14 +193,13 @@ def test_an_engine_is_named_on_the_command_line(podman, tmp_path):
     assert "Podman " in done.stdout, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.engine
 def test_an_image_built_through_podman_is_the_one_that_docker_has(podman, small_project, tmp_path):
     docker_s = images.resolve(
         "cpu",
         project=small_project.root,
         kind="image",
-        build=images.BuildOptions(base="bootstrap"),
+        base="bootstrap",
         cache_dir=small_project.cache,
         on_progress=print,
     )

@@ -117,7 +117,7 @@ def run(tmp_path_factory) -> Path:
 
 
 def test_a_short_training_through_xla_repeats_and_compiles_no_update_anew(run):
-    assert len((run / METRICS).read_bytes().splitlines()) == _STEPS // 64
+    assert len((run / METRICS).read_bytes().splitlines()) == 1 + _STEPS // 64
     assert 0 < _compilations(str(run)) <= _MOST_COMPILATIONS["mnist_cnn"]
 
 
