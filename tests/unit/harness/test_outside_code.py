@@ -25,7 +25,8 @@ def helper(tmp_path, monkeypatch):
     file.parent.mkdir()
     file.write_text("RATE = 0.1\n")
     monkeypatch.setenv("PYTHONPATH", str(file.parent))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # that of a file written twice within a second is stale
+    # A file that is written twice within a second would run from the byte-code of the first.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     return file
 
 
