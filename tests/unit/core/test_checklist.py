@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reprokit import checks
+from reprokit.core.agreement import difference
 from reprokit.core.checklist import (
     CheckResult,
     Report,
@@ -513,3 +514,28 @@ def test_evidence_with_a_fault_never_becomes_good_by_its_rows(name, data):
     }
     fault = data.draw(st.sampled_from(sorted(set(planted.FAULTS[name]) - harmless)))
     assert exit_code(verdict(planted.FAULTS[name][fault](planted.clean()))) != 0
+
+
+@pytest.mark.parametrize(
+    ("foreign", "unknown", "because"),
+    [
+        (
+            False,
+            "sh is not followed",
+            "the metrics differ from {noun}, {difference}; whether the environment computes the same is not "
+            "known: sh is not followed",
+        ),
+        (
+            True,
+            "",
+            "the metrics differ from {noun} by more than the declared tolerance, {difference}",
+        ),
+    ],
+)
+def test_other_numbers_than_a_golden_of_an_unknown_environment_are_not_judged(foreign, unknown, because):
+    golden = replace(
+        planted.golden(), comparison=planted.DIFFERENT, is_foreign=foreign, environment_unknown=unknown
+    )
+    found = judgement(planted.clean(golden=golden), rows(), registry=REGISTRY)
+    assert found.verdict is Verdict.UNJUDGED
+    assert found.because == because.format(noun=golden.noun, difference=difference(planted.DIFFERENT))
