@@ -522,8 +522,10 @@ def test_evidence_with_a_fault_never_becomes_good_by_its_rows(name, data):
         (
             False,
             "sh is not followed",
-            "the metrics differ from {noun}, {difference}; whether the environment computes the same is not "
-            "known: sh is not followed",
+            (
+                "the metrics differ from {noun}, {difference}; "
+                "whether the environment computes the same is not known: sh is not followed"
+            ),
         ),
         (
             True,
