@@ -39,7 +39,7 @@ reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_
 	@$(VENV)/bin/reprokit data fetch --if-any $(RECIPE) >&2 || :
 	@$(VENV)/bin/reprokit reproduce $(RECIPE) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-verify: setup ## Reproduce every recipe of this platform and hold it against golden/
+verify: setup ## Reproduce every recipe of this platform and compare it with golden/
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
 
@@ -68,7 +68,7 @@ test-cuda: $(VENV)/.dev ## On a machine with an NVIDIA GPU: its tests, its golde
 	$(VENV)/bin/python tests/cuda/run_all.py $(ARGS)
 
 # Not tests/unit/core, whose files hold what moves fingerprints and is changed on purpose, one by one.
-wording: $(VENV)/.dev ## Write the sentences that the tool says anew, to be reviewed in git
+wording: $(VENV)/.dev ## Write the reviewed files of sentences again, for review with git diff
 	$(VENV)/bin/python -m pytest -q --regen-all \
 		$$(grep -rl --include='test_*.py' file_regression tests/unit | grep -v /core/) $(ARGS)
 	@git status --short -- tests

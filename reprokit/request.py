@@ -31,9 +31,9 @@ class Request:
         diagnose: Where two runs differ, find out why.
         resume: Kill one more training on its way, resume it, and compare it with the first.
         stop_at: The step at which; None for one that is drawn from the seed.
-        resume_from: A run or a checkpoint to go on from; None to start anew.
+        resume_from: A run or a checkpoint to go on from; None to start from the beginning.
         against_golden: Hold a plain command against the project's goldens.
-        statistical: Where equality does not decide, let the ensemble: run new seeds and hold them against it.
+        statistical: Where equality does not decide, let the ensemble: run new seeds and compare them with it.
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
         exclusive: Refuse GPUs that another program computes on.

@@ -90,7 +90,7 @@ def prepare(name: str, once: bool, again: bool, backend: str, as_json: bool) -> 
 @click.argument("names", nargs=-1, metavar="[RECIPE…]")
 @json_option("Print a JSON list.")
 def verify(names: tuple[str, ...], as_json: bool) -> int:
-    """Read all data of recipes in the cache, and hold it against its digests.
+    """Read all data of recipes in the cache, and compare it with its digests.
 
     Exit codes: 0 as declared; 1 something was changed; 4 something is not there, or no recipe declares data.
     """

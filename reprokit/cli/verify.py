@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @click.option(
     "--statistical",
     is_flag=True,
-    help="Where bits differ from the golden, run new seeds and hold them against the ensemble.",
+    help="Where bits differ from the golden, run new seeds and compare them with the ensemble.",
 )
 @click.option(
     "--watch-golden/--no-watch-golden",

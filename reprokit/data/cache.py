@@ -58,7 +58,7 @@ def place_of(source: DataSource, *, cache: Path) -> Path:
 
 
 def check(source: DataSource, *, cache: Path) -> SourceState:
-    """Read all that the cache has of a source, and hold it against the declaration."""
+    """Read all that the cache has of a source, and compare it with the declaration."""
     file, place = cache / "data" / source.hex_digits, place_of(source, cache=cache)
 
     def state(status: SourceStatus, problem: str = "") -> SourceState:

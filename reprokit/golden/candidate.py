@@ -50,7 +50,7 @@ class Candidate:
 def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") -> None:
     """Refuse a run that is not whole, not the recipe's own, or of sources that no one can get back.
 
-    ``again`` says how such a run is made anew.
+    ``again`` says how such a run is made again.
 
     Raises:
         GoldenError: It is one of these.

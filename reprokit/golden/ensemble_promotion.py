@@ -27,8 +27,8 @@ from reprokit.workspace import cannot_write, sha256_of
 
 #: Fewer leave a drop of any useful margin unseen; what the gate's error rates were measured with.
 FEWEST_SEEDS, USUAL_SEEDS = 10, 20
-#: A sweep makes runs of uncommitted changes anew once these are committed; of others it cannot know.
-_AGAIN_OF_CHANGES = "type the `reprokit sweep` again, which makes such runs anew"
+#: A sweep runs members with uncommitted changes again once these are committed; of others it cannot know.
+_AGAIN_OF_CHANGES = "type the `reprokit sweep` again, which runs such members again"
 _AGAIN_WITHOUT_GIT = "remove these run folders and type the `reprokit sweep` again"
 
 

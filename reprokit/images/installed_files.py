@@ -99,7 +99,7 @@ def changed_since(state: str, folder: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)  # a list of tens of thousands of files, which no one writes between two runs
 def _library_in(file: Path, _inode: int, _changed_ns: int) -> str:
-    """The library that a list of files names; read again where the file was written anew."""
+    """The library that a list of files names; read again where the file was written again."""
     return str(json.loads(file.read_text(encoding="utf-8"))["library"])
 
 

@@ -131,7 +131,7 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
     held_against = Path(report.golden) if report.golden else first.golden
     if held_against is not None and not (held_against / PROVENANCE).is_file():
         raise BundleError(
-            "the report does not hold its runs against a golden",
+            "the report does not compare its runs with a golden",
             where=str(folder),
             actual=str(held_against),
             fix="bundle the run that it names",

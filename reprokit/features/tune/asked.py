@@ -38,7 +38,7 @@ class Asked:
         pruner: One of ``definition.PRUNERS``.
         pruner_metric: What the pruner watches.
         lag: How many trials before its own a trial does not see.
-        retry_failed: Run trials again that failed; what was drawn from then on is drawn anew.
+        retry_failed: Run trials again that failed; what was drawn from then on is drawn again.
         after: What is done with the best trial.
     """
 

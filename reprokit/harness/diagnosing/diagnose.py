@@ -95,9 +95,9 @@ def diagnose_command(
         progress=session.progress,
         budget=budget,
         ignore=request.ignore,
-        outputs=request.outputs,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
+    lab.outputs = request.outputs
     options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
     return _written(lab, [*options, "--", *command])
 

@@ -51,12 +51,12 @@ class InstrumentedProgram:
     Args:
         plan: The run; its command may hold the placeholders.
         ignore: Patterns of metrics to leave out.
-        outputs: Patterns of output files that count as metrics do.
 
     Attributes:
         apart: A folder of its own with a short path, for homes and temporary files; removed with it.
         in_source: Puts the paths of a recipe's own files in place of those of their copies in a run.
         deep: Whether operations are recorded even where a line was found.
+        outputs: Patterns of output files that count as metrics do.
         draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
         budget_s: How long all runs together may take; None for as long as they like.
@@ -75,12 +75,12 @@ class InstrumentedProgram:
         progress: Progress,
         budget: int,
         ignore: Sequence[str] = (),
-        outputs: Sequence[str] = (),
     ) -> None:
         self.folder, self.progress = folder, progress
         self.budget, self.made, self.about = budget, 0, 0
         self._plan, self._backend, self.ignore = plan, backend, tuple(ignore)
-        self.spec, self.program, self.outputs = plan.specs[0], plan.program, tuple(outputs)
+        self.spec, self.program = plan.specs[0], plan.program
+        self.outputs: Sequence[str] = ()
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None

@@ -27,7 +27,7 @@ class FetchedData:
 
     Attributes:
         sha256: Of the file as it was fetched.
-        contents: What a trainer holds it against: the same, or the digest of an unpacked folder.
+        contents: What a trainer compares it with: the same, or the digest of an unpacked folder.
     """
 
     name: str

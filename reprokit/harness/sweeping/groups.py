@@ -99,13 +99,13 @@ class SweepGroup:
             point: The checkpoint that it goes on from; None for a whole run.
             place: Its place among those that run side by side, from 0: which of the GPUs it gets.
         """
-        plan = self.planned_anew(seed, core=core, stamped=stamped, point=point, place=place)
+        plan = self.planned_again(seed, core=core, stamped=stamped, point=point, place=place)
         if self.ready is not None:
             own = {name: fact for name, fact in plan.facts.items() if name == "resumed_from"}
             plan = replace(plan, facts={**self.ready.plan.facts, **own}, files=self.ready.plan.files)
         return instrumented(plan) if self.recipe.is_watched else plan
 
-    def planned_anew(
+    def planned_again(
         self,
         seed: int,
         *,
@@ -190,7 +190,7 @@ def with_other_settings(group: SweepGroup, recipe: Recipe) -> SweepGroup:
     there = ready.plan
     group = replace(group, recipe=recipe, request=replace(group.request, overrides=recipe.asked))
     core = next(iter(there.specs[0].limits.cpus or ()), None)
-    plan = group.planned_anew(group.seeds[0], core=core)
+    plan = group.planned_again(group.seeds[0], core=core)
     digests = {**there.facts["digests"], **plan.facts["digests"]}  # the lock's is the environment's
     plan = replace(
         plan,
