@@ -228,7 +228,10 @@ def _held(place: Place, metrics: Path, case: _Case) -> AttributionCell:
         detail = "" if found.identical else "within tolerance, not bit for bit"
         return AttributionCell(code=code, environment=environment, result=EQUAL, detail=detail)
     first = found.divergence
-    detail = f"from step {first.step} on, {first.metric or 'the record'}" if first else ""
+    detail = ""
+    if first is not None:
+        begins = f"record {first.record}" if first.step is None else f"step {first.step}"
+        detail = f"from {begins} on, {first.metric or 'the record'}"
     return AttributionCell(code=code, environment=environment, result=DIFFERS, detail=detail)
 
 

@@ -60,8 +60,10 @@ class VerdictCase:
         first = self.divergence
         if first is None:
             return "the start"
-        metric = f", metric {first.metric}" if first.metric else ""
-        return f"step {first.step} (record {first.record}{metric})"
+        metric = f"metric {first.metric}" if first.metric else ""
+        if first.step is None:  # a log without steps
+            return f"record {first.record}{f' ({metric})' if metric else ''}"
+        return f"step {first.step} (record {first.record}{f', {metric}' if metric else ''})"
 
 
 def sentence(case: VerdictCase) -> str:

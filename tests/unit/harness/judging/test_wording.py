@@ -308,3 +308,10 @@ def test_a_run_that_was_changed_after_its_end_or_interrupted_is_made_again(log):
     failure = {"outcome": "interrupted", "message": "metrics.jsonl was changed since", "log": log}
     found = case(Verdict.NOT_RUN, failure=failure)
     assert next_command(found) == found.evidence.rerun
+
+
+def test_a_log_without_steps_is_told_by_its_records():
+    without_steps = compare_records([{"loss": 1.0}], [{"loss": 2.0}]).divergence
+    assert sentence(case(Verdict.NONDETERMINISTIC, divergence=without_steps)) == (
+        "Two runs with the same seed differ from record 0 (metric loss) on."
+    )
