@@ -237,7 +237,6 @@ def labelled_alike(client: docker.DockerClient, genuine: Realisation) -> str:
     return str(forged.id)
 
 
-@pytest.mark.slow
 def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attested(client, small, tmp_path):
     genuine = make(small)
     forged = labelled_alike(client, genuine)

@@ -21,7 +21,7 @@ from reprokit.runtime import xla_backend
 from support.kept_python import kept_python
 from support.study_project import ROOT, Answer, Study
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.smoke, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent
 TORCH_TPU = HERE.parent / "support" / "torch_tpu" / "requirements.lock"
