@@ -103,6 +103,8 @@ def inside():
 @pytest.fixture
 def repository(tmp_path, monkeypatch, inside):
     monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: {**inside, **_ON_A_CPU})
+    # A file that is written twice within a second, at one length, would be run from its old byte-code.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     made = Repository(tmp_path / "theirs")
     made.root.mkdir()
     made.git("init", "--quiet")

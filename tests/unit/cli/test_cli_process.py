@@ -21,6 +21,18 @@ time.sleep(99)
 """
 
 
+@pytest.fixture(autouse=True)
+def signals_as_in_a_terminal():
+    """What `nohup` ignores for the tests would be ignored by the programs that they start."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGQUIT)}
+    for number, handler in before.items():
+        if handler is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def start_and_wait(folder: Path, *before: str) -> tuple[subprocess.Popen[bytes], int]:
     """The tool with a program that waits, once that program runs; and the program's number."""
     tool = subprocess.Popen(
