@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from reprokit import diagnosis, recipes
 from reprokit.core import clock_metrics
+from reprokit.core.rows import counted
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
@@ -35,7 +36,14 @@ from reprokit.harness.diagnosing.first_divergence import (
     where_it_began,
 )
 from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
-from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import (
+    BudgetSpent,
+    InstrumentedProgram,
+    first_of,
+    left_out_of,
+    need,
+)
+from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.simple import simple_cause
@@ -58,10 +66,13 @@ from reprokit.workspace import write_json
 _MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
 #: So many runs must be left for a cause, or none is spent on more repeats.
 _LEFT_FOR_A_CAUSE = 8
-#: So many runs are made at most where no one says another number.
-USUAL_BUDGET = 60
+#: A number of runs that is no bound.
+MOST_RUNS = 1_000_000
+#: So many runs are made at most, and so long, where no one says anything else.
+USUAL_BUDGET, USUAL_BUDGET_S = 60, 900.0
 _INTERRUPTED = "interrupted: what is named is not confirmed"
 _SPENT = "the budget is used up: what is named is not confirmed"
+_NOT_ALL_VARIED = "the budget is used up: the conditions were not varied, or not all of them"
 _Placed = TypeVar("_Placed", Cause, Tap)
 
 
@@ -71,11 +82,13 @@ def diagnose_command(
     *,
     session: Session,
     budget: int = USUAL_BUDGET,
-    budget_s: float | None = None,
+    budget_s: float | None = USUAL_BUDGET_S,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
     """Diagnose a plain command, which may hold ``{seed}`` and ``{run_dir}``, in ``budget`` runs at most.
+
+    All of them together take no longer than ``budget_s``; the first two are made whatever they take.
 
     ``deep`` records operations even where a line was found; ``vary`` None is all that do not take long.
 
@@ -109,7 +122,7 @@ def diagnose_recipe(
     *,
     session: Session,
     budget: int = USUAL_BUDGET,
-    budget_s: float | None = None,
+    budget_s: float | None = USUAL_BUDGET_S,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
@@ -134,11 +147,12 @@ def diagnose_recipe(
 def _how_words(lab: InstrumentedProgram) -> list[str]:
     """The options of how a cause is looked for, without those that are the defaults."""
     varied = [word for name in lab.vary or () for word in ("--vary", name)]
+    usual = (lab.budget, lab.budget_s) == (USUAL_BUDGET, USUAL_BUDGET_S)
     budget = str(lab.budget) if lab.budget_s is None else f"{int(lab.budget_s)}s"
     return [
         *varied,
         *(["--level", "deep"] if lab.deep else []),
-        *(["--budget", budget] if budget != str(USUAL_BUDGET) else []),
+        *([] if usual else ["--budget", budget]),
     ]
 
 
@@ -149,13 +163,33 @@ def _written(
     kept: list[Investigation] = []
     try:
         with lab:
-            found = _diagnose(lab, kept)
+            lab.progress.note(_budget_told(lab))
+            found = _within_budget(lab, kept)
     except KeyboardInterrupt as error:
         if not kept or lab.equal(kept[0].first, kept[0].other):
             raise
         found = _finished(_provisional(kept[0], _INTERRUPTED), lab, arguments, recipe)
         raise InterruptedDiagnosisError(found) from error
     return _finished(found, lab, arguments, recipe)
+
+
+def _budget_told(lab: InstrumentedProgram) -> str:
+    bounds = [f"{lab.budget_s:g} s"] if lab.budget_s is not None else []
+    if lab.budget < MOST_RUNS:
+        bounds.append(counted(lab.budget, "run"))
+    return f"budget: {' and '.join(bounds)} at most (--budget)"
+
+
+def _within_budget(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
+    """The answer, or what is known when the budget is used up."""
+    try:
+        return _diagnose(lab, kept)
+    except BudgetSpent:
+        inquiry = kept[0]
+        inquiry.known.append(f"the budget is used up: {lab.budget_s:g} s, {counted(lab.made, 'run')}")
+        if lab.equal(inquiry.first, inquiry.other):
+            return replace(_answer(inquiry, None), provisional=_NOT_ALL_VARIED)
+        return _provisional(inquiry, _SPENT)
 
 
 def _finished(
@@ -207,9 +241,9 @@ def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     first = first_of(lab, "first", Conditions(progress=MEASURE))
     if not first.trace.processes:
         raise CannotJudgeError(
-            "the hook was not loaded into the program",
+            f"no cause can be looked for: {why_not_loaded(lab.spec.command)}",
             where=str(first.folder),
-            fix="start it with a Python that reads PYTHONPATH (no -I, -E or -S)",
+            fix="reprokit reproduce says whether two runs are equal; for the cause start it as python FILE",
         )
     if first.trace.facts.get("torch_drew"):
         lab.draws = True
