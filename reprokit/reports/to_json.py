@@ -25,6 +25,7 @@ from reprokit.core.records import SCHEMA_VERSION
 from reprokit.core.statistics.gate_plan import GateOutcome
 from reprokit.errors import ReportError
 from reprokit.layout import REPORT
+from reprokit.records.strict import without_repeats
 from reprokit.redaction import redact_text
 from reprokit.regular_file import read_regular
 from reprokit.reports.escaping import one_line
@@ -141,7 +142,7 @@ def parse(text: str | bytes, *, where: str) -> Any:
         raise ReportError("too large to be a report", where=where, expected=f"at most {_MAX_BYTES >> 20} MiB")
     try:
         return json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_finite_float, parse_float=_finite_float
+            text, object_pairs_hook=without_repeats, parse_constant=_finite_float, parse_float=_finite_float
         )
     except (ValueError, RecursionError) as error:
         raise _malformed(where, f"not valid JSON: {error}") from error
@@ -206,15 +207,6 @@ def _curves_text(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         for metric, series in curves.items()
     ]
     return "{\n" + ",\n".join(metrics) + "\n  }" if metrics else "{}"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {_short(key)} is repeated")
-        found[key] = value
-    return found
 
 
 def _finite_float(text: str) -> float:
