@@ -14,7 +14,7 @@ from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
+from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.layout import RECORD

@@ -17,7 +17,8 @@ from reprokit.core import agreement, checklist, fingerprint, json_values
 from reprokit.core.checklist import Judgement, Status, TraceComparison, Verdict
 from reprokit.core.comparison import compare_records
 from reprokit.core.rows import passed
-from reprokit.harness.judging import build_report, gather, resume_evidence, varied_evidence
+from reprokit.harness.judging import build_report, gather, varied_evidence
+from reprokit.harness.judging.resumed import resume_evidence
 from reprokit.recipes import NarrowerTolerances
 
 

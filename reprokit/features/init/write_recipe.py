@@ -26,7 +26,7 @@ from reprokit.features.init.trial import (
     trial_of,
     written_places,
 )
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.layout import ENVIRONMENT, RECIPE, read_json
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe

@@ -15,8 +15,8 @@ from reprokit.core.checklist import Status
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.compared_with.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.seed_response import (
     response_of,
     runs_with_other_seeds,

@@ -12,7 +12,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
-from reprokit.harness.running.apply_variations import joined
+from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "

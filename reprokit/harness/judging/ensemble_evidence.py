@@ -17,8 +17,8 @@ from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, 
 from reprokit.core.statistics.gate_rates import rates_of
 from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
-from reprokit.harness.judging import what_changed
-from reprokit.harness.judging.run_identity import identity_of
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.judging.seed_response import (
     digests_of_responding,
     metrics_of_one_result,

@@ -18,7 +18,8 @@ from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
 from reprokit.core.rows import counted, listed
-from reprokit.harness.judging import ensemble_wording, what_changed
+from reprokit.harness.judging import ensemble_wording
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running import again
 from reprokit.layout import OUTPUT
 

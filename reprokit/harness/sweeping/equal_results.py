@@ -11,7 +11,7 @@ from reprokit.core import problems
 from reprokit.core.clock_metrics import speaks_of_time
 from reprokit.core.setting_names import differences
 from reprokit.errors import MetricsError
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.layout import METRICS
 from reprokit.runs.sweeps import MemberState, SweepMember
 

@@ -24,8 +24,8 @@ from reprokit.features.checkpoints.checkpoint_files import exit_code, verify
 from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import promote
-from reprokit.harness.judging.resume_evidence import resume_evidence
-from reprokit.harness.running.resume_point import choose, fit
+from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
+from reprokit.harness.running.resuming.resume_point import choose, fit
 
 torch = pytest.importorskip("torch")
 

@@ -18,7 +18,7 @@ from reprokit import runs
 from reprokit.cli import runs as verb
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError, UsageError
-from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.judging.compared_with.reference_run import recipe_of
 
 HOSTILE = "\x1b[2J\u202eevil\x9b31m::error::x"
 

@@ -12,7 +12,7 @@ from reprokit.diagnosis import HookTrace
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
-from reprokit.harness.running.in_force import expected_of
+from reprokit.harness.running.varying.in_force import expected_of
 from reprokit.variations.catalogue import CATALOGUE
 
 CHANGES = ("environment", "start", "vary", "run_folder")

@@ -15,7 +15,7 @@ from reprokit.core.evidence import fact
 from reprokit.core.records import Outcome
 from reprokit.core.run_record import RunRecord
 from reprokit.errors import CheckpointError, ImageError, RecipeError, UsageError
-from reprokit.harness.judging import what_changed
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import code_digests
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.images import locks, packages

@@ -13,7 +13,7 @@ from reprokit.capture.interpreter import find_python
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution import varied_start
-from reprokit.harness.running import emulation
+from reprokit.harness.running.varying import emulation
 from reprokit.recipes.mistakes import did_you_mean
 from reprokit.variations import RunPlace, Variation, names
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from reprokit import checkpoints, runs
 from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, UsageError
-from reprokit.harness.running.resume_point import choose
-from reprokit.harness.running.resume_program import left_by
+from reprokit.harness.running.resuming.resume_point import choose
+from reprokit.harness.running.resuming.resume_program import left_by
 from reprokit.harness.running.run_kinds import ResumedRun, StoppedCommand, StoppedRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.recipes import Program, Recipe

@@ -10,7 +10,7 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.adapters import from_csv, source_names
 from reprokit.errors import MetricsError
-from reprokit.harness.running import program_output
+from reprokit.harness.running.programs import program_output
 from reprokit.layout import MARKER, OUTPUT, read_json
 
 _DIFFERS, _ONE_ONLY = "differs", "left by one run only"

@@ -17,10 +17,10 @@ from reprokit.errors import EngineError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
-from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.gpus import gpus_for
+from reprokit.harness.running.environments.gpus import gpus_for
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Progress, Session

@@ -9,8 +9,8 @@ from typing import Any
 from reprokit import capture, data, golden
 from reprokit.core import fingerprint
 from reprokit.errors import ReprokitError
-from reprokit.harness.running.program_files import program_files
-from reprokit.harness.running.recipe_data import sources_of
+from reprokit.harness.running.environments.recipe_data import sources_of
+from reprokit.harness.running.programs.program_files import program_files
 from reprokit.probes.known_claims import calls_of_false_claims, is_any_known
 from reprokit.recipes import Recipe
 from reprokit.session import Session

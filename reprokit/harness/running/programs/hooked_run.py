@@ -16,8 +16,8 @@ from pathlib import Path
 from reprokit import instrumentation
 from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
-from reprokit.harness.running.apply_variations import ELSEWHERE, in_container
 from reprokit.harness.running.run_kinds import WATCH
+from reprokit.harness.running.varying.apply_variations import ELSEWHERE, in_container
 from reprokit.layout import OUTPUT
 
 HOOK = Path(instrumentation.__file__).parent

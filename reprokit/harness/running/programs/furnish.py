@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reprokit.harness.running import program_output
 from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.programs import program_output
 from reprokit.layout import OUTPUT
 
 

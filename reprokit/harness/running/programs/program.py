@@ -21,12 +21,12 @@ from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import RecipeError, UsageError
 from reprokit.execution import accelerators
 from reprokit.execution.placeholders import refuse_near_misses
-from reprokit.harness.running import preparation, recipe_data
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments import preparation, recipe_data
+from reprokit.harness.running.environments.environment import Environment
+from reprokit.harness.running.environments.recipe_data import FetchedData
 from reprokit.harness.running.numbers import digest_facts, recipe_digests
-from reprokit.harness.running.program_files import ProgramFile, digests_by_name, program_files
-from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
-from reprokit.harness.running.recipe_data import FetchedData
+from reprokit.harness.running.programs.program_files import ProgramFile, digests_by_name, program_files
+from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.layout import CONFIG, PROGRAM, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, PARTS, Program, Recipe
 from reprokit.redaction import redact_command

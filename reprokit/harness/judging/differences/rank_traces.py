@@ -15,7 +15,7 @@ from typing import Any
 
 from reprokit.compressed import stored
 from reprokit.core.checklist import TraceComparison
-from reprokit.harness.judging.trace_comparison import compare_traces, count_records, recorded
+from reprokit.harness.judging.differences.trace_comparison import compare_traces, count_records, recorded
 from reprokit.layout import RECORD, TRACE, rank_trace, traces_of
 from reprokit.records import run_json
 

@@ -15,9 +15,9 @@ from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_compa
 from reprokit.core.run_record import RunRecord
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
-from reprokit.harness.running.instrumented import instrumented, record_for_another
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import RunPlan, plan_recipe
+from reprokit.harness.running.programs.instrumented import instrumented, record_for_another
 from reprokit.layout import INSTRUMENT, OTHER_SEED
 from reprokit.recipes import Recipe
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from reprokit import runs, workspace
 from reprokit.errors import CheckpointError, RecipeError, UsageError
-from reprokit.harness.running.resume_point import Chosen, fit
-from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in
+from reprokit.harness.running.resuming.resume_point import Chosen, fit
+from reprokit.harness.running.resuming.resume_words import PLACEHOLDER, chosen_in
 from reprokit.harness.running.run_kinds import ResumedCommand, ResumePoint
 from reprokit.layout import OUTPUT
 from reprokit.project import Project

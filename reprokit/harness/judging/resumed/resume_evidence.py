@@ -17,8 +17,8 @@ from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence, is_integer
 from reprokit.core.run_record import ResumedFrom
 from reprokit.errors import CheckpointError
-from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.judging.trace_comparison import first_difference, sample_difference
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences.trace_comparison import first_difference, sample_difference
 from reprokit.layout import METRICS, TIMING, TRACE, traces_of
 from reprokit.runs.listing import key_of
 

@@ -14,16 +14,16 @@ from typing import Any
 
 from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import RUN_DIR
-from reprokit.harness.running.apply_variations import (
+from reprokit.harness.running.programs.hooked_run import MOUNTED_HOOK, ORDERS, Places, hooked
+from reprokit.harness.running.run_kinds import WATCH, VariedRun
+from reprokit.harness.running.varying.apply_variations import (
     ELSEWHERE,
     JoinedVariations,
     changed,
     in_container,
     joined,
 )
-from reprokit.harness.running.hooked_run import MOUNTED_HOOK, ORDERS, Places, hooked
-from reprokit.harness.running.in_force import expected_of
-from reprokit.harness.running.run_kinds import WATCH, VariedRun
+from reprokit.harness.running.varying.in_force import expected_of
 from reprokit.instrumentation.reprokit_hook import LOOK, conditions
 from reprokit.layout import OUTPUT
 

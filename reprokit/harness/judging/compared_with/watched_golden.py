@@ -9,7 +9,7 @@ from typing import Any
 from reprokit import adapters, golden
 from reprokit.core import fingerprint
 from reprokit.core.evidence import fact
-from reprokit.harness.judging.reference import golden_reference
+from reprokit.harness.judging.compared_with.reference import golden_reference
 from reprokit.harness.running.watch_golden import FindGolden, WatchedGolden
 from reprokit.recipes import Recipe
 from reprokit.request import Request

@@ -20,9 +20,9 @@ from reprokit import file_tree, workspace
 from reprokit.capture import probe
 from reprokit.core.records import SCHEMA_VERSION, Mount, RunSpec
 from reprokit.errors import WorkspaceError
-from reprokit.harness.running.hooked_run import MOUNTED_HOOK, Places, hooked
 from reprokit.harness.running.plan import RunPlan
-from reprokit.harness.running.program_output import places_of
+from reprokit.harness.running.programs.hooked_run import MOUNTED_HOOK, Places, hooked
+from reprokit.harness.running.programs.program_output import places_of
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import INSTRUMENT, OUTPUT, TRACE, read_json
 

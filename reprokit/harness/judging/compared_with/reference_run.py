@@ -21,8 +21,8 @@ from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReportError, UsageError
 from reprokit.harness.judging.build_report import report_of
+from reprokit.harness.judging.compared_with.reference import run_reference
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference import run_reference
 from reprokit.harness.running.clock import now
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import ENVIRONMENT, RECIPE, SOURCE, read_json

@@ -21,9 +21,9 @@ from reprokit.core.resumed_ledger import continued
 from reprokit.core.run_record import ResumedFrom
 from reprokit.core.samples import number_of
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging import trace_comparison
-from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
-from reprokit.harness.judging.run_identity import identity_of
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences import trace_comparison
+from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.layout import INSTRUMENT, METRICS, OUTPUT, TRACE, read_json
 from reprokit.runs.listing import key_of
 
