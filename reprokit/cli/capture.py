@@ -29,7 +29,7 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
     """
     from reprokit import capture, workspace
     from reprokit.errors import UsageError
-    from reprokit.reports import environment_page
+    from reprokit.reports.pages import environment_page
 
     inside = capture.capture_interpreter([python or default_python()], with_torch=with_torch)
     if python is not None and "python" not in inside:

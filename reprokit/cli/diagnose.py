@@ -173,7 +173,8 @@ def command(
 
 def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
     """Keep and print the answer; returns 1 if the runs differ, 4 if what was asked for was not varied."""
-    from reprokit.reports import diagnosis_page, diagnosis_screen, terminal_style
+    from reprokit.reports.pages import diagnosis_page
+    from reprokit.reports.terminal import diagnosis_screen, terminal_style
 
     root = Path.cwd()
     sentence = diagnosis_page.headline(found, root=root)
@@ -195,7 +196,7 @@ def _show_across(
 ) -> int:
     """Print how two runs of two machines differ; returns 1 if they do."""
     from reprokit.harness.diagnosing import across
-    from reprokit.reports import across_page
+    from reprokit.reports.pages import across_page
 
     if recipe is not None or plain_command() is not None:
         raise click.UsageError("--across runs nothing: leave recipe and command out")
@@ -207,7 +208,8 @@ def _show_across(
 def _keep_page(found: Any, *, subject: str, sentence: str) -> None:
     """Write ``diagnosis.html`` beside ``diagnosis.json``."""
     from reprokit import workspace
-    from reprokit.reports import shorten, to_html
+    from reprokit.reports import shorten
+    from reprokit.reports.formats import to_html
 
     text = to_html.diagnosis_to_html(
         shorten.below(found.as_data(), str(Path.cwd())), subject=subject, sentence=sentence
@@ -219,7 +221,8 @@ def _annotate(found: dict[str, Any]) -> None:
     """On GitHub: an error on the line of every cause (its runner reads stderr too)."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
-    from reprokit.reports import shorten, to_github
+    from reprokit.reports import shorten
+    from reprokit.reports.formats import to_github
 
     root = os.environ.get("GITHUB_WORKSPACE") or str(Path.cwd())
     for line in to_github.cause_commands(shorten.below(found, root)):

@@ -100,7 +100,7 @@ def _print(found: comparison.Comparison, pairs: list[Pair], expected: Path, actu
     import shutil
 
     from reprokit import adapters
-    from reprokit.reports import diff_to_terminal
+    from reprokit.reports.terminal import diff_to_terminal
 
     in_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     text = diff_to_terminal.diff_to_terminal(
@@ -134,7 +134,8 @@ def _paint(text: str, tone: str) -> str:
 def _draw(found: comparison.Comparison, pairs: list[Pair], plot: Path) -> None:
     from reprokit import adapters
     from reprokit.core import comparison
-    from reprokit.reports import diff_to_svg, diff_to_terminal
+    from reprokit.reports.charts import diff_to_svg
+    from reprokit.reports.terminal import diff_to_terminal
 
     series = adapters.series_of_pairs(pairs, max_points=PLOT_POINTS)
     names = [*diff_to_terminal.ranked(found.per_metric), *series]

@@ -37,7 +37,7 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
     """
     from reprokit.capture import environment_diff, read_record
     from reprokit.core import fingerprint
-    from reprokit.reports import environment_comparison
+    from reprokit.reports.pages import environment_comparison
 
     before, after = read_record.read_record(expected), read_record.read_record(actual)
     entries, same = environment_diff.diff(before, after), fingerprint.same(before, after)
@@ -75,7 +75,7 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
 
     from reprokit.capture import read_record
     from reprokit.images import forecast
-    from reprokit.reports import environment_comparison
+    from reprokit.reports.pages import environment_comparison
 
     expected = read_record.read_record(record)
     found, environment = forecast.forecast_here(expected, start=Path.cwd(), variant=variant, python=python)

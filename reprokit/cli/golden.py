@@ -48,7 +48,7 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     from dataclasses import asdict
 
     from reprokit import golden
-    from reprokit.reports import golden_list
+    from reprokit.reports.pages import golden_list
 
     folder = project_of(options, may_lack_goldens=True).golden_dir
     rows = [*golden.list_all(folder), *golden.list_ensembles(folder)]
@@ -69,7 +69,7 @@ def list_goldens(as_json: bool, **options: Any) -> int:
 def show_golden(path: Path, as_json: bool) -> int:
     """Show where a golden comes from: when, why, from which inputs, in which environment."""
     from reprokit import golden
-    from reprokit.reports import golden_list
+    from reprokit.reports.pages import golden_list
 
     place = golden.find(path, ensembles=True)
     if place.name == ENSEMBLE:
@@ -164,7 +164,7 @@ def promote(
     from reprokit import golden
     from reprokit.cli import show_report
     from reprokit.harness import curation
-    from reprokit.reports import golden_list
+    from reprokit.reports.pages import golden_list
 
     project = project_of(options, may_lack_goldens=True)
     allowed = {name: options[name] for name in ("allow_nonfinite", "allow_failed")}
@@ -253,7 +253,7 @@ def _promote_sweep(
 ) -> int:
     """Promote a sweep to an ensemble, and print what it holds."""
     from reprokit.harness import curation
-    from reprokit.reports import golden_list
+    from reprokit.reports.pages import golden_list
 
     promoted = curation.promote_sweep(
         name,
@@ -275,7 +275,7 @@ def _promote_stale(
     """Promote what is stale, and print one table of what moved in all of it."""
     from reprokit.cli import show_report
     from reprokit.harness import curation
-    from reprokit.reports import golden_diff
+    from reprokit.reports.pages import golden_diff
 
     with show_report.progress() as progress:
         found = curation.promote_stale(
@@ -375,7 +375,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
 
     from reprokit import golden
     from reprokit.harness import curation
-    from reprokit.reports import golden_list
+    from reprokit.reports.pages import golden_list
 
     project = project_of(options, may_lack_goldens=True)
     findings = curation.lint_goldens(project, min_runs=min_runs, names=recipes)
@@ -412,7 +412,8 @@ def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -
     from reprokit import adapters
     from reprokit.core import comparison
     from reprokit.harness.curation import compare_goldens, opened
-    from reprokit.reports import diff_to_svg, golden_diff
+    from reprokit.reports.charts import diff_to_svg
+    from reprokit.reports.pages import golden_diff
 
     picture_file(plot)
     with opened(old, at=Path.cwd()) as before, opened(new, at=Path.cwd()) as after:

@@ -118,7 +118,7 @@ def list_images(as_json: bool) -> int:
     from dataclasses import asdict
 
     from reprokit.images import inventory
-    from reprokit.reports import image_page
+    from reprokit.reports.pages import image_page
 
     rows = inventory.inventory(_lock().root, cache_dir=None)
     if not rows and not as_json:
@@ -156,7 +156,7 @@ def prune_images(older_than_days: float, yes: bool, as_json: bool) -> int:
 
     from reprokit.errors import ImageError
     from reprokit.images import cache, housekeeping, locks
-    from reprokit.reports import image_page
+    from reprokit.reports.pages import image_page
 
     try:
         project = locks.project_around(Path.cwd())
@@ -208,7 +208,7 @@ def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str,
 
     from reprokit.images import cache
     from reprokit.images.checking import verify
-    from reprokit.reports import image_page
+    from reprokit.reports.pages import image_page
 
     lock = _lock()
     found = verify.verify(
@@ -251,7 +251,7 @@ def rebuild_image(report: Path, as_json: bool) -> int:
 
     from reprokit.images import cache
     from reprokit.images.checking import rebuild
-    from reprokit.reports import image_page
+    from reprokit.reports.pages import image_page
 
     found = rebuild.rebuild(_lock(), report, cache=cache.cache_folder(None), on_progress=_print_progress)
     print_answer(
@@ -280,7 +280,7 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
     from reprokit import images
     from reprokit.images import cache
     from reprokit.images.checking import image_documents
-    from reprokit.reports import image_page
+    from reprokit.reports.pages import image_page
 
     image = images.resolve(variant, project=_lock().root, kind="image", on_progress=_print_progress).reference
     sbom, provenance = image_documents.read(image, variant=variant, cache=cache.cache_folder(None))

@@ -89,7 +89,7 @@ def show_report(
     """Judge run folders again, or print a stored report."""
     from reprokit import harness
     from reprokit.cli import show_report
-    from reprokit.reports import to_json
+    from reprokit.reports.formats import to_json
 
     if len(paths) == 1 and (stored := _report_file(paths[0])) is not None:
         answer = to_json.load(stored)
@@ -213,7 +213,8 @@ def sign_report(path: Path, key: Path, as_json: bool) -> int:
     Anyone with your public key can check it with `reprokit report verify --signer`, or without reprokit:
     ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json
     """
-    from reprokit.reports import signing, to_json
+    from reprokit.reports import signing
+    from reprokit.reports.formats import to_json
 
     stored = _require_report(path)
     to_json.load(stored)

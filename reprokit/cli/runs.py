@@ -78,7 +78,7 @@ def list_runs(as_json: bool, **options: Any) -> int:
     import time
     from dataclasses import asdict
 
-    from reprokit.reports import run_tables
+    from reprokit.reports.pages import run_tables
     from reprokit.runs import listing, selection
 
     project = project_of(options)
@@ -102,7 +102,7 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     import time
 
     from reprokit import runs
-    from reprokit.reports import run_tables
+    from reprokit.reports.pages import run_tables
     from reprokit.runs import listing
 
     project = project_of(options)
@@ -131,7 +131,10 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     """
     from reprokit import harness, runs
     from reprokit.core import comparison
-    from reprokit.reports import diff_to_svg, diff_to_terminal, runs_beside, shown
+    from reprokit.reports import shown
+    from reprokit.reports.charts import diff_to_svg
+    from reprokit.reports.pages import runs_beside
+    from reprokit.reports.terminal import diff_to_terminal
 
     picture_file(plot)
     runs_dir = project_of(options).runs_dir
@@ -201,7 +204,7 @@ def prune(yes: bool, as_json: bool, **options: Any) -> int:
     To remove a run that a report refers to, remove the report first.
     """
     from reprokit.harness import curation
-    from reprokit.reports import run_tables
+    from reprokit.reports.pages import run_tables
 
     choice = curation.PruneChoice(
         **{name: options[name] for name in ("recipe", "keep", "older_than_days", "incomplete")}

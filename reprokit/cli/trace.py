@@ -41,7 +41,7 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     from reprokit import diagnosis
     from reprokit.compressed import stored
     from reprokit.errors import UsageError
-    from reprokit.reports import trace_diff
+    from reprokit.reports.pages import trace_diff
 
     if all(stored(folder / TRACE).is_file() for folder in (first, second)):
         return _diff_recorded(first, second, as_json=as_json)
@@ -80,7 +80,7 @@ def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
 
     from reprokit.errors import UsageError
     from reprokit.harness.judging import compare_ranks
-    from reprokit.reports import trace_diff
+    from reprokit.reports.pages import trace_diff
 
     found = compare_ranks(first, second)
     if found.equal and not found.records_compared:

@@ -102,7 +102,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             return answered
     from reprokit import harness
     from reprokit.cli import show_report
-    from reprokit.reports import to_json
+    from reprokit.reports.formats import to_json
 
     project = project_of(options)
     _clear(options["gate_file"], project=project)  # before anything else can end this call

@@ -19,7 +19,8 @@ from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.layout import RECORD
 from reprokit.project import Project
-from reprokit.reports import signing, to_json
+from reprokit.reports import signing
+from reprokit.reports.formats import to_json
 from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.

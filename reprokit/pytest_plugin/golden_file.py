@@ -17,7 +17,7 @@ from reprokit.core.comparison import Comparison, Tolerances
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.layout import read_json
 from reprokit.pytest_plugin.records import as_bytes
-from reprokit.reports.diff_to_terminal import diff_to_terminal
+from reprokit.reports.terminal.diff_to_terminal import diff_to_terminal
 
 _MOST = 120
 

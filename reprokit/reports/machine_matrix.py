@@ -7,9 +7,9 @@ from typing import Any
 
 from reprokit.core.rows import counted
 from reprokit.reports.escaping import one_line
-from reprokit.reports.html_tables import html_table
+from reprokit.reports.formats.html_tables import html_table
+from reprokit.reports.formats.to_html import page
 from reprokit.reports.tables import aligned, shown
-from reprokit.reports.to_html import page
 
 _GOOD = {"RECORDED", "REPRODUCED", "EQUIVALENT"}
 _HEAD = ("recipe", "seed")

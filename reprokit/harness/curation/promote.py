@@ -26,7 +26,7 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import listing
 from reprokit.session import Progress, Session
 

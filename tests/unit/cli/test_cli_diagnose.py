@@ -13,7 +13,7 @@ from reprokit.core.difference import Divergence
 from reprokit.diagnosis import Began, Cause
 from reprokit.errors import UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.reports import diagnosis_page
+from reprokit.reports.pages import diagnosis_page
 
 CAUSE = Cause(
     category="unseeded_rng",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from reprokit.core.checklist import Report, Status, Verdict
-from reprokit.reports.report_content import Outline, ReportRow, outline
+from reprokit.reports.formats.report_content import Outline, ReportRow, outline
 
 _ELEMENTS = {Status.FAILED: "failure", Status.ERROR: "error", Status.SKIPPED: "skipped"}
 

@@ -16,11 +16,11 @@ from typing import Any
 import jinja2
 
 from reprokit.core.checklist import Report
-from reprokit.reports.cause import cause_page
-from reprokit.reports.curves import HEIGHT, WIDTH, charts
+from reprokit.reports.charts.curves import HEIGHT, WIDTH, charts
 from reprokit.reports.escaping import one_line, pieces
-from reprokit.reports.explanations import GATE_TITLE
-from reprokit.reports.report_content import outline
+from reprokit.reports.formats.explanations import GATE_TITLE
+from reprokit.reports.formats.report_content import outline
+from reprokit.reports.pages.cause import cause_page
 
 
 def to_html(report: Report) -> str:
@@ -54,7 +54,7 @@ def _gate(report: Report) -> Any:
     """The section of the statistical gate; what it draws with is loaded only where there is one."""
     if not report.statistical:
         return None
-    from reprokit.reports.gate_section import gate_section  # noqa: PLC0415  (numpy)
+    from reprokit.reports.formats.gate_section import gate_section  # noqa: PLC0415  (numpy)
 
     return gate_section(report.statistical)
 

@@ -11,11 +11,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reprokit.core.rows import counted
-from reprokit.reports import diagnosis_page, shorten
-from reprokit.reports.cause import CauseCard, CausePage, cause_page
+from reprokit.reports import shorten
 from reprokit.reports.escaping import one_line
-from reprokit.reports.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, wrapped
-from reprokit.reports.terminal_style import Style, draw_lines, writable
+from reprokit.reports.pages import diagnosis_page
+from reprokit.reports.pages.cause import CauseCard, CausePage, cause_page
+from reprokit.reports.terminal.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, wrapped
+from reprokit.reports.terminal.terminal_style import Style, draw_lines, writable
 
 _MOST_MORE_CAUSES = 2
 _MOST_KNOWN = 3

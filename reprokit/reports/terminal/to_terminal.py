@@ -18,12 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
 from reprokit.reports.format_values import Facts
-from reprokit.reports.report_content import Compared, Outline, ReportRow, outline
-from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
-from reprokit.reports.terminal_style import (
+from reprokit.reports.formats.report_content import Compared, Outline, ReportRow, outline
+from reprokit.reports.pages.cause import cause_facts
+from reprokit.reports.terminal.row_groups import gathered, harmless, that_apply, that_matter
+from reprokit.reports.terminal.terminal_style import (
     STATUS_COLOURS,
     TONE_COLOURS,
     Style,
@@ -32,7 +32,7 @@ from reprokit.reports.terminal_style import (
     style_of,
     writable,
 )
-from reprokit.reports.terminal_summary import summary
+from reprokit.reports.terminal.terminal_summary import summary
 
 _WIDE = 140
 _MAX_SHOWN = 15

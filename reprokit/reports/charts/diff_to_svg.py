@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from reprokit.reports import curves
-from reprokit.reports.curves import HEIGHT, WIDTH, Chart, CurveLine
+from reprokit.reports.charts import curves
+from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine
 from reprokit.reports.escaping import one_line, shortened
 
 _COLUMNS = 2

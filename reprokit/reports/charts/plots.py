@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.reports.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
+from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
 from reprokit.reports.escaping import Visible, one_line
 
 Point = tuple[float, float]

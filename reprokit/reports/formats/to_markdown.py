@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import markdown, markdown_block, markdown_code, markdown_prose
 from reprokit.reports.format_values import Facts
-from reprokit.reports.report_content import Compared, FactGroup, Outline, ReportRow, outline
+from reprokit.reports.formats.report_content import Compared, FactGroup, Outline, ReportRow, outline
+from reprokit.reports.pages.cause import cause_facts
 
 _VERDICT_SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
 _STATUS_SIGNS = {Status.PASSED: "✅", Status.FAILED: "❌", Status.SKIPPED: "⏭️", Status.ERROR: "❗"}

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reprokit.core.rows import counted
-from reprokit.reports.axes import Axis, finite
-from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.plots import (
+from reprokit.reports.charts.axes import Axis, finite
+from reprokit.reports.charts.plots import (
     BOTTOM,
     RIGHT,
     TOP,
@@ -27,6 +26,7 @@ from reprokit.reports.plots import (
     room_for_labels,
     traced,
 )
+from reprokit.reports.escaping import Visible, one_line
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.power import VisibleDrops

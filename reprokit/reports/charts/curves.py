@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from reprokit.core.checklist import Report
-from reprokit.reports.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
+from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
 from reprokit.reports.escaping import Visible, one_line, shortened
 from reprokit.reports.format_values import value_text
 

@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reprokit.core.checklist import Status, Verdict
-from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
-from reprokit.reports.explanations import GATE_TITLE
-from reprokit.reports.report_content import Outline, ReportRow
-from reprokit.reports.row_groups import that_matter
-from reprokit.reports.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, with_commands, wrapped
+from reprokit.reports.formats.explanations import GATE_TITLE
+from reprokit.reports.formats.report_content import Outline, ReportRow
+from reprokit.reports.pages.cause import cause_facts
+from reprokit.reports.terminal.row_groups import that_matter
+from reprokit.reports.terminal.terminal_lines import (
+    MOST_LINES,
+    TerminalLine,
+    cut,
+    fact_lines,
+    with_commands,
+    wrapped,
+)
 
 _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.cause import CausePage, cause_page
 from reprokit.reports.escaping import (
     Visible,
     github_message,
@@ -21,9 +20,10 @@ from reprokit.reports.escaping import (
     markdown_code,
     one_line,
 )
+from reprokit.reports.formats.report_content import ReportRow, outline
+from reprokit.reports.formats.to_markdown import heading, sections
 from reprokit.reports.gate_record import GateRecord
-from reprokit.reports.report_content import ReportRow, outline
-from reprokit.reports.to_markdown import heading, sections
+from reprokit.reports.pages.cause import CausePage, cause_page
 
 SUMMARY_BYTES = 1 << 20
 ANNOTATIONS_EACH = 10

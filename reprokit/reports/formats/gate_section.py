@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.rows import counted
-from reprokit.reports.axes import finite
+from reprokit.reports.charts.axes import finite
+from reprokit.reports.charts.gate_plots import JudgedLook, difference_plot, power_plot
+from reprokit.reports.charts.plots import Plot
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
-from reprokit.reports.gate_plots import JudgedLook, difference_plot, power_plot
-from reprokit.reports.html_tables import HtmlTable, html_table
-from reprokit.reports.plots import Plot
+from reprokit.reports.formats.html_tables import HtmlTable, html_table
+from reprokit.reports.formats.statistical_gate import rate_facts
 from reprokit.reports.seed_plots import SeedResults, result_plot
-from reprokit.reports.statistical_gate import rate_facts
 
 _TONES = {"EQUIVALENT": "good", "REGRESSION": "bad"}
 _MOST_METRICS = 12

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reprokit.core.comparison import to_json
-from reprokit.reports.diff_to_terminal import headline
 from reprokit.reports.tables import shown, table
+from reprokit.reports.terminal.diff_to_terminal import headline
 
 _SHOWN = 24
 _CELL = 40

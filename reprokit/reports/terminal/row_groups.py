@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
-from reprokit.reports.report_content import EnvironmentDifference, Outline, ReportRow
+from reprokit.reports.formats.report_content import EnvironmentDifference, Outline, ReportRow
 
 _ENOUGH_TO_GATHER = 3
 _UNFINISHED = Visible("a run did not finish")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from reprokit.core.checklist import Status
-from reprokit.reports.terminal_lines import TerminalLine
+from reprokit.reports.terminal.terminal_lines import TerminalLine
 
 _MIN_WIDTH, _MAX_WIDTH = 40, 200
 STATUS_COLOURS = {

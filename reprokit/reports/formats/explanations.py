@@ -10,7 +10,7 @@ from reprokit.core.checklist import Report
 from reprokit.learning import Health, diagnose
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
-from reprokit.reports.statistical_gate import statistical_facts
+from reprokit.reports.formats.statistical_gate import statistical_facts
 
 GATE_TITLE = Visible("Statistical gate")
 _SHOWN = 20
