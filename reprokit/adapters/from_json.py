@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters.jsonl_line import flattened, read_line
+from reprokit.adapters.jsonl.jsonl_line import flattened, read_line
 from reprokit.adapters.reading import Note, Reading, open_file
 from reprokit.core import steps
 

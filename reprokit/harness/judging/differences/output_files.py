@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
-from reprokit.adapters import from_csv, source_names
+from reprokit.adapters import from_csv
+from reprokit.adapters.folders import source_names
 from reprokit.errors import MetricsError
 from reprokit.harness.running.programs import program_output
 from reprokit.layout import MARKER, OUTPUT, read_json

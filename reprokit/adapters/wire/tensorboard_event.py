@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reprokit.adapters.protobuf_wire import BYTES, FIXED32, VARINT, Field, fields, signed, varint
+from reprokit.adapters.wire.protobuf_wire import BYTES, FIXED32, VARINT, Field, fields, signed, varint
 
 #: Numbers of fields: of an event, of a summary, of one value in it, of a tensor, of a tensor's shape.
 _STEP, _SUMMARY = 2, 5

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.adapters.jsonl_file import LINE_FEED, LineFile
+from reprokit.adapters.jsonl.jsonl_file import LINE_FEED, LineFile
 
 SEGMENT_BYTES = 1 << 18  # two of them and a mask fit into a core's cache
 _SEGMENTS_A_TURN = 32

@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters import printed_search
-from reprokit.adapters.jsonl_file import MAX_LINE_BYTES
+from reprokit.adapters.jsonl.jsonl_file import MAX_LINE_BYTES
+from reprokit.adapters.printed import printed_search
 from reprokit.adapters.reading import Note, Reading, integer, open_file
 from reprokit.errors import MetricsError
 

@@ -14,8 +14,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from reprokit.adapters import from_csv, from_json, from_jsonl, from_printed, held_numbers
-from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters import from_csv, from_json, from_jsonl, from_printed
+from reprokit.adapters.folders import held_numbers
+from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.adapters.reading import open_file
 from reprokit.errors import MetricsError
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reprokit.adapters.jsonl_block import read_table
-from reprokit.adapters.jsonl_equal import SEGMENT_BYTES, equal_stretch
-from reprokit.adapters.jsonl_file import BLOCK_BYTES, LINE_FEED, Block, LineFile, LineTooLongError
-from reprokit.adapters.jsonl_line import LONG_LINE_BYTES, read_record
+from reprokit.adapters.jsonl.jsonl_block import read_table
+from reprokit.adapters.jsonl.jsonl_equal import SEGMENT_BYTES, equal_stretch
+from reprokit.adapters.jsonl.jsonl_file import BLOCK_BYTES, LINE_FEED, Block, LineFile, LineTooLongError
+from reprokit.adapters.jsonl.jsonl_line import LONG_LINE_BYTES, read_record
 from reprokit.adapters.reading import Reading
 from reprokit.core import problems
 from reprokit.core.comparer import Comparer

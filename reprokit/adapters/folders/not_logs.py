@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path, PurePath
 
-from reprokit.adapters import content, from_json, run_files, sources
+from reprokit.adapters import from_json, sources
+from reprokit.adapters.folders import content, run_files
 
 _MOST_NAMED = 6
 _NO_LINES = "neither records, nor a table, nor lines whose names come again"

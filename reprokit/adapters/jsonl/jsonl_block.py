@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from reprokit.adapters.jsonl_file import Block
-from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters.jsonl.jsonl_file import Block
+from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.core.record_table import RecordTable
 
 _CLOSE, _COLON, _COMMA, _SPACE, _MINUS, _ZERO = b"}:, -0"

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reprokit.adapters.source_names import lasting
+from reprokit.adapters.folders.source_names import lasting
 
 _MARKS = " \t:=|,;<>#*.'\"-()[]{}"
 _MAY_HOLD = re.compile(

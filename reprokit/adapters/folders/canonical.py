@@ -17,7 +17,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters import held_numbers, not_logs, printed_numbers, sources
+from reprokit.adapters import sources
+from reprokit.adapters.folders import held_numbers, not_logs
+from reprokit.adapters.printed import printed_numbers
 from reprokit.adapters.reading import Reading
 from reprokit.core import json_values, problems, steps
 from reprokit.core.metric_names import nearest, quoted

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.adapters import not_logs, redaction_marks, run_files, sources
+from reprokit.adapters import sources
 from reprokit.adapters.comparing import compare_first, compare_sources
+from reprokit.adapters.folders import not_logs, redaction_marks, run_files
 from reprokit.adapters.reading import MetricsSource
 from reprokit.adapters.summaries import names_in
 from reprokit.compressed import stored
