@@ -7,8 +7,8 @@ from typing import Any
 
 from reprokit.adapters.folders.run_folders import Pair
 from reprokit.adapters.summaries import read_from
-from reprokit.core import steps
-from reprokit.core.difference import Divergence, NearbyRecord
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.difference import Divergence, NearbyRecord
 from reprokit.core.json_values import MISSING
 
 RADIUS = 3

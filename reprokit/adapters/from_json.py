@@ -17,7 +17,7 @@ from typing import Any
 
 from reprokit.adapters.jsonl.jsonl_line import flattened, read_line
 from reprokit.adapters.reading import Note, Reading, open_file
-from reprokit.core import steps
+from reprokit.core.comparing import steps
 
 NAME = "json"
 ORDER = 110

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import one_line
 from reprokit.reports.formats.html_tables import html_table
 from reprokit.reports.formats.to_html import page

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.charts.axes import Axis, finite
 from reprokit.reports.charts.plots import (
     BOTTOM,

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reprokit.core.metric_names import results_first
-from reprokit.core.rows import counted
+from reprokit.core.comparing.metric_names import results_first
 from reprokit.core.statistics.variability import LIMITS
 from reprokit.core.statistics.windows import LAST
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports import statistics_page
 from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line

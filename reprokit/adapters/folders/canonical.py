@@ -21,8 +21,9 @@ from reprokit.adapters import sources
 from reprokit.adapters.folders import held_numbers, not_logs
 from reprokit.adapters.printed import printed_numbers
 from reprokit.adapters.reading import Reading
-from reprokit.core import json_values, problems, steps
-from reprokit.core.metric_names import nearest, quoted
+from reprokit.core import json_values, problems
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.metric_names import nearest, quoted
 from reprokit.core.texts import PathPlaceholders, Places
 from reprokit.errors import MetricsError
 

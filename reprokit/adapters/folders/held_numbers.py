@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from reprokit.adapters.reading import Reading
-from reprokit.core import json_values, steps
+from reprokit.core import json_values
+from reprokit.core.comparing import steps
 
 #: Notes of what is no record and no damage either.
 _NOTHING = frozenset({"empty_file", "no_records", "blank_line", "blank_end"})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprokit.adapters.reading import MetricsSource, open_file
 from reprokit.core import problems
-from reprokit.core.difference import Problem
+from reprokit.core.comparing.difference import Problem
 from reprokit.core.problems import ProblemLog
 from reprokit.errors import MetricsError
 from reprokit.redaction import MARK

@@ -14,9 +14,9 @@ from reprokit.adapters.reading import MetricsSource
 from reprokit.adapters.summaries import names_in
 from reprokit.compressed import stored
 from reprokit.core import problems
-from reprokit.core.comparer import Comparer
-from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
-from reprokit.core.metric_names import nearest, quoted, within
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.comparing.metric_names import nearest, quoted, within
 from reprokit.core.problems import ProblemLog
 from reprokit.core.records import Outcome
 from reprokit.core.texts import Placeholders, Places

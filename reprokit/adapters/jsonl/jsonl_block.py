@@ -16,7 +16,7 @@ import orjson
 
 from reprokit.adapters.jsonl.jsonl_file import Block
 from reprokit.adapters.jsonl.jsonl_line import read_line
-from reprokit.core.record_table import RecordTable
+from reprokit.core.comparing.record_table import RecordTable
 
 _CLOSE, _COLON, _COMMA, _SPACE, _MINUS, _ZERO = b"}:, -0"
 

@@ -13,8 +13,8 @@ from reprokit.adapters.jsonl.jsonl_file import BLOCK_BYTES, LINE_FEED, Block, Li
 from reprokit.adapters.jsonl.jsonl_line import LONG_LINE_BYTES, read_record
 from reprokit.adapters.reading import Reading
 from reprokit.core import problems
-from reprokit.core.comparer import Comparer
-from reprokit.core.record_table import RecordTable
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.record_table import RecordTable
 
 _DENSE = 8  # from one differing line in so many on, whole blocks are parsed …
 _DENSE_BLOCKS = 16  # … for so many blocks, until the differences are counted again

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from reprokit.core.checklist import Report, Verdict
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.regular_file import read_regular
 from reprokit.reports.escaping import one_line

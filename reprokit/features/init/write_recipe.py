@@ -9,7 +9,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
 from reprokit.features.init.find_dependencies import find_dependencies

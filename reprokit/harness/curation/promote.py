@@ -10,8 +10,8 @@ from typing import Any
 
 from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
-from reprokit.core.agreement import takes_seed
 from reprokit.core.checklist import Status
+from reprokit.core.verdicts.agreement import takes_seed
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests

@@ -15,11 +15,11 @@ from typing import Any
 from reprokit import adapters, diagnosis, runs
 from reprokit.capture import environment_diff
 from reprokit.core import rounding
-from reprokit.core.comparability import ACROSS_MACHINES, why_not_comparable
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing.difference import Comparison
 from reprokit.core.evidence import TraceComparison
 from reprokit.core.records import to_json
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.comparability import ACROSS_MACHINES, why_not_comparable
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Began
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit import diagnosis, recipes
-from reprokit.core import clock_metrics
+from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import diagnosis
-from reprokit.core import clock_metrics
+from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend

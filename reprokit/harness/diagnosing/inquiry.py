@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from reprokit import adapters, diagnosis, file_tree, workspace
-from reprokit.core import clock_metrics
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing import clock_metrics
+from reprokit.core.comparing.difference import Comparison
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.execution import Backend

@@ -13,10 +13,10 @@ from reprokit import adapters, golden, runs, workspace
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, inputs, problems
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.compared_with.reference import Reference, golden_reference
 from reprokit.harness.judging.compared_with.run_identity import config_of

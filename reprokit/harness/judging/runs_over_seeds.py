@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, recipes, runs
-from reprokit.core import comparability
+from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
 from reprokit.harness.judging.compared_with.reference_run import platform_of
 from reprokit.harness.running.resuming.joined_run import as_whole

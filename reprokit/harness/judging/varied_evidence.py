@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
-from reprokit.core.agreement import difference
-from reprokit.core.comparability import VARIED, Objection, why_not_comparable
 from reprokit.core.evidence import VariedEvidence, VariedResult
 from reprokit.core.run_record import RecordedVariations
+from reprokit.core.verdicts.agreement import difference
+from reprokit.core.verdicts.comparability import VARIED, Objection, why_not_comparable
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.compared_with.run_identity import identity_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprokit import adapters, runs
 from reprokit.core import problems
-from reprokit.core.clock_metrics import speaks_of_time
+from reprokit.core.comparing.clock_metrics import speaks_of_time
 from reprokit.core.setting_names import differences
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import capture, golden
-from reprokit.core import ensemble_tier
 from reprokit.core.evidence import EnsembleEvidence, Evidence
+from reprokit.core.verdicts import ensemble_tier
 from reprokit.errors import CannotRunError
 from reprokit.harness.judging.ensemble_evidence import PLAN, ensemble_evidence, planned_seeds
 from reprokit.harness.judging.gather import gather

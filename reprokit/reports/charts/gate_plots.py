@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.charts.axes import Axis, finite
 from reprokit.reports.charts.plots import (
     BOTTOM,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.charts.axes import finite
 from reprokit.reports.charts.gate_plots import JudgedLook, difference_plot, power_plot
 from reprokit.reports.charts.plots import Plot

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, log_lines, one_line
 from reprokit.reports.format_values import Facts, error_text, facts_of, in_words, measured, value_text
 from reprokit.reports.formats.explanations import explanations

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.checklist import CheckResult
-from reprokit.core.expected_results import over, window_of
+from reprokit.core.verdicts.expected_results import over, window_of
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import value_text
 

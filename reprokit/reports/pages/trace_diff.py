@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reprokit.core.evidence import TraceComparison
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.tables import shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports import shorten
 from reprokit.reports.escaping import one_line
 from reprokit.reports.pages import diagnosis_page

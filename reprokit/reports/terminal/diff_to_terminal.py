@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reprokit.core import clock_metrics
-from reprokit.core.difference import Comparison, Divergence, MetricSummary, NearbyRecord, Problem
+from reprokit.core.comparing import clock_metrics
+from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, NearbyRecord, Problem
 from reprokit.core.json_values import MISSING
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import error_text, value_text
 from reprokit.reports.tables import aligned

@@ -18,7 +18,7 @@ import pytest
 from reprokit import checks, workspace
 from reprokit.core.checklist import Verdict
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CheckpointError, GoldenError, UsageError
 from reprokit.features.checkpoints.checkpoint_files import exit_code, verify
 from reprokit.golden import Promotion

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reprokit.core import determinism_claims as claims
-from reprokit.core.false_claims import false_calls
+from reprokit.core.environments.false_claims import false_calls
 from reprokit.features.numerics import determinism_claims_page
 from reprokit.probes.claims_schema import MAX_BYTES, are_findings, mistake_in, parse
 from support.claim_findings import DIFFERS, SAME, findings, row

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from reprokit.core.difference import Divergence
+from reprokit.core.comparing.difference import Divergence
 from reprokit.diagnosis import Cause
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, RuledOut
 from reprokit.reports.terminal.diagnosis_screen import draw, screen

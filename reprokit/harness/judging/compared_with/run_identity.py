@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import recipes, runs
-from reprokit.core.comparability import Identity, identity
+from reprokit.core.verdicts.comparability import Identity, identity
 from reprokit.layout import CONFIG
 
 

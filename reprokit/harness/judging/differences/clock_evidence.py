@@ -8,8 +8,9 @@ from pathlib import Path
 
 from reprokit import adapters, runs
 from reprokit.adapters import Series
-from reprokit.core import clock_metrics, clock_texts, problems
-from reprokit.core.clock_metrics import MetricCurve, Span
+from reprokit.core import problems
+from reprokit.core.comparing import clock_metrics, clock_texts
+from reprokit.core.comparing.clock_metrics import MetricCurve, Span
 from reprokit.core.comparison import Comparison
 from reprokit.errors import MetricsError
 

@@ -10,7 +10,7 @@ from typing import Any
 from reprokit.compressed import open_stored, stored
 from reprokit.core.checklist import TraceComparison
 from reprokit.core.records import named_leaves
-from reprokit.core.samples import first_wrong_sample
+from reprokit.core.sampling.samples import first_wrong_sample
 
 _NEVER_RECORDED = object()
 

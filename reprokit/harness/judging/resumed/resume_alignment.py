@@ -13,10 +13,11 @@ from typing import Any
 
 from reprokit import adapters
 from reprokit.adapters import MetricsSource
-from reprokit.core import problems, steps
-from reprokit.core.comparer import Comparer
-from reprokit.core.difference import Divergence
-from reprokit.core.metric_names import within
+from reprokit.core import problems
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.comparing.metric_names import within
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import CannotJudgeError
 

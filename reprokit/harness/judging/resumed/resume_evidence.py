@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import checkpoints, runs, workspace
-from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence, is_integer
 from reprokit.core.run_record import ResumedFrom
+from reprokit.core.verdicts.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.errors import CheckpointError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences.trace_comparison import first_difference, sample_difference

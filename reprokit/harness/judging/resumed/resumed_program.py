@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import quote
 
 from reprokit import runs, workspace
-from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence
-from reprokit.core.resumed_ledger import continued
 from reprokit.core.run_record import ResumedFrom
-from reprokit.core.samples import number_of
+from reprokit.core.sampling.resumed_ledger import continued
+from reprokit.core.sampling.samples import number_of
+from reprokit.core.verdicts.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.errors import CannotJudgeError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences import trace_comparison

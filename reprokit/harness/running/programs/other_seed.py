@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprokit import runs
-from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_comparable
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.comparability import WITH_OTHER_SEED, identity, why_not_comparable
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine
 from reprokit.harness.running.environments.environment import Environment

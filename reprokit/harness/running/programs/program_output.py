@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reprokit import adapters, checkpoints, file_tree, runs, workspace
-from reprokit.core.metric_names import nearest
+from reprokit.core.comparing.metric_names import nearest
 from reprokit.core.records import digest, digest_bytes
 from reprokit.errors import CheckpointError, MetricsError, UsageError
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR

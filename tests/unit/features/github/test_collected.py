@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.core.checklist import Verdict
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.features.github import collected
 from reprokit.reports.formats import to_json

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from reprokit.core.comparability import KEYS, VARIED
 from reprokit.core.records import Outcome
+from reprokit.core.verdicts.comparability import KEYS, VARIED
 from reprokit.errors import GoldenError
 from reprokit.golden import Promotion
 from reprokit.harness import Request

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reprokit.core import json_values
-from reprokit.core.difference import MetricSummary
+from reprokit.core.comparing.difference import MetricSummary
 from reprokit.core.json_values import MISSING, Leaf
 from reprokit.core.tolerance import Tolerance
 

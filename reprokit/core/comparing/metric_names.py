@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from reprokit.core import json_values, problems
+from reprokit.core.comparing.steps import Lines
 from reprokit.core.problems import ProblemLog
-from reprokit.core.steps import Lines
 
 MAX_NAMES = 100_000
 #: What a metric that says how well a training does is called, most telling first; lower case.

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reprokit.core import json_values, steps
-from reprokit.core.difference import Comparison, Divergence
+from reprokit.core import json_values
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.difference import Comparison, Divergence
 from reprokit.core.tolerance import Tolerance, Tolerances
 
 Record = Mapping[str, Any]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reprokit.core.agreement import why_not_equal, why_not_two_beginnings
-from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, GoldenEvidence
+from reprokit.core.verdicts.agreement import why_not_equal, why_not_two_beginnings
+from reprokit.core.verdicts.comparability import Objection
 
 
 def why_not_different(evidence: Evidence) -> Objection | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.core.samples import CONTENT_DIGITS, LEDGER, Record, ledgers_of, number_of, read_ids
+from reprokit.core.sampling.samples import CONTENT_DIGITS, LEDGER, Record, ledgers_of, number_of, read_ids
 
 _MOST_LEDGERS = 1_000
 

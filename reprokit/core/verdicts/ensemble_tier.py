@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reprokit.core.agreement import differing, differing_trace, why_not_repeated, why_not_two_runs
 from reprokit.core.evidence import EnsembleEvidence, Evidence
+from reprokit.core.verdicts.agreement import differing, differing_trace, why_not_repeated, why_not_two_runs
 
 EQUIVALENT, REGRESSION, UNJUDGED = "EQUIVALENT", "REGRESSION", "UNJUDGED"
 

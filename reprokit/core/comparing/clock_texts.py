@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from reprokit.core.clock_metrics import LEFT, SLACK, UNITS_S, Span, words_of
+from reprokit.core.comparing.clock_metrics import LEFT, SLACK, UNITS_S, Span, words_of
 
 _DATE = r"(?:19|20)\d\d[-/.]?\d\d[-/.]?\d\d|\d\d/\d\d(?:/\d\d(?:\d\d)?)?"
 _HOURS = r"\d{1,2}[:-]\d\d[:-]\d\d(?:[.,]\d{1,9})?(?:Z| ?[-+]\d\d:?\d\d)?"

@@ -6,9 +6,9 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.core.comparability import REPEATED, Objection, identity, why_not_comparable
 from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, RunEvidence, TraceComparison
+from reprokit.core.verdicts.comparability import REPEATED, Objection, identity, why_not_comparable
 
 
 def why_not_equal(

@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_comparable
 from reprokit.core.evidence import RunEvidence, fact
+from reprokit.core.verdicts.comparability import WITH_OTHER_SEED, identity, why_not_comparable
 
 #: Process, kind of generator, file, line.
 Site = tuple[str, str, str, int]

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.core import json_values, problems, steps
-from reprokit.core.difference import Comparison, Divergence
+from reprokit.core import json_values, problems
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.difference import Comparison, Divergence
+from reprokit.core.comparing.metric_names import Selection, name_difference, quoted
+from reprokit.core.comparing.metric_stats import Tally, kind_of_difference
+from reprokit.core.comparing.record_table import RecordTable
+from reprokit.core.comparing.steps import Lines, StepWatch
 from reprokit.core.json_values import MISSING, Leaf
-from reprokit.core.metric_names import Selection, name_difference, quoted
-from reprokit.core.metric_stats import Tally, kind_of_difference
 from reprokit.core.problems import ProblemLog
-from reprokit.core.record_table import RecordTable
-from reprokit.core.steps import Lines, StepWatch
 from reprokit.core.texts import Placeholders, differing_words
 from reprokit.core.tolerance import Tolerance, Tolerances
 
