@@ -8,7 +8,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from reprokit.cli.report import command
+from reprokit.cli.commands.report import command
 from reprokit.core.checklist import CheckResult, Status, Verdict
 from reprokit.reports.escaping import Visible
 from reprokit.reports.formats.to_json import to_json
