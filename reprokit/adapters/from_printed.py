@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
-from reprokit.adapters.printed_rest import rest_of
-from reprokit.adapters.printed_tokens import cell_value, label_of, tokens_in
+from reprokit.adapters.jsonl.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.printed.printed_rest import rest_of
+from reprokit.adapters.printed.printed_tokens import cell_value, label_of, tokens_in
 from reprokit.adapters.reading import Reading
 
 NAME = "printed"

@@ -6,10 +6,10 @@ Another environment with equal numbers is compatible; the row says what differs.
 from __future__ import annotations
 
 from reprokit.core import fingerprint
-from reprokit.core.agreement import why_not_golden
-from reprokit.core.ensemble_tier import is_member_again, may_decide
 from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence
-from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.agreement import why_not_golden
+from reprokit.core.verdicts.ensemble_tier import is_member_again, may_decide
+from reprokit.core.verdicts.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
 ID = "environment_compatible"
 TITLE = "The environment computes as the golden's did"

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from reprokit.core.agreement import (
+from reprokit.core.comparison import Comparison
+from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence, RunEvidence
+from reprokit.core.verdicts.agreement import (
     difference,
     unresponsive,
     why_not_golden,
     why_not_repeated,
     why_not_responding,
 )
-from reprokit.core.comparability import Objection
-from reprokit.core.comparison import Comparison
-from reprokit.core.ensemble_tier import (
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.ensemble_tier import (
     EQUIVALENT,
     excuses_difference,
     is_equivalent,
     is_member_again,
     may_decide,
 )
-from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "equals_golden"
 TITLE = "The run equals the golden"

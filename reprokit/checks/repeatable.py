@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
-from reprokit.core.comparability import Objection
-from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.agreement import chance_of_another, difference, differing, why_not_repeated
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.ensemble_tier import excuses_difference, why_not_repeatable
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "repeatable"
 TITLE = "Two runs with one seed are equal, bit for bit"

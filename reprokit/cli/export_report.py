@@ -42,7 +42,8 @@ def export_command(path: Path, form: str, output: Path | None, as_json: bool) ->
     Nothing is claimed that no check judged. Whether the report itself stands, `reprokit report verify` says.
     """
     from reprokit import workspace
-    from reprokit.reports import statement, statement_formats, to_json
+    from reprokit.reports import statement, statement_formats
+    from reprokit.reports.formats import to_json
 
     report = to_json.load(path)
     file = path / REPORT if path.is_dir() else path

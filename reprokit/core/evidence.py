@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
-from reprokit.core.expected_results import ExpectedWindow
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.expected_results import ExpectedWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

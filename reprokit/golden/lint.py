@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.compressed import open_stored
-from reprokit.core.agreement import chance_of_another
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.agreement import chance_of_another
+from reprokit.core.verdicts.rows import counted
 from reprokit.golden.folder import Golden
 from reprokit.layout import PROVENANCE
 

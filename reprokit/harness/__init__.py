@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
-    from reprokit.harness.running.environment import choose_backend
+    from reprokit.harness.running.environments.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
     from reprokit.harness.sweeping.carry_out import SweepSession
@@ -106,7 +106,7 @@ _HOMES = {
     "audit": "reprokit.harness.audit",
     "beside": "reprokit.harness.rerun",
     "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
-    "choose_backend": "reprokit.harness.running.environment",
+    "choose_backend": "reprokit.harness.running.environments.environment",
     "curves": "reprokit.harness.rerun",
     "export_kubernetes": "reprokit.harness.kubernetes_job",
     "export_sweep": "reprokit.harness.kubernetes_job",

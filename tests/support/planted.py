@@ -27,8 +27,8 @@ from reprokit.core.evidence import (
     VariedEvidence,
     VariedResult,
 )
-from reprokit.core.expected_results import ExpectedWindow
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.expected_results import ExpectedWindow
 from reprokit.errors import ReportError
 from reprokit.records import run_json
 

@@ -20,7 +20,7 @@ from reprokit.features.bundles.secret_files import why_secret
 from reprokit.features.bundles.subject import BundleSubject
 from reprokit.features.bundles.writing import Packed
 from reprokit.harness.running.numbers import PACKAGE, code_digests
-from reprokit.harness.running.program import sources_of
+from reprokit.harness.running.programs.program import sources_of
 from reprokit.images import packages, vendor
 from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
 from reprokit.project import Project

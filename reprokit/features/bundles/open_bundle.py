@@ -12,7 +12,7 @@ from reprokit.features.bundles.bundled_data import put_into_cache
 from reprokit.features.bundles.gather_files import must_stand_on
 from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.bundles.reading import unpack
-from reprokit.harness.running.environment import choose_backend
+from reprokit.harness.running.environments.environment import choose_backend
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.images.foreign_lock import must_be_as_shipped
 from reprokit.layout import SOURCE

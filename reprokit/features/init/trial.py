@@ -21,8 +21,8 @@ from reprokit.core.records import Outcome
 from reprokit.core.run_record import RecordedProgram
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.features.init.recipe_text import recipe_text
-from reprokit.harness.running import program_files, program_output
 from reprokit.harness.running.failure import failure_of
+from reprokit.harness.running.programs import program_files, program_output
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images.locking import own_variants

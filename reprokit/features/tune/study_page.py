@@ -8,7 +8,7 @@ from typing import Any
 
 from reprokit.features.tune.study_charts import HEIGHT, WIDTH, history, parallel
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.to_html import page
+from reprokit.reports.formats.to_html import page
 
 
 def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float], fresh: str = "") -> str:

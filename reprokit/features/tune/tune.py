@@ -32,10 +32,10 @@ from reprokit.features.tune.studies import Trial, TrialState
 from reprokit.features.tune.study import Study
 from reprokit.features.tune.suggestions import Suggestions, grid_size
 from reprokit.features.tune.trial_runs import result_of
-from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.preflight import tell_false_claims
+from reprokit.harness.running.environments.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
 from reprokit.harness.sweeping.equal_results import equal_results

@@ -20,10 +20,10 @@ from reprokit.capture import environment_diff, git_history
 from reprokit.core import inputs
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
-from reprokit.harness.judging import what_changed
-from reprokit.harness.judging.reference import tolerances_of
+from reprokit.harness.judging.compared_with.reference import tolerances_of
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import environment_digest
-from reprokit.harness.running.program_files import program_files
+from reprokit.harness.running.programs.program_files import program_files
 from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe

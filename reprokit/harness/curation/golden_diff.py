@@ -15,7 +15,7 @@ from reprokit.compressed import SUFFIX
 from reprokit.core import inputs
 from reprokit.core.comparison import Comparison
 from reprokit.errors import GoldenError, UsageError
-from reprokit.harness.judging import what_changed
+from reprokit.harness.judging.differences import what_changed
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 
 

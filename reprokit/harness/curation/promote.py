@@ -10,13 +10,13 @@ from typing import Any
 
 from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
-from reprokit.core.agreement import takes_seed
 from reprokit.core.checklist import Status
+from reprokit.core.verdicts.agreement import takes_seed
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.compared_with.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.seed_response import (
     response_of,
     runs_with_other_seeds,
@@ -26,7 +26,7 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import listing
 from reprokit.session import Progress, Session
 

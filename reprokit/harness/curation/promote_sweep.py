@@ -14,8 +14,8 @@ import numpy as np
 
 from reprokit import adapters, golden, recipes, runs
 from reprokit.core import log_shape
-from reprokit.core.rows import counted
 from reprokit.core.statistics import permutation
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
 from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit import diagnosis, recipes
-from reprokit.core import clock_metrics
+from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
@@ -44,7 +44,7 @@ from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
+from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
 from reprokit.recipes import PARTS, Recipe

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
-from reprokit.harness.running.apply_variations import joined
+from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from reprokit import adapters, golden, runs
-from reprokit.core import comparability, fingerprint, log_shape, seed_rule
+from reprokit.core import fingerprint, log_shape
 from reprokit.core.evidence import EnsembleEvidence
+from reprokit.core.sampling import seed_rule
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
+from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
-from reprokit.harness.judging import what_changed
-from reprokit.harness.judging.run_identity import identity_of
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.judging.seed_response import (
     digests_of_responding,
     metrics_of_one_result,

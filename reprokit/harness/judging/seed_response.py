@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from reprokit import adapters, golden, runs
-from reprokit.core import fingerprint, inputs, seed_rule
-from reprokit.core.agreement import takes_seed
+from reprokit.core import fingerprint, inputs
 from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.records import digest
-from reprokit.core.rows import counted
-from reprokit.core.seed_rule import Response as Responding
-from reprokit.core.seed_rule import why_few_curves, why_no_response
+from reprokit.core.sampling import seed_rule
+from reprokit.core.sampling.seed_rule import Response as Responding
+from reprokit.core.sampling.seed_rule import why_few_curves, why_no_response
+from reprokit.core.verdicts.agreement import takes_seed
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe

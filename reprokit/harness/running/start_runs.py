@@ -17,11 +17,11 @@ from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine, with_shared_places
-from reprokit.harness.running.environment import Environment, open_backend, ready
-from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.instrumented import instrumented
-from reprokit.harness.running.other_seed import compared_with_other_seed
+from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
+from reprokit.harness.running.programs.environment_inside import inside_of, named_by_numpy
+from reprokit.harness.running.programs.instrumented import instrumented
+from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks

@@ -10,7 +10,7 @@ import pytest
 from reprokit import checks
 from reprokit.core import numerics
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.records import run_json
 from support import planted
 

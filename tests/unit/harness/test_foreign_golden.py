@@ -19,7 +19,8 @@ from reprokit.harness import Request, reproduce
 from reprokit.harness.curation import PublishedLog, import_log, lint_goldens, promote
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
-from reprokit.reports import documents, to_json
+from reprokit.reports import documents
+from reprokit.reports.formats import to_json
 from reprokit.session import Session
 from tests.support.recorded_progress import RecordedProgress
 

@@ -12,7 +12,7 @@ from reprokit import adapters, golden
 from reprokit.cli import main
 from reprokit.errors import GoldenError
 from reprokit.project import Project
-from reprokit.reports.golden_list import size_lines
+from reprokit.reports.pages.golden_list import size_lines
 from support.command_recipe import PROGRAM
 
 GOLDEN = "golden/train/cpu-x86_64/seed-3"

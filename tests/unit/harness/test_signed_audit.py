@@ -12,7 +12,8 @@ from reprokit import reports
 from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
-from reprokit.reports import signing, to_json
+from reprokit.reports import signing
+from reprokit.reports.formats import to_json
 
 pytestmark = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="needs ssh-keygen (openssh-client)"

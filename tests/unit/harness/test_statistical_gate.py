@@ -22,7 +22,7 @@ from reprokit.harness.curation import lint_goldens
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.running import start_runs
 from reprokit.recipes import load
-from reprokit.reports import to_json, to_markdown
+from reprokit.reports.formats import to_json, to_markdown
 from reprokit.runs import list_all
 from reprokit.runs.listing import report_notes
 from reprokit.session import Session

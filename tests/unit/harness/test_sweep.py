@@ -12,7 +12,7 @@ from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, W
 from reprokit.golden import Promotion
 from reprokit.harness import Request, finished_runs, reproduce
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
-from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
 from reprokit.session import Session
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept

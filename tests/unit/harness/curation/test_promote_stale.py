@@ -16,7 +16,7 @@ from reprokit.harness import Request, reproduce
 from reprokit.harness.curation import promote_stale
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
-from reprokit.reports import golden_diff
+from reprokit.reports.pages import golden_diff
 from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress

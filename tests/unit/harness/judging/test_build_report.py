@@ -13,7 +13,7 @@ from reprokit.golden import Promotion
 from reprokit.harness import Request, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from reprokit import golden, recipes
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError
-from reprokit.harness.judging.reference import tolerances_of
+from reprokit.harness.judging.compared_with.reference import tolerances_of
 
 ROOT = Path(__file__).resolve().parents[4]
 RULES = {
