@@ -21,6 +21,7 @@ FEATURES = (
     "doctor",
     "github",
     "init",
+    "kubernetes",
     "learning",
     "numerics",
     "selftest",

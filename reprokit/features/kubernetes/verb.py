@@ -46,9 +46,9 @@ def kubernetes(
     """
     from pathlib import Path
 
-    from reprokit import harness
     from reprokit.cli.output import print_json
     from reprokit.errors import UsageError
+    from reprokit.features.kubernetes.jobs import export_kubernetes, export_sweep
     from reprokit.project import Project
 
     places: dict[str, str] = {"image": image, "claim": claim, "folder": project}
@@ -56,10 +56,10 @@ def kubernetes(
         if seeds is not None or settings:
             fix = "leave out --seeds and --set"
             raise UsageError("a sweep has its own seeds and settings", where=what, fix=fix)
-        print_json(harness.export_sweep(Path(what), project=Project.around(Path.cwd()), **places))
+        print_json(export_sweep(Path(what), project=Project.around(Path.cwd()), **places))
         return 0
     print_json(
-        harness.export_kubernetes(
+        export_kubernetes(
             what,
             project=Project.around(Path.cwd()),
             seeds=seeds,
