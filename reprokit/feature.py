@@ -25,6 +25,8 @@ FEATURES = (
     "learning",
     "numerics",
     "selftest",
+    "signing",
+    "statement",
     "tune",
 )
 

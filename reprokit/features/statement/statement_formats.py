@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from reprokit.features.statement.statement import Item, Statement, StatementPart
 from reprokit.reports.escaping import Visible, markdown, markdown_block, markdown_prose, pieces
-from reprokit.reports.statement import Item, Statement, StatementPart
 
 # Source: LaTeX2e: An unofficial reference manual, "Special characters"; and the ligatures of TeX's fonts.
 _LATEX: Mapping[str, str] = {

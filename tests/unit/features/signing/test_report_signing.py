@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import CannotRunError, UsageError
-from reprokit.reports import signing
+from reprokit.features.signing import signing
 
 PASSPHRASE = "correct horse"  # noqa: S105  (of keys that live as long as this test)
 FORMER = Path(__file__).with_suffix("") / "former_signatures"

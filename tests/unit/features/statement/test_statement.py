@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from reprokit.cli.report import command
 from reprokit.core.checklist import CheckResult, Status, Verdict
+from reprokit.features.statement.statement import statement_of
+from reprokit.features.statement.statement_formats import latex, to_latex, to_markdown
 from reprokit.reports.escaping import Visible
-from reprokit.reports.statement import statement_of
-from reprokit.reports.statement_formats import latex, to_latex, to_markdown
 from reprokit.reports.to_json import to_json
 
 SHA256 = f"sha256:{'4' * 64}"

@@ -36,13 +36,14 @@ from reprokit.layout import REPORT
     help="Where to write it  [default: standard output].",
 )
 @json_option("Print the statement's questions and answers as JSON.")
-def export_command(path: Path, form: str, output: Path | None, as_json: bool) -> int:
+def export(path: Path, form: str, output: Path | None, as_json: bool) -> int:
     """Write the reproducibility statement of REPORT: what was shown, what failed, what was not judged.
 
     Nothing is claimed that no check judged. Whether the report itself stands, `reprokit report verify` says.
     """
     from reprokit import workspace
-    from reprokit.reports import statement, statement_formats, to_json
+    from reprokit.features.statement import statement, statement_formats
+    from reprokit.reports import to_json
 
     report = to_json.load(path)
     file = path / REPORT if path.is_dir() else path
