@@ -27,6 +27,7 @@ FEATURES = (
     "selftest",
     "signing",
     "statement",
+    "tables",
     "tune",
 )
 

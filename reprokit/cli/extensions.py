@@ -95,6 +95,17 @@ def feature_options(verb: str) -> Callable[[_Function], _Function]:
     return add
 
 
+def additions(reports: Sequence[Report], options: Options, session: Session) -> list[Added]:
+    """What features add to the answer of ``verify``."""
+    return [each.adds(reports, options, session) for each in extensions("verify") if each.adds]
+
+
+def answer_of(verb: str, options: Options) -> int | None:
+    """The exit code of the feature that answers in place of a verb; None where none was asked to."""
+    answers = (extension.answers(options) for extension in extensions(verb) if extension.answers)
+    return next((code for code in answers if code is not None), None)
+
+
 def finishing(verb: str, options: Options) -> Callable[[Path | None], None]:
     """What features do with the folder of each report that a verb writes."""
     prepared = [extension.prepares(options) for extension in extensions(verb) if extension.prepares]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.extensions import extensions, feature_options, finishing
+from reprokit.cli.extensions import additions, answer_of, feature_options, finishing
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -93,11 +93,9 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     settings = place_settings(options["on"], options["address"], options["slurm"])
     if options["on"] is not None:
         return _verify_on(recipes, options, settings)
-    of_features = extensions("verify")
-    for extension in of_features:
-        answered = extension.answers({**options, "recipes": recipes}) if extension.answers else None
-        if answered is not None:
-            return answered
+    answered = answer_of("verify", {**options, "recipes": recipes})
+    if answered is not None:
+        return answered
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.reports import to_json
@@ -114,7 +112,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         )
         reports = [answer.report for answer in answers if answer.report is not None]
         session = Session(project=project, progress=progress)
-        added = [extension.adds(reports, options, session) for extension in of_features if extension.adds]
+        added = additions(reports, options, session)
     for answer in answers:
         finish(answer.folder)
     replaced = (addition.exit_code for addition in added if addition.exit_code is not None)

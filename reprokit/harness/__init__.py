@@ -57,7 +57,6 @@ __all__ = [
     "choose_backend",
     "curation",
     "curves",
-    "data_tables",
     "datasets",
     "diagnosing",
     "finished_runs",

@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit import file_tree
 from reprokit.core.records import SCHEMA_VERSION, digest
 from reprokit.data import texts, tokens
+from reprokit.data.folders import digest_and_size
 from reprokit.data.tables import form_of, kind_of, rows
-from reprokit.errors import CannotRunError, UsageError
-from reprokit.workspace import sha256_of
+from reprokit.errors import UsageError
 
 #: What counts as a missing value of a CSV file, whatever the case.
 _MISSING = frozenset({"", "na", "nan", "null", "none", "n/a"})
@@ -108,21 +107,6 @@ def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] =
         columns={name: summary.column() for name, summary in sorted(summaries.items())},
         statistics={} if gauge is None else gauge.as_data(),
     )
-
-
-def digest_and_size(path: Path) -> dict[str, Any]:
-    """``sha256`` and ``bytes`` of a file; of a folder, the digest of all below it and the bytes of its files.
-
-    Raises:
-        UsageError: Something in a folder is no plain file.
-    """
-    if not path.is_dir():
-        return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
-    try:
-        sizes = (entry.num_bytes for entry in file_tree.walk(path))
-        return {"sha256": file_tree.digest_of(path), "bytes": sum(sizes)}
-    except CannotRunError as error:
-        raise UsageError(error.what, where=error.where) from error
 
 
 def _gauge(kind: str) -> texts.Characters | tokens.Bounds | None:

@@ -7,8 +7,11 @@ import pytest
 
 from reprokit import data
 from reprokit.data import optional
+from reprokit.data.hdf5 import groups_of
 from reprokit.errors import UsageError
-from reprokit.harness import data_tables
+from reprokit.features.tables import data_tables
+from reprokit.features.tables.manifest import manifest_of
+from reprokit.features.tables.row_diff import diff_rows
 
 h5py = pytest.importorskip("h5py")
 IDS = np.arange(40)
@@ -38,7 +41,7 @@ ROWS = {
 
 
 def test_its_columns_are_summarised(write):
-    found = data.manifest_of([write()])
+    found = manifest_of([write()])
     assert (found.num_rows, found.duplicates, found.columns["label"].classes) == (40, 0, {"a": 20, "b": 20})
     kinds = {name: column.kind for name, column in found.columns.items()}
     assert kinds == {"id": "number", "x": "number", "pixels": "structure", "label": "text", "odd": "boolean"}
@@ -64,7 +67,7 @@ def test_each_group_of_a_file_is_a_table_of_its_own(write):
     path = write(groups=("train", "more/test"))
     with pytest.raises(UsageError, match=r"several tables.*all\.h5::h5/more/test, all\.h5::h5/train"):
         list(data.rows(path))
-    assert data.groups_of(path) == ["more/test", "train"]
+    assert groups_of(path) == ["more/test", "train"]
     shared = data.overlaps({"a": path, "b": path}, key=["id"], forms={"a": "h5/train", "b": "h5/more/test"})
     assert (shared.num_rows, shared.num_duplicates) == (80, 40)
     with pytest.raises(UsageError, match="no data sets in /other"):
@@ -75,7 +78,7 @@ def test_a_changed_value_is_named(write):
     other = ROWS["pixels"].copy()
     other[7, 1, 2] += 1
     before, after = write(), write("after.h5", **{**ROWS, "pixels": other})
-    (change,) = data.diff_rows(before, after, key=["id"]).changed
+    (change,) = diff_rows(before, after, key=["id"]).changed
     assert (change.key, list(change.columns)) == ({"id": 7}, ["pixels"])
 
 

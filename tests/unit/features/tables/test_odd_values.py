@@ -9,6 +9,7 @@ import pytest
 from reprokit import data
 from reprokit.data import columnar
 from reprokit.errors import UsageError
+from reprokit.features.tables.manifest import manifest_of
 from support.command_line import reprokit
 
 
@@ -41,7 +42,7 @@ def test_a_time_beyond_the_year_9999_is_refused_with_its_column_and_row(tmp_path
     table = arrow.table({"id": [1, 2], "at": arrow.array([0, far], arrow.timestamp(unit))})
     path.write_bytes(columnar.file_bytes(table, form, path=path))
     with pytest.raises(UsageError, match="'at' of row 2") as refused:
-        data.manifest_of([path])
+        manifest_of([path])
     assert refused.value.where == str(path)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit.data.splitting import must_be_comparable
+from reprokit.data.overlaps import must_be_comparable
 from reprokit.data.tables import DataRow, form_of, kind_of, rows
 from reprokit.errors import UsageError
 

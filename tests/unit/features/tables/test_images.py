@@ -14,7 +14,9 @@ import pytest
 from reprokit import data
 from reprokit.cli import main
 from reprokit.errors import UsageError
-from reprokit.harness import data_tables
+from reprokit.features.tables import data_tables
+from reprokit.features.tables.manifest import manifest_of
+from reprokit.features.tables.row_diff import diff_rows
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -44,7 +46,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_has_classes_modes_and_sizes(folder):
-    found = data.manifest_of([folder])
+    found = manifest_of([folder])
     assert (found.num_rows, found.duplicates) == (30, 0)
     assert found.columns["class"].classes == {"a": 15, "b": 15}
     assert found.columns["mode"].classes == {"L": 30}
@@ -64,7 +66,7 @@ SAME = {
 @pytest.mark.parametrize("how", SAME)
 def test_the_same_pixels_are_a_duplicate_whatever_the_bytes(folder, how):
     (folder / "a" / "copy.png").write_bytes(SAME[how])
-    assert data.manifest_of([folder]).duplicates == 1
+    assert manifest_of([folder]).duplicates == 1
 
 
 def test_one_other_pixel_or_shape_is_no_duplicate(folder):
@@ -77,7 +79,7 @@ def test_one_other_pixel_or_shape_is_no_duplicate(folder):
     (folder / "a" / "deep.png").write_bytes(encoded(deep))
     deep.putpixel((0, 0), 258)
     (folder / "a" / "deep2.png").write_bytes(encoded(deep))
-    assert data.manifest_of([folder]).duplicates == 0
+    assert manifest_of([folder]).duplicates == 0
 
 
 def archived(folder: Path, kind: str) -> Path:
@@ -97,7 +99,7 @@ def archived(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 def test_an_archive_holds_the_rows_of_its_folder(folder, kind):
     archive = archived(folder, kind)
-    found = data.diff_rows(folder, archive)
+    found = diff_rows(folder, archive)
     assert (found.num_after, found.same_rows, found.is_reordered) == (30, True, False)
 
 

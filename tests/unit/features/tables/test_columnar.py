@@ -10,7 +10,9 @@ import pytest
 from reprokit import data
 from reprokit.data import optional
 from reprokit.errors import UsageError
-from reprokit.harness import data_tables
+from reprokit.features.tables import data_tables
+from reprokit.features.tables.manifest import manifest_of
+from reprokit.features.tables.row_diff import diff_rows
 
 ROWS = [
     {"id": row, "x": row / 4, "label": "ab"[row % 2], "raw": b"\0", "odd": float("nan")} for row in range(40)
@@ -35,7 +37,7 @@ def written(request, tmp_path):
 
 
 def test_its_columns_are_summarised(written):
-    found = data.manifest_of([written("all", ROWS)])
+    found = manifest_of([written("all", ROWS)])
     assert (found.num_rows, found.duplicates, found.columns["label"].classes) == (40, 0, {"a": 20, "b": 20})
     assert (found.columns["x"].mean, found.columns["odd"].missing) == (4.875, 40)
 
@@ -54,7 +56,7 @@ def test_a_split_keeps_columns_and_types_and_shares_no_row(written, tmp_path):
 
 def test_rows_that_changed_and_rows_in_two_splits_are_found(written):
     before, after = written("before", ROWS), written("after", [{**ROWS[0], "label": "b"}, *ROWS[1:]])
-    (change,) = data.diff_rows(before, after, key=["id"]).changed
+    (change,) = diff_rows(before, after, key=["id"]).changed
     assert change.columns == {"label": ("a", "b")}
     assert data.overlaps({"before": before, "after": after}).num_duplicates == 39
 

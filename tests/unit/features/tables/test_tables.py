@@ -9,9 +9,11 @@ import random
 import pytest
 
 from reprokit import data
-from reprokit.data.row_diff import diff_rows
 from reprokit.data.tables import rows
 from reprokit.errors import UsageError
+from reprokit.features.tables.manifest import manifest_of
+from reprokit.features.tables.row_diff import diff_rows
+from reprokit.features.tables.splitting import split
 from support.command_line import reprokit
 
 CSV = "id,height,kind\n1,1.5,a\n2,2.5,b\n3,,b\n3,,b\n"
@@ -23,12 +25,12 @@ def many(number: int) -> str:
 
 def parts_of(path, **how) -> dict[str, str]:
     """Identity of a row → its part."""
-    found = data.split(path, {"train": 0.8, "test": 0.2}, **how)
+    found = split(path, {"train": 0.8, "test": 0.2}, **how)
     return {row.values["id"]: part.name for part in found for row in part.rows}
 
 
 def test_a_manifest_counts_rows_duplicates_missing_values_and_classes(table):
-    found = data.manifest_of([table(CSV)])
+    found = manifest_of([table(CSV)])
     assert (found.num_rows, found.duplicates) == (4, 1)
     height, kind = found.columns["height"], found.columns["kind"]
     assert (height.kind, height.missing, height.mean, height.minimum, height.maximum) == (
@@ -43,12 +45,12 @@ def test_a_manifest_counts_rows_duplicates_missing_values_and_classes(table):
 
 
 def test_a_version_is_the_digest_of_its_files(table):
-    first, same, other = (data.manifest_of([table(text)]).version for text in (CSV, CSV, CSV + "4,1,a\n"))
+    first, same, other = (manifest_of([table(text)]).version for text in (CSV, CSV, CSV + "4,1,a\n"))
     assert first == same != other
 
 
 def test_json_lines_keep_kinds_apart_and_may_lack_columns(table):
-    found = data.manifest_of([table('{"a": 1}\n{"a": "x", "b": [1]}\n{"b": null}\n', "a.jsonl")])
+    found = manifest_of([table('{"a": 1}\n{"a": "x", "b": [1]}\n{"b": null}\n', "a.jsonl")])
     assert (found.columns["a"].kind, found.columns["a"].missing) == ("mixed", 1)
     assert (found.columns["b"].kind, found.columns["b"].missing) == ("structure", 2)
 
@@ -70,13 +72,13 @@ BROKEN = {
 def test_what_is_no_table_is_refused_with_its_line(table, fault):
     text, name, told = BROKEN[fault]
     with pytest.raises(UsageError, match=told):
-        data.manifest_of([table(text, name)])
+        manifest_of([table(text, name)])
 
 
 def test_rows_that_came_went_and_changed_are_told_apart_by_their_key(table):
     before = table("id,x\n1,a\n2,b\n3,c\n", "before.csv")
     after = table("id,x\n4,d\n1,a\n2,B\n", "after.csv")
-    found = data.diff_rows(before, after, key=["id"])
+    found = diff_rows(before, after, key=["id"])
     assert [row.values["id"] for row in found.came] == ["4"]
     assert [row.values["id"] for row in found.went] == ["3"]
     (changed,) = found.changed
@@ -89,18 +91,18 @@ def test_rows_that_came_went_and_changed_are_told_apart_by_their_key(table):
 
 
 def test_the_same_rows_in_another_order_are_no_other_rows(table):
-    found = data.diff_rows(table("a\n1\n2\n", "x.csv"), table("a\n2\n1\n", "y.csv"))
+    found = diff_rows(table("a\n1\n2\n", "x.csv"), table("a\n2\n1\n", "y.csv"))
     assert (found.same_rows, found.is_reordered) == (True, True)
 
 
 def test_a_row_that_is_there_once_more_came(table):
-    found = data.diff_rows(table("a\n1\n", "x.csv"), table("a\n1\n1\n", "y.csv"))
+    found = diff_rows(table("a\n1\n", "x.csv"), table("a\n1\n1\n", "y.csv"))
     assert (len(found.came), len(found.went)) == (1, 0)
 
 
 def test_a_key_of_two_rows_is_refused(table):
     with pytest.raises(UsageError, match="stands for two rows: lines 2 and 3"):
-        data.diff_rows(table("a,b\n1,1\n1,2\n", "x.csv"), table("a,b\n1,3\n", "y.csv"), key=["a"])
+        diff_rows(table("a,b\n1,1\n1,2\n", "x.csv"), table("a,b\n1,3\n", "y.csv"), key=["a"])
 
 
 def test_a_row_keeps_its_part_when_rows_come_or_move(table):
@@ -113,7 +115,7 @@ def test_a_row_keeps_its_part_when_rows_come_or_move(table):
 
 
 def test_a_stratified_split_keeps_the_balance_of_classes(table):
-    found = data.split(table(many(1000)), {"train": 0.8, "test": 0.2}, stratify="kind")
+    found = split(table(many(1000)), {"train": 0.8, "test": 0.2}, stratify="kind")
     rare = [sum(row.values["kind"] == "rare" for row in part.rows) for part in found]
     assert (rare, [len(part.rows) for part in found]) == ([80, 20], [800, 200])
 
@@ -121,7 +123,7 @@ def test_a_stratified_split_keeps_the_balance_of_classes(table):
 @pytest.mark.parametrize("how", [{}, {"stratify": "kind"}])
 def test_rows_of_one_identity_are_in_one_part(table, how):
     text = "id,kind\n" + "".join(f"{row % 50},a\n" for row in range(500))
-    found = data.split(table(text), {"train": 0.5, "test": 0.5}, key=["id"], **how)
+    found = split(table(text), {"train": 0.5, "test": 0.5}, key=["id"], **how)
     train, test = ({row.values["id"] for row in part.rows} for part in found)
     assert (len(train) > 0, len(test) > 0, train & test) == (True, True, set())
 
@@ -130,7 +132,7 @@ def test_one_identity_with_two_classes_cannot_be_stratified(table):
     kinds = [(row, kind) for row in range(60) for kind in ("ab" if row >= 30 else "a")]
     text = "id,kind\n" + "".join(f"{row},{kind}\n" for row, kind in kinds)
     with pytest.raises(UsageError, match="two values of the column to stratify by"):
-        data.split(table(text), {"train": 0.5, "test": 0.5}, key=["id"], stratify="kind", salt="1")
+        split(table(text), {"train": 0.5, "test": 0.5}, key=["id"], stratify="kind", salt="1")
 
 
 def test_a_row_in_two_parts_is_found_with_both_lines(table):
@@ -147,7 +149,7 @@ def test_another_salt_is_another_split(table):
 @pytest.mark.parametrize("shares", [{}, {"a": 0.5}, {"a": 1.5, "b": -0.5}])
 def test_shares_that_are_not_a_whole_are_refused(table, shares):
     with pytest.raises(UsageError, match="1 together"):
-        data.split(table(CSV), shares)
+        split(table(CSV), shares)
 
 
 def test_the_verbs_print_what_they_find(table, tmp_path, capsys, monkeypatch):

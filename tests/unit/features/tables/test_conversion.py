@@ -7,8 +7,11 @@ import json
 import pytest
 
 from reprokit import data
-from reprokit.data import columnar, conversion
+from reprokit.data import columnar
 from reprokit.errors import UsageError
+from reprokit.features.tables import conversion
+from reprokit.features.tables.conversion import converted
+from reprokit.features.tables.manifest import manifest_of
 from support.command_line import reprokit
 
 pytest.importorskip("h5py")
@@ -26,7 +29,7 @@ def test_there_and_back_is_the_same_file(table, tmp_path, form):
 
 def test_numbers_are_those_texts_that_are_written_like_their_numbers(table, tmp_path):
     reprokit("data", "export", table(CSV), "--output", tmp_path / "b.h5")
-    kinds = {name: column.kind for name, column in data.manifest_of([tmp_path / "b.h5"]).columns.items()}
+    kinds = {name: column.kind for name, column in manifest_of([tmp_path / "b.h5"]).columns.items()}
     values = [dict(row.values) for row in data.rows(tmp_path / "b.h5")]
     assert kinds["height"] == kinds["id"] == "number"
     assert values[0] == {"id": 1, "height": 1.5, "code": "007", "name": "Ada"}
@@ -40,10 +43,10 @@ def test_types_lists_and_missing_values_survive_between_typed_formats(tmp_path, 
     path = tmp_path / "a.parquet"
     path.write_bytes(columnar.file_bytes(arrow.table(rows), "parquet", path=path))
     if first == "h5":
-        (tmp_path / "a.h5").write_bytes(data.converted(path, "parquet", "h5"))
+        (tmp_path / "a.h5").write_bytes(converted(path, "parquet", "h5"))
         path = tmp_path / "a.h5"
     made = tmp_path / f"b.{second}"
-    made.write_bytes(data.converted(path, first, second))
+    made.write_bytes(converted(path, first, second))
     assert [dict(row.values) for row in data.rows(made)] == [dict(row.values) for row in data.rows(path)]
 
 
@@ -63,7 +66,7 @@ REFUSED = {
 def test_what_would_not_survive_is_refused_and_nothing_is_written(table, tmp_path, capsys, case):
     text, form, told = REFUSED[case]
     with pytest.raises(UsageError, match=told):
-        data.converted(table(text, "a.jsonl"), "jsonl", form)
+        converted(table(text, "a.jsonl"), "jsonl", form)
     assert reprokit("data", "export", tmp_path / "a.jsonl", "--output", tmp_path / f"b.{form}") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl"]
 
@@ -79,7 +82,7 @@ def test_a_conversion_that_loses_a_digit_is_found(table, tmp_path, monkeypatch):
 
     monkeypatch.setattr(conversion, "_typed", lossy)
     with pytest.raises(UsageError, match="row 1 would not be the same as h5"):
-        data.converted(table("a\n0.1\n"), "csv", "h5")
+        converted(table("a\n0.1\n"), "csv", "h5")
 
 
 def test_tables_of_which_no_row_could_be_equal_are_not_said_to_share_none(table, tmp_path):
@@ -87,10 +90,10 @@ def test_tables_of_which_no_row_could_be_equal_are_not_said_to_share_none(table,
     with pytest.raises(UsageError, match="only one of them has the column 'b'"):
         data.overlaps({"a": first, "b": other})
     assert data.overlaps({"a": first, "b": other}, key=["a"]).num_duplicates == 1
-    (tmp_path / "b.parquet").write_bytes(data.converted(first, "csv", "parquet"))
+    (tmp_path / "b.parquet").write_bytes(converted(first, "csv", "parquet"))
     with pytest.raises(UsageError, match="a row of parquet is never equal to one of csv"):
         data.overlaps({"a": first, "b": tmp_path / "b.parquet"})
-    (tmp_path / "b.h5").write_bytes(data.converted(first, "csv", "h5"))
+    (tmp_path / "b.h5").write_bytes(converted(first, "csv", "h5"))
     assert data.overlaps({"a": tmp_path / "b.h5", "b": tmp_path / "b.parquet"}).num_duplicates == 1
     forms = {"a": "tokens/uint8/2", "b": "tokens/uint8/3"}
     with pytest.raises(UsageError, match="is never equal"):

@@ -10,7 +10,10 @@ import pytest
 
 from reprokit import data
 from reprokit.errors import UsageError
-from reprokit.harness import data_tables
+from reprokit.features.tables import data_tables
+from reprokit.features.tables.manifest import manifest_of
+from reprokit.features.tables.row_diff import diff_rows
+from reprokit.features.tables.vocabulary import decode, encode, read_vocabulary
 from support.command_line import reprokit
 
 TEXT = "to be\nor not\n\n\nto be\nthat is\n  \nthe question é\n"
@@ -24,7 +27,7 @@ def text(tmp_path):
 
 
 def test_lines_are_rows_and_characters_are_counted(text):
-    found = data.manifest_of([text])
+    found = manifest_of([text])
     assert (found.num_rows, found.duplicates) == (8, 2)
     told = found.statistics
     assert (told["characters"], told["not_ascii"], told["longest"]) == (39, 1, 14)
@@ -42,7 +45,7 @@ def test_documents_stand_between_empty_lines_or_are_files(text, tmp_path):
     (tmp_path / "plays" / "b").mkdir(parents=True)
     for name in ("a.txt", "b/a.txt"):
         (tmp_path / "plays" / name).write_text("to be")
-    found = data.manifest_of([tmp_path / "plays"], form="documents")
+    found = manifest_of([tmp_path / "plays"], form="documents")
     assert (found.num_rows, found.duplicates) == (2, 1)
 
 
@@ -102,14 +105,14 @@ def test_what_a_vocabulary_has_not_is_refused(text, tmp_path):
     small = tmp_path / "v.json"
     small.write_text(json.dumps(sorted(set(TEXT) - {"q"})))
     with pytest.raises(UsageError, match="the vocabulary has no 'q'"):
-        data.encode(text, tmp_path / "t.npy", data.read_vocabulary(small))
+        encode(text, tmp_path / "t.npy", read_vocabulary(small))
     np.save(tmp_path / "t.npy", np.array([0, 1, len(set(TEXT)) - 1], dtype="u2"))
     with pytest.raises(UsageError, match="beyond the vocabulary: 14"):
-        data.decode(tmp_path / "t.npy", "tokens", tmp_path / "b.txt", data.read_vocabulary(small))
+        decode(tmp_path / "t.npy", "tokens", tmp_path / "b.txt", read_vocabulary(small))
     for wrong in ('["a", "a"]', '["ab"]', '{"a": 0}', "x"):
         small.write_text(wrong)
         with pytest.raises(UsageError, match=r"no vocabulary|cannot be read"):
-            data.read_vocabulary(small)
+            read_vocabulary(small)
 
 
 STREAM = np.random.default_rng(1).integers(0, 50_000, 64 * 30 + 7)
@@ -119,11 +122,9 @@ def test_the_same_tokens_are_the_same_rows_whatever_their_type(tmp_path):
     np.save(tmp_path / "a.npy", STREAM.astype("u2"))
     STREAM.astype("<u4").tofile(tmp_path / "b.bin")
     np.save(tmp_path / "c.npy", STREAM[: 64 * 30].reshape(30, 64))
-    found = data.diff_rows(
-        tmp_path / "a.npy", tmp_path / "b.bin", forms=("tokens/uint16/64", "tokens/uint32/64")
-    )
+    found = diff_rows(tmp_path / "a.npy", tmp_path / "b.bin", forms=("tokens/uint16/64", "tokens/uint32/64"))
     assert (found.num_before, found.same_rows) == (31, True)
-    found = data.diff_rows(tmp_path / "a.npy", tmp_path / "c.npy", forms=("tokens/uint16/64", "tokens"))
+    found = diff_rows(tmp_path / "a.npy", tmp_path / "c.npy", forms=("tokens/uint16/64", "tokens"))
     assert [row.line for row in found.went] == [31]
 
 
@@ -133,7 +134,7 @@ def test_a_changed_token_and_a_row_in_two_splits_are_found(tmp_path):
     np.save(tmp_path / "a.npy", STREAM)
     np.save(tmp_path / "b.npy", other)
     forms = ("tokens/int64/64", "tokens/int64/64")
-    found = data.diff_rows(tmp_path / "a.npy", tmp_path / "b.npy", forms=forms)
+    found = diff_rows(tmp_path / "a.npy", tmp_path / "b.npy", forms=forms)
     assert ([row.line for row in found.came], [row.line for row in found.went]) == ([4], [4])
     paths = {"a": tmp_path / "a.npy", "b": tmp_path / "b.npy"}
     assert data.overlaps(paths, forms=dict.fromkeys(paths, forms[0])).num_duplicates == 30
@@ -189,7 +190,7 @@ def test_memory_stays_small_however_large_a_shard_is(tmp_path):
         stream.truncate(64 << 20)
     tracemalloc.start()
     try:
-        found = data.manifest_of([path], form="tokens/uint16/65536")
+        found = manifest_of([path], form="tokens/uint16/65536")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
