@@ -25,7 +25,8 @@ folder = pathlib.Path(reprokit.cli.__file__).parent
 for module in sorted(path.stem for path in folder.glob("*.py")):
     importlib.import_module(f"reprokit.cli.{module}")
 for found in feature.features():
-    places = [verb.command for verb in found.verbs.values()] + [*found.extends.values()]
+    places = [verb.command for verb in found.verbs.values()]
+    places += [*found.extends.values(), *found.offers.values()]
     for place in places + [place for group in found.subverbs.values() for place in group.values()]:
         feature.load(place)
 words = {}
@@ -99,6 +100,12 @@ def test_a_feature_that_cannot_be_imported_is_no_missing_feature(tmp_path):
     (tmp_path / "reprokit" / "features" / "tune" / "declaration.py").write_text("import no_such_module\n")
     ended = tool(tmp_path, "-m", "reprokit", "--help")
     assert (ended.returncode, "no_such_module" in ended.stderr) == (3, True)
+
+
+def test_what_a_feature_offers_to_others_is_there_only_with_it(monkeypatch):
+    assert callable(feature.offered("lock_from"))
+    monkeypatch.setattr(feature, "FEATURES", [name for name in FEATURES if name != "locking"])
+    assert feature.offered("lock_from") is None
 
 
 def params_of(place: str) -> list[click.Parameter]:

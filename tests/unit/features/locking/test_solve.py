@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError
-from reprokit.images.locking.solve import solve
+from reprokit.features.locking.solve import solve
 from reprokit.images.locks import External
 from reprokit.images.packages import Target, read_packages
 

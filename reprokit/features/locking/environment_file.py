@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from reprokit.errors import ImageError
-from reprokit.images.locking import requirements_file
-from reprokit.images.locking.dependencies import Dependencies, Wanted
+from reprokit.features.locking import requirements_file
+from reprokit.features.locking.dependencies import Dependencies, Wanted
 from reprokit.images.packages import read_text
 
 #: What conda lists for its own sake: a locked environment has no need of it.

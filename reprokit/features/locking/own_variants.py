@@ -23,16 +23,16 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from reprokit.errors import ImageError
+from reprokit.features.locking import local_wheels, variant_file
+from reprokit.features.locking.dependencies import Dependencies, Wanted, combined, read_dependencies
+from reprokit.features.locking.project_file import editable_of
+from reprokit.features.locking.solve import head, rendered, versions_of
+from reprokit.features.locking.torch_builds import solve_for_device
+from reprokit.features.locking.variant_file import Declared, VariantChoice
 from reprokit.images import cache, locks
 from reprokit.images.building import bootstrap, debian_packages
 from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.cache import Progress
-from reprokit.images.locking import local_wheels, variant_file
-from reprokit.images.locking.dependencies import Dependencies, Wanted, combined, read_dependencies
-from reprokit.images.locking.project_file import editable_of
-from reprokit.images.locking.solve import head, rendered, versions_of
-from reprokit.images.locking.torch_builds import solve_for_device
-from reprokit.images.locking.variant_file import Declared, VariantChoice
 from reprokit.images.locks import Variant, must_be_name, read_lock
 from reprokit.images.packages import Package, read_packages, read_text
 from reprokit.layout import LOCK
@@ -58,7 +58,7 @@ def lock_from(
     sources: Sequence[Path],
     *,
     project: Path,
-    choice: VariantChoice,
+    choice: VariantChoice = VariantChoice(),
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:

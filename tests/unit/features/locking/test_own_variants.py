@@ -15,9 +15,9 @@ import pytest
 import uv
 
 from reprokit.errors import ImageError, UsageError
+from reprokit.features.locking import own_variants
+from reprokit.features.locking.own_variants import VariantChoice, lock_from
 from reprokit.images import resolve, variables
-from reprokit.images.locking import own_variants
-from reprokit.images.locking.own_variants import VariantChoice, lock_from
 from reprokit.images.locks import project_around, read_lock
 from reprokit.images.packages import read_packages
 from reprokit.packaged import packaged

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reprokit.errors import ImageError
-from reprokit.images.locking import project_file
-from reprokit.images.locking.dependencies import (
+from reprokit.features.locking import project_file
+from reprokit.features.locking.dependencies import (
     Dependencies,
     Wanted,
     combined,

@@ -16,8 +16,8 @@ from pathlib import Path
 from packaging.utils import parse_wheel_filename
 
 from reprokit.errors import ImageError
+from reprokit.features.locking.project_file import Editable
 from reprokit.images.cache import Progress
-from reprokit.images.locking.project_file import Editable
 from reprokit.images.packages import normalised
 
 _EPOCH = (2020, 1, 1, 0, 0, 0)

@@ -82,7 +82,7 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
         ImageError: The file cannot be read, is none of these kinds, or names something that cannot be
             pinned; the message names it.
     """
-    from reprokit.images.locking import environment_file, project_file, requirements_file, tool_locks  # noqa: PLC0415
+    from reprokit.features.locking import environment_file, project_file, requirements_file, tool_locks
 
     name = path.name
     if not path.is_file():

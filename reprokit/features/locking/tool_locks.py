@@ -13,8 +13,8 @@ import uv
 from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 
 from reprokit.errors import ImageError
-from reprokit.images.locking import project_file, requirements_file
-from reprokit.images.locking.dependencies import (
+from reprokit.features.locking import project_file, requirements_file
+from reprokit.features.locking.dependencies import (
     Dependencies,
     Wanted,
     combined,

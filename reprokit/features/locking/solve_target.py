@@ -23,8 +23,8 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from reprokit.errors import ImageError
-from reprokit.images.locking.dependencies import Dependencies
-from reprokit.images.locking.solve import write_stub
+from reprokit.features.locking.dependencies import Dependencies
+from reprokit.features.locking.solve import write_stub
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, normalised
 from reprokit.images.wheels import platform_tags
@@ -185,7 +185,7 @@ def _identity(file: str) -> tuple[str, str]:
 
 
 def _version(text: str) -> str:
-    from packaging.version import Version  # noqa: PLC0415
+    from packaging.version import Version
 
     return str(Version(text))
 

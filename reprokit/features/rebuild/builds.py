@@ -18,11 +18,11 @@ from typing import Any
 from docker import DockerClient
 
 from reprokit.errors import UsageError
+from reprokit.features.rebuild.image_difference import ImageDifference, first_difference
 from reprokit.images.building import bases, build, builders, image_store
 from reprokit.images.building.build_steps import BuildConditions, Ingredients, made
 from reprokit.images.building.canonical import CanonicalImage
 from reprokit.images.cache import Progress
-from reprokit.images.checking.image_difference import ImageDifference, first_difference
 from reprokit.images.locks import Lock, Variant, read_lock
 from reprokit.project import project_folder
 

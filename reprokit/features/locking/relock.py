@@ -5,11 +5,11 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 
+from reprokit.features.locking.own_variants import Relocked, lock_again
+from reprokit.features.locking.solve import solve_variant
 from reprokit.images import cache
 from reprokit.images.building import bootstrap, debian_packages
 from reprokit.images.cache import Progress
-from reprokit.images.locking.own_variants import Relocked, lock_again
-from reprokit.images.locking.solve import solve_variant
 from reprokit.images.locks import Lock
 from reprokit.workspace import write_atomic
 

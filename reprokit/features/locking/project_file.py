@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 
 from reprokit.errors import ImageError
-from reprokit.images.locking.dependencies import Dependencies, Wanted, combined, not_pinned, requirement
+from reprokit.features.locking.dependencies import Dependencies, Wanted, combined, not_pinned, requirement
 from reprokit.images.packages import read_text
 
 _FILE = "pyproject.toml"
@@ -184,7 +184,7 @@ class _Sources:
         self._path, self._root = path, root
 
     def resolve(self, text: str) -> Dependencies:
-        from reprokit.images.locking import requirements_file  # noqa: PLC0415  (each reads what the other names)
+        from reprokit.features.locking import requirements_file
 
         where = str(self._path)
         own = requirement(text, where=where)

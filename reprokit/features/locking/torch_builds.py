@@ -14,10 +14,10 @@ from pathlib import Path
 from packaging.version import Version
 
 from reprokit.errors import ImageError
+from reprokit.features.locking.dependencies import Dependencies
+from reprokit.features.locking.solve_target import SolveConditions, solve_for
+from reprokit.features.locking.variant_file import Declared, externals
 from reprokit.images.cache import Progress
-from reprokit.images.locking.dependencies import Dependencies
-from reprokit.images.locking.solve_target import SolveConditions, solve_for
-from reprokit.images.locking.variant_file import Declared, externals
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, read_text
 from reprokit.images.wheels import is_reachable
