@@ -201,7 +201,9 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
     from reprokit.images.checking import image_documents
     from reprokit.reports import image_page
 
-    image = images.resolve(variant, project=lock_around().root, kind="image", on_progress=print_progress).reference
+    image = images.resolve(
+        variant, project=lock_around().root, kind="image", on_progress=print_progress
+    ).reference
     sbom, provenance = image_documents.read(image, variant=variant, cache=cache.cache_folder(None))
     print_answer(
         image_page.document_lines(image, sbom, provenance, show_all=show_all),

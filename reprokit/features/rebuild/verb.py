@@ -83,7 +83,9 @@ def rebuild_image(report: Path, as_json: bool) -> int:
     from reprokit.features.rebuild import from_report, page
     from reprokit.images import cache
 
-    found = from_report.rebuild(lock_around(), report, cache=cache.cache_folder(None), on_progress=print_progress)
+    found = from_report.rebuild(
+        lock_around(), report, cache=cache.cache_folder(None), on_progress=print_progress
+    )
     print_answer(
         page.rebuilt_lines(found),
         data=lambda: {"identical": found.identical, **asdict(found)},
