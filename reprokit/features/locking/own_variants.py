@@ -58,7 +58,7 @@ def lock_from(
     sources: Sequence[Path],
     *,
     project: Path,
-    choice: VariantChoice = VariantChoice(),
+    choice: VariantChoice = VariantChoice(),  # noqa: B008 - frozen
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:

@@ -177,8 +177,8 @@ def _rounding(case: VerdictCase) -> str:
     Only beside an environment that computes differently: in one that computes the same it is no cause.
     """
     golden, runs = case.evidence.golden, case.evidence.runs
-    recorded = golden.provenance.get("environment") if golden else None
-    if not isinstance(recorded, Mapping) or not runs:
+    recorded = golden.provenance.environment if golden else None
+    if not recorded or not runs:
         return ""
     told = rounding.sentence(rounding.compare_records(recorded, runs[0].environment).differing)
     return f"; {told}" if told else ""
