@@ -54,7 +54,7 @@ def plant(project, step: str) -> None:
     dockerfile.write_text(text.replace("ENV PATH", f"RUN {step}\nENV PATH"), encoding="utf-8")
 
 
-def verified(project, *use: str, num_builds: int = 2) -> verify.BuildComparison:
+def verified(project, *use: str, num_builds: int = 2) -> builds.BuildComparison:
     lock = read_lock(project.root)
     return builds.verify(
         lock,
