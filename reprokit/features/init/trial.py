@@ -95,7 +95,7 @@ def lock_environment(name: str, source: Path, trial: DraftProject) -> bool:
     lock = offered("lock_from")
     if lock is None:
         return False
-    lock(name, [source], project=trial.project.root, on_progress=trial.progress.note)
+    lock(name, source, project=trial.project.root, on_progress=trial.progress.note)
     return True
 
 

@@ -7,5 +7,5 @@ from reprokit.feature import Feature
 FEATURE = Feature(
     name="locking",
     subverbs={"image": {"lock": "reprokit.features.locking.verb:lock_packages"}},
-    offers={"lock_from": "reprokit.features.locking.own_variants:lock_from"},
+    offers={"lock_from": "reprokit.features.locking.own_variants:lock_from_file"},
 )

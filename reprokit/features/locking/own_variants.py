@@ -53,12 +53,17 @@ class Relocked:
     moved: tuple[str, ...]
 
 
+def lock_from_file(name: str, source: Path, *, project: Path, on_progress: Progress) -> Relocked:
+    """Lock an environment from one file of a project, with nothing chosen by hand; see ``lock_from``."""
+    return lock_from(name, [source], project=project, choice=VariantChoice(), on_progress=on_progress)
+
+
 def lock_from(
     name: str,
     sources: Sequence[Path],
     *,
     project: Path,
-    choice: VariantChoice = VariantChoice(),  # noqa: B008 - frozen
+    choice: VariantChoice,
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:
