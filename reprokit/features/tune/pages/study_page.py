@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reprokit.features.tune.study_charts import HEIGHT, WIDTH, history, parallel
+from reprokit.features.tune.pages.study_charts import HEIGHT, WIDTH, history, parallel
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.formats.to_html import page
 

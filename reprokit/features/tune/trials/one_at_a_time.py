@@ -8,8 +8,8 @@ from typing import Any
 import optuna
 
 from reprokit.features.tune.definition import RANDOM, Definition, best_of
-from reprokit.features.tune.samplers import RoundedSampler, distribution_of, external_value, seed_of
 from reprokit.features.tune.studies import Trial
+from reprokit.features.tune.trials.samplers import RoundedSampler, distribution_of, external_value, seed_of
 
 #: Trials for one setting before the next one's turn.
 TURN = 5

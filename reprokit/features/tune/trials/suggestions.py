@@ -84,11 +84,11 @@ def _sampler(definition: Definition) -> Sampler:
         return _Grid(definition.space)
     if definition.sampler == ONE_AT_A_TIME:
         must_have_optuna()
-        from reprokit.features.tune.one_at_a_time import OneAtATime
+        from reprokit.features.tune.trials.one_at_a_time import OneAtATime
 
         return OneAtATime(definition)
     must_have_optuna(also="cmaes" if definition.sampler == CMAES else "")
-    from reprokit.features.tune.samplers import OptunaSampler
+    from reprokit.features.tune.trials.samplers import OptunaSampler
 
     return OptunaSampler(definition)
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from reprokit.core.records import Outcome
 from reprokit.execution.outcome import Explanation
 from reprokit.features.tune.definition import Definition
-from reprokit.features.tune.results import ReusableRun, curve_of
 from reprokit.features.tune.studies import Trial, TrialState
+from reprokit.features.tune.trials.results import ReusableRun, curve_of
 from reprokit.recipes import Recipe
 
 if TYPE_CHECKING:
-    from reprokit.features.tune.pruning import PruningRule
+    from reprokit.features.tune.trials.pruning import PruningRule
 
 
 class LiveRule:
@@ -71,7 +71,7 @@ class LiveRule:
         return replace(trial, state=TrialState.PRUNED, pruned_at=rule.pruned_at, value=value, message=message)
 
     def _rule(self) -> PruningRule:
-        from reprokit.features.tune.pruning import PruningRule
+        from reprokit.features.tune.trials.pruning import PruningRule
 
         return PruningRule(self._definition, self._number, self._visible)
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from reprokit.errors import UsageError
 from reprokit.features.tune.definition import NO_PRUNER
-from reprokit.features.tune.live_rule import LiveRule
-from reprokit.features.tune.results import ReusableRun
 from reprokit.features.tune.search import Search
-from reprokit.features.tune.trial_runs import Run, result_of, run_with_seed
+from reprokit.features.tune.trials.live_rule import LiveRule
+from reprokit.features.tune.trials.results import ReusableRun
+from reprokit.features.tune.trials.trial_runs import Run, result_of, run_with_seed
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.carry_out import Attempt, SweepProgress, run_member
 from reprokit.harness.sweeping.groups import SweepGroup

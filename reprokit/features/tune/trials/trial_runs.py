@@ -11,10 +11,10 @@ from reprokit import recipes, runs
 from reprokit.core.setting_names import told_apart
 from reprokit.errors import CannotRunError, RecipeError
 from reprokit.features.tune.definition import NO_PRUNER, Definition, changed_settings
-from reprokit.features.tune.live_rule import LiveRule
-from reprokit.features.tune.results import ReusableRun, ended_runs, must_be_of_its_settings, read_ended
 from reprokit.features.tune.search import Search
 from reprokit.features.tune.studies import Trial, TrialState
+from reprokit.features.tune.trials.live_rule import LiveRule
+from reprokit.features.tune.trials.results import ReusableRun, ended_runs, must_be_of_its_settings, read_ended
 from reprokit.harness.running.run_inputs import whole_run
 from reprokit.harness.sweeping.groups import SweepGroup, with_other_settings
 from reprokit.runs.listing import key_of
