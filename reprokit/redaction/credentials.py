@@ -67,7 +67,8 @@ def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
 
 def _meant(value: str, *, quoted: bool) -> tuple[str, bool]:
     """The default of a variable, or the text of a call such as SecretStr("…"), and whether it is quoted."""
-    if default := _OR_DEFAULT.fullmatch(value.strip("\\\"'")):
+    default = _OR_DEFAULT.fullmatch(value.strip("\\\"'"))
+    if default and looks_random(default["value"]):
         return default["value"], quoted
     text = None if quoted else _TEXT_OF_CALL.fullmatch(value)
     return (text["value"], True) if text and looks_random(text["value"]) else (value, quoted)

@@ -32,7 +32,7 @@ ASSIGNMENT = re.compile(
     rf"(?::{_GAP}{_TYPE}{_GAP}=(?!=)|=>|:{{1,3}}=|[?+]=|=(?!=)|={{2,3}}(?=[^\s=])|[:：＝]|{_ENCODED_SIGN}){_GAP})(?!\Z)"
 )
 SETTER = re.compile(  # of an object: set_api_key("…"), withToken("…")
-    rf"(?P<name>\b(?:add|set|with|use|save|store|update)(?=[_A-Z])\w++)"
+    rf"(?P<name>\b(?:set|with|use|save|store|update)(?=[_A-Z])\w++)"
     rf"(?P<sign>\([ \t]*(?:\w+[ \t]*=[ \t]*)?)(?={_QUOTE})"
 )
 NAMED_VALUE = re.compile(  # <property name="password" value="…"/>, {"name": "HF_TOKEN", "value": "…"}

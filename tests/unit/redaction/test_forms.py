@@ -131,7 +131,6 @@ h = {'Authorization': 'Bearer ' + '{S}'}
 api_key: ${oc.env:KEY,{S}}
 api_key: ${KEY:-{S}}
 api_key: SecretStr = SecretStr('{S}')
-client.add_app_token('{S}')
 """.strip().splitlines()
 
 OF_PROGRAMS = (
@@ -214,7 +213,7 @@ def test_a_key_in_a_program_or_a_table_keeps_a_file_out_of_a_bundle(name, text):
         ("a.md", "| `--token` | how |\n**token**: the word\n--password\nhidden\n"),
         ("a.txt", "usage:\n  --token\n  --lr 0.1\n  --hf-token\n  TOKEN\n  --api-key\n  your-key-1\n"),
         ("a.csv", "word,id\ntoken,step_1_of_22\npass,test_a1_b2_c3\n"),
-        ("a.yaml", "api_key: ${oc.env:API_KEY,null}\npassword: ${PASSWORD:-changeme}\n"),
+        ("a.yaml", "api_key: ${oc.env:API_KEY,null}\npassword: ${PASSWORD:-postgres}\n"),
         ("a.py", "flags.DEFINE_string('api_key', None, 'the key')\nwandb = {key: my_long_variable_12}\n"),
         ("a.txt", "max_token ............. 4096\nkv_tokens ...... 16\n"),
         ("a.tf", 'variable "api_key" {\n  sensitive = true\n}\nvariable "a" {\n  default = "eu-1a"\n}\n'),
