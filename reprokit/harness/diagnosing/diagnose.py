@@ -27,6 +27,7 @@ from reprokit.harness.diagnosing.diagnosis import (
     Tap,
 )
 from reprokit.harness.diagnosing.experiments import explain
+from reprokit.harness.diagnosing.first_call import by_first_call
 from reprokit.harness.diagnosing.first_divergence import (
     MEASURE,
     by_operation,
@@ -277,9 +278,18 @@ def _explained(inquiry: Investigation) -> Diagnosis:
             inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
     if held is None:
         inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
+        _or_by_call(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
         inquiry.causes = by_operation(inquiry)
     return _answer(inquiry, held)
+
+
+def _or_by_call(inquiry: Investigation) -> None:
+    """Where nothing names a cause: the first inexplicable call, with the word for it or without."""
+    found = None if inquiry.causes else by_first_call(inquiry)
+    if found is not None:
+        inquiry.causes = (found.cause, *found.more)
+        inquiry.not_seen = found.not_seen
 
 
 def _provisional(inquiry: Investigation, why: str) -> Diagnosis:
