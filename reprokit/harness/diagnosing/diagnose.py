@@ -39,6 +39,7 @@ from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
+from reprokit.harness.diagnosing.simple import simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
@@ -232,6 +233,7 @@ def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
     left_out = dict(lab.left_out)
     inquiry.other, inquiry.variations = second, ()
     lab.left_out, lab.keeps_clocks = {}, True
+    inquiry.forget_runs()
     held = explain(inquiry)
     if held is None:
         measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
@@ -263,8 +265,12 @@ def _equal_by_luck(
 
 
 def _explained(inquiry: Investigation) -> Diagnosis:
-    """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
+    """Try what is simple, then hold lines fixed, then run threads in turn, then compare operations."""
     lab, first = inquiry.lab, inquiry.first
+    inquiry.forget_runs()
+    held = None if inquiry.variations else simple_cause(inquiry)
+    if held is not None:
+        return _answer(inquiry, held)
     found = lab.compare(first, inquiry.other)
     if not lab.outputs:  # an output file is whole at the end alone
         lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
