@@ -22,11 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.adapters.jsonl.jsonl_file import LineFile, LineTooLongError
-from reprokit.adapters.printed.printed_rest import rest_of
+from reprokit.adapters.printed.printed_rest import rest_of, without_places
 from reprokit.adapters.printed.printed_tokens import cell_value, label_of, tokens_in
-from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
-from reprokit.adapters.printed_rest import rest_of, without_places
-from reprokit.adapters.printed_tokens import cell_value, label_of, tokens_in
 from reprokit.adapters.reading import Reading
 
 NAME = "printed"

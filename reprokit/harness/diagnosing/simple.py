@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reprokit import diagnosis
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Site
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
