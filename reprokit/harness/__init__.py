@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from reprokit.harness.audit import Audit, audit
     from reprokit.harness.farm import FarmRow, record_goldens, verify_on
     from reprokit.harness.judging.left_out_metrics import must_leave_out
-    from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
-    from reprokit.harness.running.environment import choose_backend
+    from reprokit.harness.running.environments.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
     from reprokit.harness.sweeping.carry_out import SweepSession
@@ -58,11 +57,8 @@ __all__ = [
     "choose_backend",
     "curation",
     "curves",
-    "data_tables",
     "datasets",
     "diagnosing",
-    "export_kubernetes",
-    "export_sweep",
     "finished_runs",
     "gate_code",
     "gate_record",
@@ -106,10 +102,8 @@ _HOMES = {
     "audit": "reprokit.harness.audit",
     "beside": "reprokit.harness.rerun",
     "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
-    "choose_backend": "reprokit.harness.running.environment",
+    "choose_backend": "reprokit.harness.running.environments.environment",
     "curves": "reprokit.harness.rerun",
-    "export_kubernetes": "reprokit.harness.kubernetes_job",
-    "export_sweep": "reprokit.harness.kubernetes_job",
     "finished_runs": "reprokit.harness.sweep",
     "gate_code": "reprokit.harness.verify",
     "gate_record": "reprokit.harness.verify",

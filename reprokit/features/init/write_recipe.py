@@ -9,7 +9,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
 from reprokit.features.init.find_dependencies import find_dependencies
@@ -26,7 +26,7 @@ from reprokit.features.init.trial import (
     trial_of,
     written_places,
 )
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.layout import ENVIRONMENT, RECIPE, read_json
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
@@ -121,8 +121,10 @@ class _ProgramInspection:
             self._found["environment"] = "no file names its dependencies: this Python, which nothing pins"
             return
         name = str(self._values["name"])
-        if not (project_folder(self._project.root, "images") / name).is_dir():
-            lock_environment(name, source, self._trial)
+        is_there = (project_folder(self._project.root, "images") / name).is_dir()
+        if not is_there and not lock_environment(name, source, self._trial):
+            self._found["environment"] = "nothing that locks is installed: this Python, which nothing pins"
+            return
         self._values["variant"] = name
         relative = source.relative_to(self._trial.project.root).as_posix()
         self._found["environment"] = f"{self._settings.images}/{name}, locked from {relative}"

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit import diagnosis, recipes
-from reprokit.core import clock_metrics
-from reprokit.core.rows import counted
+from reprokit.core.comparing import clock_metrics
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
@@ -28,6 +28,7 @@ from reprokit.harness.diagnosing.diagnosis import (
     Tap,
 )
 from reprokit.harness.diagnosing.experiments import explain
+from reprokit.harness.diagnosing.first_call import by_first_call
 from reprokit.harness.diagnosing.first_divergence import (
     MEASURE,
     by_operation,
@@ -53,7 +54,7 @@ from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
+from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
 from reprokit.recipes import PARTS, Recipe
@@ -317,9 +318,18 @@ def _explained(inquiry: Investigation) -> Diagnosis:
             inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
     if held is None:
         inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
+        _or_by_call(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
         inquiry.causes = by_operation(inquiry)
     return _answer(inquiry, held)
+
+
+def _or_by_call(inquiry: Investigation) -> None:
+    """Where nothing names a cause: the first inexplicable call, with the word for it or without."""
+    found = None if inquiry.causes else by_first_call(inquiry)
+    if found is not None:
+        inquiry.causes = (found.cause, *found.more)
+        inquiry.not_seen = found.not_seen
 
 
 def _provisional(inquiry: Investigation, why: str) -> Diagnosis:

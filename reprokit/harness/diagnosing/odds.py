@@ -19,8 +19,8 @@ from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
 from reprokit import diagnosis
-from reprokit.core.difference import Comparison
-from reprokit.core.rows import counted
+from reprokit.core.comparing.difference import Comparison
+from reprokit.core.verdicts.rows import counted
 
 if TYPE_CHECKING:
     from reprokit.harness.diagnosing.conditions import InstrumentedRun
