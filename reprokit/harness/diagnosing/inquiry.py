@@ -12,6 +12,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
+from reprokit.harness.diagnosing.odds import Odds
 from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
@@ -38,6 +39,8 @@ class Investigation:
         suspected: What explains the difference so far, where that is not confirmed.
         not_seen: What could not be read of calls: type → how often.
         never_seeded: Where it is the cause: the global generator of which no seed call was seen; else "".
+        free_equal: Runs under equal conditions that equal the first.
+        by_replay: Whether a run became another one in so many digits that no luck does it.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
@@ -60,6 +63,8 @@ class Investigation:
     suspected: tuple[str, ...] = ()
     not_seen: dict[str, int] = field(default_factory=dict)
     never_seeded: str = ""
+    free_equal: int = 0
+    by_replay: bool = False
 
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""
@@ -100,6 +105,20 @@ class Investigation:
             free=sum(not equal and not wanted <= one for one, equal in self.held_runs),
             results=2 + len(self.outcomes),
             varied=bool(self.variations),
+        )
+
+    def odds(self, held: Sequence[str]) -> Odds:
+        """How often pairs differ, and how many runs repeated another because these were held.
+
+        Where the other run was made under varied conditions, those that differ are runs under them.
+        """
+        seen, varied = self.evidence(held), bool(self.variations)
+        free = sum(equal and not one for one, equal in self.held_runs)
+        return Odds(
+            differ=1 + seen.free + (seen.moved if varied else 0),
+            equal=0 if varied else self.free_equal + free,
+            repeated=(seen.equal + (1 if varied else seen.moved)) if held else 0,
+            by_replay=self.by_replay and bool(held),
         )
 
     def suspect(self, held: tuple[str, ...]) -> None:

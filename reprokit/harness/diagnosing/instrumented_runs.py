@@ -45,9 +45,6 @@ from reprokit.layout import METRICS, OUTPUT
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
-#: So many runs are made whatever they take: they say whether two runs differ.
-_ALWAYS_MADE = 2
-
 
 class BudgetSpent(Exception):  # noqa: N818 - not an error
     """The time that all runs together may take is over."""
@@ -67,7 +64,9 @@ class InstrumentedProgram:
         outputs: Patterns of output files that count as metrics do.
         draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
-        budget_s: How long all runs together may take, the first two excepted; None for as long as they like.
+        budget_s: How long all runs together may take; None for as long as they like.
+        bounded: Whether that holds for the runs that come: the first two are made whatever they take.
+        labels: What each run was made for.
         about: How many runs it takes in all, as far as that is known; 0 where it is not.
         cut: Where runs may be cut; None where they may not.
         left_out: Metrics of the wall clock that are not compared: name → what they are of it.
@@ -90,7 +89,8 @@ class InstrumentedProgram:
         self.spec, self.program = plan.specs[0], plan.program
         self.outputs: Sequence[str] = ()
         self.in_source: Callable[[str], str] = str
-        self.draws = self.deep = False
+        self.draws = self.deep = self.bounded = False
+        self.labels: list[str] = []
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
         self.left_out: dict[str, str] = {}
@@ -129,6 +129,11 @@ class InstrumentedProgram:
             return True
         return time.monotonic() - self._begun + runs * self._first_s <= self.budget_s
 
+    @property
+    def time_share(self) -> float:
+        """How much of the time that all runs may take is over."""
+        return 0.0 if self.budget_s is None else (time.monotonic() - self._begun) / self.budget_s
+
     def expect(self, more: int) -> None:
         """So many more runs are needed, as far as is known."""
         self.about = min(self.budget, self.made + more)
@@ -140,6 +145,7 @@ class InstrumentedProgram:
         if left_s is not None and left_s <= 0:
             raise BudgetSpent
         self.made += 1
+        self.labels.append(label)
         label = f"{self.made:02d}-{label}"
         if given.fresh:
             self.leftovers.restore()
@@ -200,7 +206,7 @@ class InstrumentedProgram:
 
     def _left_s(self) -> float | None:
         """How much of the time is left; None where there is no bound, as of the first two runs."""
-        if self.budget_s is None or self.made < _ALWAYS_MADE:
+        if self.budget_s is None or not self.bounded:
             return None
         return self._begun + self.budget_s - time.monotonic()
 

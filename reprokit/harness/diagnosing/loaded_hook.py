@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprokit.core.records import RunSpec
-from reprokit.harness.running.apply_variations import in_container
+from reprokit.harness.running.varying.apply_variations import in_container
 
 _PATHS, _HOOK = "PYTHONPATH", "REPROKIT_HOOK"
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")

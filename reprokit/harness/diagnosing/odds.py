@@ -78,6 +78,11 @@ class Odds:
             "luck": None if self.by_replay else round(self.luck, 6),
         }
 
+    def bound(self) -> str:
+        """What was reached where the budget ended before luck was unlikely."""
+        reached = f"{100 * self.luck:.2g} % of answers would be luck"
+        return f"so far {reached}: {self.wanted} repeated runs are wanted, {self.repeated} were made"
+
     def sentence(self) -> str:
         """The number that stands beside the confidence."""
         pairs = f"{self.differ} of {counted(self.differ + self.equal, 'pair')} of runs differ"

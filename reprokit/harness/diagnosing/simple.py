@@ -14,6 +14,7 @@ from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Site
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.first_divergence import like
 from reprokit.harness.diagnosing.inquiry import Investigation, described
 from reprokit.harness.diagnosing.odds import by_replay
 
@@ -25,6 +26,10 @@ _KINDS = (
     frozenset({"clock"}),
 )
 _MOST_OF_A_KIND, _MOST_TRIED = 2, 3
+#: A program that takes no longer than this is run again as often: a few times, and where some of these runs
+#: are equal until so many runs were made in all, as long as that leaves time and runs for a cause.
+_QUICK_S, _FEW_PAIRS, _MOST_PAIRS = 3.0, 2, 30
+_LEFT_FOR_A_CAUSE, _MOST_SHARE = 8, 0.25
 #: Generators that a whole program draws from, by how a site's words begin: name, and the library that has it.
 _GLOBAL = {
     "torch.": ("PyTorch's default generator", "torch"),
@@ -112,7 +117,7 @@ def _first_that_matters(inquiry: Investigation, source: Source) -> str:
 def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
     """Name the source by its first line that matters; rule out what differed all the same."""
     name = _first_that_matters(inquiry, found)
-    inquiry.confidence = "high"
+    inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
     if found.generator:
         inquiry.never_seeded = found.generator
@@ -126,3 +131,18 @@ def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
             how = "left to chance, the runs are equal all the same"
             inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
     return (name,)
+
+
+def look_at_pairs(inquiry: Investigation) -> None:
+    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal."""
+    lab, first = inquiry.lab, inquiry.first
+    if first.duration_s > _QUICK_S:
+        return
+    lab.progress.phase("how often do two runs differ?")
+    until = lab.made + _FEW_PAIRS
+    while lab.made < until and lab.can_make(_LEFT_FOR_A_CAUSE):
+        equal = inquiry.saw(lab.run("again", Conditions(progress=like(first))), held=())
+        if equal and lab.time_share < _MOST_SHARE:
+            until = max(until, _MOST_PAIRS)
+        elif equal:
+            break
