@@ -12,7 +12,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
-from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.odds import Odds, in_full_precision
 from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
@@ -92,7 +92,7 @@ class Investigation:
     def expect(self) -> None:
         """Where there is a suspicion, take over how many runs it takes to confirm it."""
         if self.suspected:
-            self.lab.expect(self.evidence(self.suspected).left)
+            self.lab.expect(self._left())
 
     def evidence(self, held: Sequence[str]) -> SuspicionEvidence:
         """What was seen so far of these as the cause."""
@@ -110,14 +110,17 @@ class Investigation:
     def odds(self, held: Sequence[str]) -> Odds:
         """How often pairs differ, and how many runs repeated another because these were held.
 
+        Runs of the search do not count: it goes where runs are equal, so what was tried is counted instead.
         Where the other run was made under varied conditions, those that differ are runs under them.
         """
         seen, varied = self.evidence(held), bool(self.variations)
-        free = sum(equal and not one for one, equal in self.held_runs)
+        failed = [one for one, equal in self.held_runs if not equal]
+        free = sum(equal and any(one <= more for more in failed) for one, equal in self.held_runs)
         return Odds(
             differ=1 + seen.free + (seen.moved if varied else 0),
             equal=0 if varied else self.free_equal + free,
-            repeated=(seen.equal + (1 if varied else seen.moved)) if held else 0,
+            repeated=(seen.equal + 1 if varied else seen.confirmed + seen.moved) if held else 0,
+            looks=2 * max(1, len({one for one, _ in self.held_runs if one})),  # equal the first, or the other
             by_replay=self.by_replay and bool(held),
         )
 
@@ -125,9 +128,16 @@ class Investigation:
         """Take over what explains the difference so far, and say it with what it takes to confirm it."""
         self.suspected = held
         self.expect()
-        left = self.evidence(held).left
+        left = self._left()
         names = self.lab.in_source(self.described).replace(f"{Path.cwd()}/", "")
         self.lab.progress.note(f"so far: {names} explains it, {counted(left, 'confirmation')} to go")
+
+    def _left(self) -> int:
+        """How many more runs it takes to confirm the suspicion, where each does."""
+        odds, evidence = self.odds(self.suspected), self.evidence(self.suspected)
+        if odds.enough or in_full_precision(self.lab.compare(self.first, self.other)):
+            return evidence.left
+        return max(evidence.left, odds.wanted - odds.repeated)
 
     @property
     def described(self) -> str:
