@@ -56,7 +56,7 @@ def judge(
     ):
         _write(golden, provenance, content)
         return (
-            f"The golden was written anew: {golden}\n"
+            f"The golden was written again: {golden}\n"
             "Look at what changed, commit it, and run the test without the flag."
         )
     if not golden.is_file() and not may_write:

@@ -128,12 +128,12 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
     for one in folders[1:]:
         runs.read(one, verify=False)
     first = _of_run(folders[0], project)
-    held_against = Path(report.golden) if report.golden else first.golden
-    if held_against is not None and not (held_against / PROVENANCE).is_file():
+    reference = Path(report.golden) if report.golden else first.golden
+    if reference is not None and not (reference / PROVENANCE).is_file():
         raise BundleError(
             "the report does not compare its runs with a golden",
             where=str(folder),
-            actual=str(held_against),
+            actual=str(reference),
             fix="bundle the run that it names",
         )
     return BundleSubject(
@@ -146,7 +146,7 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
         digests=first.digests,
         commit=first.commit,
         created_at=report.created_at,
-        golden=held_against,
+        golden=reference,
         runs=folders,
         report=report,
     )

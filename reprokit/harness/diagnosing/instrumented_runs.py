@@ -35,7 +35,7 @@ from reprokit.harness.running.programs.hooked_run import (
     Places,
     bring_out,
     hooked,
-    make_room,
+    make_trace_folder,
     own_mounts,
     places_of,
 )
@@ -140,7 +140,7 @@ class InstrumentedProgram:
         try:
             traced.mkdir()
             furnish(stage, self._plan)
-            make_room(self.spec, stage)
+            make_trace_folder(self.spec, stage)
             places = places_of(
                 self.spec,
                 stage=stage,

@@ -125,8 +125,8 @@ class Engine:
             if plan.program is not None:
                 from reprokit.harness.running.programs import instrumented, program_output
 
-                program_output.make_room(folder, plan.program)
-                instrumented.make_room(spec, folder)
+                program_output.make_working_copy(folder, plan.program)
+                instrumented.make_trace_folder(spec, folder)
             began = time.time()
             confined = replace(spec, confined=_is_confined(spec, plan))
             result = self.backend.run(confined, folder, on_tick=this.tick)

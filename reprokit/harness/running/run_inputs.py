@@ -126,7 +126,7 @@ def inputs_of(record: RunRecord, environment: Mapping[str, Any]) -> RunInputs:
     }
     return RunInputs(
         recorded=digest(told),
-        surroundings=_surroundings(record, environment) if environment else "",
+        surroundings=_environment_digest(record, environment) if environment else "",
     )
 
 
@@ -186,7 +186,7 @@ def is_recorded(environment: Mapping[str, Any]) -> bool:
     return fact(environment, "source.unrecorded") is not True
 
 
-def _surroundings(record: RunRecord, environment: Mapping[str, Any]) -> str:
+def _environment_digest(record: RunRecord, environment: Mapping[str, Any]) -> str:
     """What of the conditions can change numbers, as far as it is known before a run begins, as a digest.
 
     An unmodified program's environment was asked before it began, and it may start a thread a core; that of a
