@@ -32,7 +32,7 @@ _DRAW: dict[str, Callable[[Report], str]] = {
 def test_no_format_is_left_out() -> None:
     folder = Path(reprokit.reports.__file__).parent
 
-    assert sorted(_DRAW) == sorted(path.stem for path in folder.glob("to_*.py"))
+    assert sorted(_DRAW) == sorted(path.stem for path in folder.rglob("to_*.py"))
 
 
 @pytest.mark.parametrize(
