@@ -53,8 +53,8 @@ def _as_of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
 
 
 def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:
-    recorded = golden.provenance.get("fingerprint")
-    if not isinstance(recorded, str) or not recorded.startswith("sha256:"):
+    recorded = golden.provenance.fingerprint
+    if not recorded.startswith("sha256:"):
         return unjudged(f"{golden.path} holds no numerics fingerprint", _again(evidence))
     differs = _can_change_numbers(golden)
     if golden.environment_unknown:

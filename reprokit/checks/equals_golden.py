@@ -173,7 +173,8 @@ def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence
         "seed": run.run.seed,
     }
     for key, value in asked.items():
-        recorded = golden.provenance.get(key)
-        if recorded is None or type(recorded) is not type(value) or recorded != value:
-            return Objection(f"provenance.json has {key} {recorded!r}, but the run has {value!r}")
+        recorded = getattr(golden.provenance, key)
+        if recorded in {None, ""} or type(recorded) is not type(value) or recorded != value:
+            told = recorded if recorded != "" else None
+            return Objection(f"provenance.json has {key} {told!r}, but the run has {value!r}")
     return None

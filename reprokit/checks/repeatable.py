@@ -21,7 +21,10 @@ _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
 _REMOVE = "let the program write to {run_dir} only; then remove what is named here and run again"
-_LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
+_LOG = (
+    "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names, "
+    "or what it prints: `sh -c '… > {run_dir}/printed.log'`"
+)
 
 
 def check(evidence: Evidence) -> Finding:

@@ -92,11 +92,6 @@ _CORE = {
         help="Fetch, list and verify the data that recipes declare.",
         heading=Heading.INPUTS,
     ),
-    "export": Verb(
-        command="reprokit.cli.export:command",
-        help="Write a recipe or a sweep as jobs for Kubernetes.",
-        heading=Heading.KEEP,
-    ),
     "golden": Verb(
         command="reprokit.cli.commands.golden:command",
         help="List, show, compare, check, promote, record, import goldens.",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reprokit.cli.extensions import UnshownOption
 from reprokit.request import BACKENDS, BASES, Request
 
 if TYPE_CHECKING:
@@ -273,7 +274,6 @@ def project_of(options: dict[str, Any], *, may_lack_goldens: bool = False) -> Pr
 
 def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:
     """What the options ask for."""
-    from reprokit.cli.signing_options import without_key
     from reprokit.harness.running import shell_line
 
     known = {field.name for field in fields(Request)}
@@ -287,11 +287,31 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
             **given,
             "ignore": ignore,
             "side_by_side": not options.get("sequential", False),
-            "command": shell_line(["reprokit", *without_key(sys.argv[1:])]),
+            "command": shell_line(["reprokit", *shown_words(sys.argv[1:])]),
             "resume": options.get("resume", False) or options.get("stop_at") is not None,
             "profile_step": options.get("profile_step") or (1 if options.get("profile") else None),
         }
     )
+
+
+def shown_words(words: Sequence[str]) -> list[str]:
+    """A command line as a report may show it: without the values of options that it must not show."""
+    context = click.get_current_context(silent=True)
+    unshown = {
+        name: option.metavar or ""
+        for option in (context.command.params if context else ())
+        if isinstance(option, UnshownOption)
+        for name in option.opts
+    }
+    shown = list(words)
+    own = shown[: shown.index("--")] if "--" in shown else shown
+    for at, word in enumerate(own):
+        option, equals, _ = word.partition("=")
+        if equals and option in unshown:
+            shown[at] = f"{option}={unshown[option]}"
+        elif at and own[at - 1] in unshown:
+            shown[at] = unshown[own[at - 1]]
+    return shown
 
 
 class RecipeOrCommand(click.Command):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from reprokit.harness.audit import Audit, audit
     from reprokit.harness.farm import FarmRow, record_goldens, verify_on
     from reprokit.harness.judging.left_out_metrics import must_leave_out
-    from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
     from reprokit.harness.running.environments.environment import choose_backend
@@ -58,11 +57,8 @@ __all__ = [
     "choose_backend",
     "curation",
     "curves",
-    "data_tables",
     "datasets",
     "diagnosing",
-    "export_kubernetes",
-    "export_sweep",
     "finished_runs",
     "gate_code",
     "gate_record",
@@ -108,8 +104,6 @@ _HOMES = {
     "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
     "choose_backend": "reprokit.harness.running.environments.environment",
     "curves": "reprokit.harness.rerun",
-    "export_kubernetes": "reprokit.harness.kubernetes_job",
-    "export_sweep": "reprokit.harness.kubernetes_job",
     "finished_runs": "reprokit.harness.sweep",
     "gate_code": "reprokit.harness.verify",
     "gate_record": "reprokit.harness.verify",

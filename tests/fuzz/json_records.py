@@ -67,7 +67,7 @@ def _check_provenance(data: bytes, folder: Path) -> None:
     (place / "provenance.json").write_bytes(data)
     golden_folder.list_all(folder)
     golden = golden_folder.load(place)
-    assert equal(dict(golden.provenance), json.loads(data))
+    assert equal(dict(golden.document), json.loads(data))
     digest = hashlib.sha256((place / "metrics.jsonl").read_bytes()).hexdigest()
     assert json.loads(data)["digests"]["metrics"] == f"sha256:{digest}"
 

@@ -2,6 +2,8 @@
 
 >>> rest_of("tokens 1_298_000 seen in /tmp/run7 ", "")
 ['1_298_000']
+>>> without_places("saved to runs/17/model_3.pt, loss 0.5")
+'saved to {path}, loss 0.5'
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ _MAY_HOLD = re.compile(
     r"|(?<=[a-z])(?:NaN|Inf)(?![a-z])",
     re.ASCII,
 )
+_URL = r"\b[A-Za-z]{2,9}://[^\s,;|'\"<>]+"
 #: What is new in every run → what stands for it. A pointer has 9 to 12 digits.
 _KNOWN = (
-    (r"\b[A-Za-z]{2,9}://[^\s,;|'\"<>]+", "{url}"),
+    (_URL, "{url}"),
     (
         r"(?<![\w.])(?:~|\.{1,2})?/[A-Za-z_.][^\s,;:|=()'\"<>\[\]{}]*|(?<!\w)[A-Za-z]:\\[^\s,;|'\"<>]+",
         "{path}",
@@ -31,8 +34,34 @@ _KNOWN = (
     (r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])", "{address}"),
     (r"(?<![\w.])(?:\d{1,5}(?:\.\d{1,9})?[dhms]){2,}(?!\w)", "{duration}"),
 )
+_ENDINGS = (
+    r"(?:pt|pth|ckpt|safetensors|bin|h5|hdf5|keras|pkl|pickle|joblib|np[yz]|onnx|model|weights|msgpack|index|csv|"
+    r"tsv|jsonl?|ya?ml|log|txt|out|err|md|html|db|sqlite|parquet|zip|tar|t?gz|png|jpe?g|svg|pdf|gif|mp4|py|ipynb)"
+)
+# With a fraction in it a name may say a result: best_0.93.pt.
+_NO_FRACTION = r"(?![\w.+@=/-]{0,200}\d\.\d)"
+_PART, _FOLDERS = r"[A-Za-z_][\w.+@-]{0,80}", r"(?:/[\w.+@=-]{1,80}){0,20}"
+_BEFORE = r"(\b(?:to|in|into|from|under) [\"'`]?)"
+_OF_PATH = r"[^\s,;:|=()'\"<>\[\]{}]"
+#: Places whose numbers are none of the training: in them stand counters, times, ports and steps.
+_PLACES = (
+    (_URL, "{url}"),
+    (r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])", "{id}"),
+    (rf"(?<![\w./~])(?:(?:~|\.{{1,2}})/|/(?=[A-Za-z_.]{_OF_PATH}*[\d/])){_OF_PATH}+", "{path}"),
+    (rf"(?<![\w./~@-]){_NO_FRACTION}{_PART}{_FOLDERS}/[\w.+@=-]{{1,80}}\.{_ENDINGS}(?![\w/])", "{path}"),
+    (rf"{_BEFORE}{_NO_FRACTION}{_PART}(?:/[\w.+@-]{{1,80}}){{1,20}}(?![\w=]|:[ ]?\d)/?", r"\1{path}"),
+)
 #: May be the MD5 of results, which ``lasting`` takes for an id.
 _DIGEST = re.compile(r"(?<![0-9a-z])[0-9a-f]{32}(?![0-9a-z])")
+
+
+def without_places(line: str) -> str:
+    """The line with a word for each path, URL and UUID: no number in them is one of the training."""
+    if "/" not in line and line.count("-") < 4:
+        return line
+    for pattern, placeholder in _PLACES:
+        line = re.sub(pattern, placeholder, line, flags=re.ASCII)
+    return line
 
 
 def rest_of(gap: str, label: str) -> list[str]:

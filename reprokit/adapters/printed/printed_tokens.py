@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reprokit.adapters.reading import integer
 
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _ZONE = r"(?:Z|[ ]?[-+]\d\d:?\d\d)?"
 _DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?[ ])?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"

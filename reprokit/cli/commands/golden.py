@@ -74,10 +74,10 @@ def show_golden(path: Path, as_json: bool) -> int:
     place = golden.find(path, ensembles=True)
     if place.name == ENSEMBLE:
         ensemble = golden.load_ensemble(place)
-        lines, found = golden_list.ensemble_lines(ensemble), ensemble.provenance
+        lines, found = golden_list.ensemble_lines(ensemble), ensemble.document
     else:
-        found = golden.load(place).provenance
-        lines = golden_list.provenance_lines(found)
+        blessed = golden.load(place)
+        lines, found = golden_list.provenance_lines(blessed), blessed.document
     print_answer(lines, data=lambda: dict(found), as_json=as_json)
     return 0
 
@@ -214,8 +214,8 @@ def promote(
             promotion=promotion,
             progress=progress,
         )
-    line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
-    print_answer([line], data=lambda: dict(promoted.provenance), as_json=as_json)
+    line = f"{promoted.path}: {promoted.provenance.runs_agreed} runs agreed"
+    print_answer([line], data=lambda: dict(promoted.document), as_json=as_json)
     limit_mb = settings_of(project.root).golden_limit_mb
     for line in golden_list.size_lines(promoted, limit_mb=limit_mb):
         click.echo(line, err=True)
@@ -262,9 +262,7 @@ def _promote_sweep(
         min_seeds=min_seeds,
         which=which,
     )
-    print_answer(
-        golden_list.ensemble_lines(promoted), data=lambda: dict(promoted.provenance), as_json=as_json
-    )
+    print_answer(golden_list.ensemble_lines(promoted), data=lambda: dict(promoted.document), as_json=as_json)
     click.echo("Commit it together with the recipe that declares these margins.", err=True)
     return 0
 
@@ -352,9 +350,9 @@ def import_log(
         tolerance=comparison.Tolerance(rtol=rtol or 0.0, atol=atol or 0.0),
         promotion=golden.Promotion(reason=reason, created_at=datetime.now(UTC).isoformat(timespec="seconds")),
     )
-    held = imported.provenance["foreign"]["metrics"]
+    held = imported.document["foreign"]["metrics"]
     line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are compared with"
-    print_answer([line], data=lambda: dict(imported.provenance), as_json=as_json)
+    print_answer([line], data=lambda: dict(imported.document), as_json=as_json)
     return 0
 
 

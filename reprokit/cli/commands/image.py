@@ -1,14 +1,15 @@
-"""``reprokit image``: build, list, verify and lock the pinned environments."""
+"""``reprokit image``: build, list, show and prune the pinned environments."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import base_option, engine_option, examples, json_option, number_option
-from reprokit.cli.output import print_answer, print_json
+from reprokit.cli.extensions import ExtensibleGroup
+from reprokit.cli.options import base_option, engine_option, examples, json_option
+from reprokit.cli.output import print_answer
 
 if TYPE_CHECKING:
     from reprokit.images import locks
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.group(
     "image",
+    cls=ExtensibleGroup,
     short_help="Build, list, verify and lock the pinned environments.",
     epilog=examples("reprokit image build cpu"),
 )
@@ -62,10 +64,10 @@ def build_image(
 
     built = images.resolve(
         variant,
-        project=_lock().root,
+        project=lock_around().root,
         kind="venv" if as_venv else "image",
         build=images.BuildOptions(base=base, builder=builder, vendored=vendored),
-        on_progress=_print_progress,
+        on_progress=print_progress,
     )
     print_answer([built.reference], data=lambda: records.to_json(built), as_json=as_json)
     return 0
@@ -90,14 +92,14 @@ def vendor_image(variant: str, folder: Path, as_json: bool) -> int:
 
     from reprokit.images import cache, vendor
 
-    lock = _lock()
+    lock = lock_around()
     manifest = vendor.fill(
         lock,
         lock.variant(variant),
         folder,
         machine=platform.machine(),
         cache=cache.cache_folder(None),
-        on_progress=_print_progress,
+        on_progress=print_progress,
     )
     click.echo(json.dumps({"manifest": str(manifest)}) if as_json else str(manifest))
     return 0
@@ -120,7 +122,7 @@ def list_images(as_json: bool) -> int:
     from reprokit.images import inventory
     from reprokit.reports.pages import image_page
 
-    rows = inventory.inventory(_lock().root, cache_dir=None)
+    rows = inventory.inventory(lock_around().root, cache_dir=None)
     if not rows and not as_json:
         click.echo("none yet; `reprokit image build cpu` makes one", err=True)
         return 0
@@ -180,89 +182,6 @@ def prune_images(older_than_days: float, yes: bool, as_json: bool) -> int:
 
 
 @command.command(
-    "verify",
-    short_help="Build again under other conditions; compare the image IDs.",
-    epilog=examples("reprokit image verify cpu", "reprokit image verify cpu --builds 10 --json"),
-)
-@click.argument("variant", default="cpu")
-@number_option("--builds", "num_builds", least=2, default=2, help="How many builds.")
-@click.option(
-    "--builder",
-    "use",
-    type=click.Choice(["classic", "buildkit"]),
-    multiple=True,
-    help="Builders to use in turn  [default: those available here].",
-)
-@base_option()
-@engine_option
-@json_option()
-def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str, as_json: bool) -> int:
-    """Build a variant's image again under other conditions, and compare the image IDs.
-
-    Varied are times, owner, mode and order of the input files, folder, time zone, locale, cores and
-    builder. On a difference, the layer, the file and the first difference in it are printed.
-
-    Exit codes: 0 all equal; 1 a build differs.
-    """
-    from dataclasses import asdict
-
-    from reprokit.images import cache
-    from reprokit.images.checking import verify
-    from reprokit.reports.pages import image_page
-
-    lock = _lock()
-    found = verify.verify(
-        lock,
-        lock.variant(variant),
-        base=base,
-        num_builds=num_builds,
-        use=use,
-        cache=cache.cache_folder(None),
-        on_progress=_print_progress,
-    )
-    print_answer(
-        image_page.verified_lines(found),
-        data=lambda: {"identical": found.holds, **asdict(found)},
-        as_json=as_json,
-    )
-    return 0 if found.holds else 1
-
-
-@command.command(
-    "rebuild",
-    short_help="Rebuild the image that a report names; compare the IDs.",
-    epilog=examples("reprokit image rebuild --from reports/cartpole_baseline/T"),
-)
-@click.option(
-    "--from",
-    "report",
-    required=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="A report's folder, its report.json, or a run folder.",
-)
-@engine_option
-@json_option()
-def rebuild_image(report: Path, as_json: bool) -> int:
-    """Rebuild the image that a report names from scratch, and compare the IDs.
-
-    Exit codes: 0 the same ID; 1 another ID.
-    """
-    from dataclasses import asdict
-
-    from reprokit.images import cache
-    from reprokit.images.checking import rebuild
-    from reprokit.reports.pages import image_page
-
-    found = rebuild.rebuild(_lock(), report, cache=cache.cache_folder(None), on_progress=_print_progress)
-    print_answer(
-        image_page.rebuilt_lines(found),
-        data=lambda: {"identical": found.identical, **asdict(found)},
-        as_json=as_json,
-    )
-    return 0 if found.identical else 1
-
-
-@command.command(
     "show",
     short_help="Show what is in an image and what it was made from.",
     epilog=examples("reprokit image show cpu", "reprokit image show cpu --json > cpu-image.json"),
@@ -282,7 +201,9 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
     from reprokit.images.checking import image_documents
     from reprokit.reports.pages import image_page
 
-    image = images.resolve(variant, project=_lock().root, kind="image", on_progress=_print_progress).reference
+    image = images.resolve(
+        variant, project=lock_around().root, kind="image", on_progress=print_progress
+    ).reference
     sbom, provenance = image_documents.read(image, variant=variant, cache=cache.cache_folder(None))
     print_answer(
         image_page.document_lines(image, sbom, provenance, show_all=show_all),
@@ -292,104 +213,13 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
     return 0
 
 
-@command.command(
-    "lock",
-    short_help="Lock an environment: of your project's files, or again from its input.",
-    epilog=examples(
-        "reprokit image lock mine --from requirements.txt",
-        "reprokit image lock mine --from pyproject.toml --extra train --group dev",
-        "reprokit image lock cpu",
-        "reprokit image lock --check   # every variant",
-        "reprokit image lock base",
-    ),
-)
-@click.argument("variants", nargs=-1, metavar="[NAME|base]…")
-@click.option(
-    "--from",
-    "sources",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or "
-    "environment.yml. Several are taken together.",
-)
-@click.option("--extra", "extras", multiple=True, metavar="EXTRA", help="An extra of the project, too.")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A dependency group, too.")
-@click.option("--python", metavar="3.N", help="Its Python  [default: the lowest from 3.11 that FILE allows].")
-@click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda", "tpu"]),
-    help="What it is for  [default: cpu]; decides which build of torch.",
-)
-@click.option(
-    "--system",
-    "system_packages",
-    multiple=True,
-    metavar="PACKAGE[=VERSION]",
-    help="A package of the distribution that its image needs; pinned as of today.",
-)
-@click.option(
-    "--build",
-    multiple=True,
-    metavar="PACKAGE==VERSION",
-    help="Build a wheel of a package that is distributed as source only, and keep it beside the lock.",
-)
-@click.option("--base-image", metavar="IMAGE:TAG@DIGEST", help="Build on this image of a registry.")
-@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Lock for this kind of machine.")
-@click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the lock is out of date.")
-@json_option("Print the changes as a JSON object.")
-def lock_packages(
-    variants: tuple[str, ...], sources: tuple[Path, ...], check: bool, as_json: bool, **choice: Any
-) -> int:
-    """Lock the environment images/NAME, keeping every version that still fits. Prints what changes.
-
-    With --from, make it from files of your project. Without, solve it again from the same files, or from
-    its requirements.in; without NAME, all of them. `base` pins the distribution packages of the bases that
-    are made without a registry, as of today.
-
-    Exit codes: 0 nothing to do, or written; 1 with --check, something changes; 3 something cannot be pinned.
-    """
-    from reprokit.images.locking import own_variants, relock
-
-    picked = own_variants.VariantChoice(**{key: value or None for key, value in choice.items()})
-    if sources or picked != own_variants.VariantChoice():
-        if len(variants) != 1:
-            raise click.UsageError("--from and what belongs to it need the NAME of one environment")
-        found = own_variants.lock_from(
-            variants[0],
-            sources,
-            project=_root(),
-            choice=picked,
-            write=not check,
-            on_progress=_print_progress,
-        )
-    else:
-        found = relock.relock_all(_lock(), variants, write=not check, on_progress=_print_progress)
-    if as_json:
-        print_json({"agrees": found.agrees, "moved": found.moved})
-    else:
-        click.echo("".join(f"{line}\n" for line in found.moved), nl=False)
-    return 1 if check and not found.agrees else 0
-
-
-def _root() -> Path:
-    """The project around the working directory, with or without environments yet."""
-    from reprokit.errors import ImageError
-    from reprokit.images import locks
-    from reprokit.project import Project
-
-    try:
-        return locks.project_around(Path.cwd())
-    except ImageError:
-        return Project.around(Path.cwd()).root
-
-
-def _lock() -> locks.Lock:
+def lock_around() -> locks.Lock:
     """The environments of the project around the working directory."""
     from reprokit.images import locks
 
     return locks.read_lock(locks.project_around(Path.cwd()))
 
 
-def _print_progress(line: str) -> None:
+def print_progress(line: str) -> None:
+    """Say on stderr what happens."""
     click.echo(line, err=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.export_report import export_command
-from reprokit.cli.extensions import ExtensibleGroup
+from reprokit.cli.extensions import Audited, ExtensibleGroup, extensions, feature_options
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -22,7 +21,6 @@ from reprokit.cli.options import (
     verbose_option,
 )
 from reprokit.cli.output import print_json
-from reprokit.cli.signing_options import key_of, sign, signer_option
 from reprokit.layout import RECORD, REPORT
 
 if TYPE_CHECKING:
@@ -67,9 +65,6 @@ def command() -> None:
     """Work with reports. They are made from run folders alone; no container engine is needed."""
 
 
-command.add_command(export_command)
-
-
 @command.command(
     "show",
     epilog=examples(
@@ -109,7 +104,7 @@ def show_report(
     ),
 )
 @click.argument("path", type=_EXISTING, metavar="REPORT")
-@signer_option
+@feature_options("report verify")
 @click.option(
     "--expect", type=_VerdictName(), metavar="VERDICT", help="The verdict it must have, good or bad."
 )
@@ -125,7 +120,6 @@ def show_report(
 def verify_report(
     path: Path,
     as_json: bool,
-    signers: Path | None,
     expect: checklist.Verdict | None,
     commit: str | None,
     max_age: timedelta | None,
@@ -146,19 +140,22 @@ def verify_report(
     from reprokit import harness
     from reprokit.reports import expectation
 
-    stored = _require_report(path)
+    stored = require_report(path)
     project = project_of(options)
     name = None if commit is None else expectation.full_name(commit, folder=project.root)
     expected = expectation.Expectation(verdict=expect, commit=name, max_age=max_age)
-    audit = harness.audit(stored, project=project, signers=signers)
+    added = [each.audits(stored, options) for each in extensions("report verify") if each.audits]
+    found_already = tuple(finding for addition in added for finding in addition.findings)
+    audit = harness.audit(stored, project=project, found_already=found_already)
     unmet = expectation.unmet(audit.report, expected, now=datetime.now(UTC))
     code = expectation.exit_code(audit.report, expected, audited=audit.exit_code, met=not unmet)
     facts = _facts(audit)
     if as_json:
-        answer = {"follows": audit.follows, "signed_by": audit.signed_by, "findings": list(audit.findings)}
+        further = {key: value for addition in added for key, value in addition.data.items()}
+        answer = {"follows": audit.follows, **further, "findings": list(audit.findings)}
         print_json({**answer, **facts, "unmet": list(unmet), "exit_code": code})
     else:
-        _print_audit(audit, facts, unmet)
+        _print_audit(audit, facts, added, unmet)
     if code and audit.follows and not unmet:
         verdict = facts["verdict"]
         click.echo(f"Exit code {code} is that of {verdict}; it is 0 with --expect {verdict}.", err=True)
@@ -178,7 +175,9 @@ def _facts(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...]) -> None:
+def _print_audit(
+    audit: Audit, facts: Mapping[str, Any], added: Sequence[Audited], unmet: tuple[str, ...]
+) -> None:
     from reprokit.reports import one_line
 
     source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
@@ -189,39 +188,12 @@ def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...])
     click.echo(f"Verdict: {facts['verdict']}")
     click.echo(f"Commit: {one_line(commit)}")
     click.echo(f"Date: {one_line(facts['created_at'])}")
-    if audit.signed_by:
-        click.echo(f"Signed by {one_line(audit.signed_by)}.")
+    for line in (line for addition in added for line in addition.lines):
+        click.echo(line)
     if unmet:
         click.echo("Not as expected:")
     for sentence in unmet:
         click.echo(f"  - {one_line(sentence)}")
-
-
-@command.command("sign", epilog=examples("reprokit report sign REPORT --key ~/.ssh/id_ed25519"))
-@click.argument("path", type=_EXISTING, metavar="REPORT")
-@click.option(
-    "--key",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="KEY",
-    help="An SSH private key.",
-)
-@json_option("Print where the signature is as a JSON object.")
-def sign_report(path: Path, key: Path, as_json: bool) -> int:
-    """Sign REPORT; the signature is written beside it, as report.json.sig.
-
-    Anyone with your public key can check it with `reprokit report verify --signer`, or without reprokit:
-    ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json
-    """
-    from reprokit.reports import signing
-    from reprokit.reports.formats import to_json
-
-    stored = _require_report(path)
-    to_json.load(stored)
-    sign(stored.parent, key=key_of(key))
-    if as_json:
-        print_json({"report": str(stored), "signature": str(signing.signature_of(stored))})
-    return 0
 
 
 def _report_file(path: Path) -> Path | None:
@@ -230,7 +202,12 @@ def _report_file(path: Path) -> Path | None:
     return file if is_report else None
 
 
-def _require_report(path: Path) -> Path:
+def require_report(path: Path) -> Path:
+    """The ``report.json`` of a report or of its folder.
+
+    Raises:
+        ReportError: It is something else.
+    """
     from reprokit.errors import ReportError
 
     stored = _report_file(path)

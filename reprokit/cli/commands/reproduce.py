@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
-from reprokit.cli.extensions import extensions, feature_options
+from reprokit.cli.extensions import extensions, feature_options, finishing
 from reprokit.cli.options import (
     RecipeOrCommand,
     attribute_option,
@@ -26,7 +26,6 @@ from reprokit.cli.options import (
     run_options,
     why_options,
 )
-from reprokit.cli.signing_options import key_of, sign, sign_option
 from reprokit.layout import PROVENANCE
 from reprokit.session import Session
 
@@ -48,7 +47,6 @@ from reprokit.session import Session
 @feature_options("reproduce")
 @ignore_option()
 @output_option()
-@sign_option
 @attribute_option
 @why_options
 @resume_options
@@ -85,7 +83,7 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     if plain and options["golden_dir"] is not None:
         request = replace(request, against_golden=True)
         _must_hold_goldens(project.golden_dir)
-    key = key_of(options["sign_with"])
+    finish = finishing("reproduce", options)
     with show_report.progress() as progress:
         session = Session(project=project, progress=progress)
         if reproduce_it is not None:
@@ -94,7 +92,7 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
             answer, folder = harness.reproduce(recipe, request, session=session)
         else:
             answer, folder = harness.reproduce_command(plain, request, session=session)
-    sign(folder, key=key)
+    finish(folder)
     show_report.to_github([answer])
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])
     arrived = copied(answer.runs, options["copy_to"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.extensions import extensions, feature_options
+from reprokit.cli.extensions import additions, answer_of, feature_options, finishing
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -23,7 +23,6 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_json
 from reprokit.cli.place_options import place_options, place_settings
-from reprokit.cli.signing_options import key_of, sign, sign_option
 from reprokit.session import Session
 
 if TYPE_CHECKING:
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write every recipe's answer as JSON, for `reprokit report comment`.",
 )
-@sign_option
 @attribute_option
 @why_options
 @resume_options
@@ -95,18 +93,16 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     settings = place_settings(options["on"], options["address"], options["slurm"])
     if options["on"] is not None:
         return _verify_on(recipes, options, settings)
-    of_features = extensions("verify")
-    for extension in of_features:
-        answered = extension.answers({**options, "recipes": recipes}) if extension.answers else None
-        if answered is not None:
-            return answered
+    answered = answer_of("verify", {**options, "recipes": recipes})
+    if answered is not None:
+        return answered
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.reports.formats import to_json
 
     project = project_of(options)
     _clear(options["gate_file"], project=project)  # before anything else can end this call
-    request, key = request_of(options), key_of(options["sign_with"])
+    request, finish = request_of(options), finishing("verify", options)
     with show_report.progress() as progress:
         answers = harness.verify(
             request,
@@ -116,9 +112,9 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         )
         reports = [answer.report for answer in answers if answer.report is not None]
         session = Session(project=project, progress=progress)
-        added = [extension.adds(reports, options, session) for extension in of_features if extension.adds]
+        added = additions(reports, options, session)
     for answer in answers:
-        sign(answer.folder, key=key)
+        finish(answer.folder)
     replaced = (addition.exit_code for addition in added if addition.exit_code is not None)
     code = next(replaced, harness.gate_code(answers))
     _record(answers, code, file=options["gate_file"])

@@ -69,7 +69,7 @@ def gather_files(
     fix = then if subject.commit else "restore those files"
     must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
     if subject.golden is not None:
-        blessed = golden.load(subject.golden).provenance["digests"]
+        blessed = golden.load(subject.golden).provenance.digests
         must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
     left_out = _Omissions()
     code = {**bundled_data.steps_of(recipe), **_code(recipe)}

@@ -115,10 +115,10 @@ def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *
     must_stand_on(manifest.digests, recipe, folder, what=manifest.of, fix=fix, package=package)
     for row in golden.list_all(folder / "golden"):
         blessed = golden.load(row.path).provenance
-        named = (blessed["recipe"], blessed["platform"], blessed["seed"])
+        named = (blessed.recipe, blessed.platform, blessed.seed)
         if named != (manifest.recipe, manifest.platform, manifest.seed):
             raise BundleError("the bundle holds another golden than its own", where=str(row.path))
-        must_stand_on(blessed["digests"], recipe, folder, what="golden", fix=fix, package=package)
+        must_stand_on(blessed.digests, recipe, folder, what="golden", fix=fix, package=package)
 
 
 def _package_of_runs(recipe: Recipe, theirs: Path, *, on_progress: Callable[[str], None]) -> Path | None:

@@ -76,11 +76,11 @@ def subject_of(path: Path, *, project: Project) -> BundleSubject:
 def _of_golden(folder: Path, project: Project) -> BundleSubject:
     blessed = golden.load(folder)
     facts = blessed.provenance
-    if blessed.is_foreign or facts.get("command"):
+    if blessed.is_foreign or facts.command:
         what = "a foreign log" if blessed.is_foreign else "a plain command's golden"
         fix = "reproduce it with a recipe, promote those runs, and bundle their golden"
         raise BundleError(f"{what} does not say which code it was made by", where=str(folder), fix=fix)
-    recipe = recipes.load(str(facts["recipe"]), recipes_dir=project.recipes_dir)
+    recipe = recipes.load(facts.recipe, recipes_dir=project.recipes_dir)
     try:
         commit = last_commit(folder)
     except ReprokitError:
@@ -88,13 +88,13 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
     return BundleSubject(
         of="golden",
         path=folder,
-        recipe=str(facts["recipe"]),
-        platform=str(facts["platform"]),
-        seed=int(facts["seed"]),
-        overrides=recipe.asked_on(str(facts["platform"])),
-        digests=_inputs(facts["digests"]),
+        recipe=facts.recipe,
+        platform=facts.platform,
+        seed=blessed.seed,
+        overrides=recipe.asked_on(facts.platform),
+        digests=_inputs(facts.digests),
         commit=commit,
-        created_at=str(facts["created_at"]),
+        created_at=facts.created_at,
         golden=folder,
     )
 

@@ -121,8 +121,10 @@ class _ProgramInspection:
             self._found["environment"] = "no file names its dependencies: this Python, which nothing pins"
             return
         name = str(self._values["name"])
-        if not (project_folder(self._project.root, "images") / name).is_dir():
-            lock_environment(name, source, self._trial)
+        is_there = (project_folder(self._project.root, "images") / name).is_dir()
+        if not is_there and not lock_environment(name, source, self._trial):
+            self._found["environment"] = "nothing that locks is installed: this Python, which nothing pins"
+            return
         self._values["variant"] = name
         relative = source.relative_to(self._trial.project.root).as_posix()
         self._found["environment"] = f"{self._settings.images}/{name}, locked from {relative}"

@@ -36,6 +36,8 @@ class Investigation:
         moves: How often a set brought the difference back.
         outcomes: Runs that differ from the first, from the other and from each other.
         suspected: What explains the difference so far, where that is not confirmed.
+        not_seen: What could not be read of calls: type → how often.
+        never_seeded: Where it is the cause: the global generator of which no seed call was seen; else "".
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
@@ -56,6 +58,8 @@ class Investigation:
     confirmed: int = 0
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
+    not_seen: dict[str, int] = field(default_factory=dict)
+    never_seeded: str = ""
 
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""

@@ -272,6 +272,7 @@ class InstrumentedProgram:
             "level": given.level,
             "variables": list(given.environment),
             "draws": self.draws,
+            "calls": dict(given.calls),
             "apart": places.apart,
             "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
         }

@@ -187,7 +187,7 @@ def _loaded(folder: Path, recipe: Recipe, first: runs.StoredRun) -> Reference | 
     """The golden of a folder; a plain command, which nothing else identifies, has only its own."""
     blessed = golden.load(folder)
     identity = first.record.digests.get("program")
-    if first.record.plain_command and blessed.provenance["digests"].get("program") != identity:
+    if first.record.plain_command and blessed.provenance.digests.get("program") != identity:
         return Objection(f"the golden {folder} is of another command")
     return golden_reference(blessed, recipe)
 

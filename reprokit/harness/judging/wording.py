@@ -177,8 +177,8 @@ def _rounding(case: VerdictCase) -> str:
     Only beside an environment that computes differently: in one that computes the same it is no cause.
     """
     golden, runs = case.evidence.golden, case.evidence.runs
-    recorded = golden.provenance.get("environment") if golden else None
-    if not isinstance(recorded, Mapping) or not runs:
+    recorded = golden.provenance.environment if golden else None
+    if not recorded or not runs:
         return ""
     told = rounding.sentence(rounding.compare_records(recorded, runs[0].environment).differing)
     return f"; {told}" if told else ""
@@ -273,8 +273,15 @@ def _after_unjudged(case: VerdictCase) -> str:
     """A program that logs nothing has nothing to show."""
     plain = case.evidence.recipe is None
     if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
-        return "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
+        told = "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
+        return f"{told}; or compare what it prints: `{_with_printed(case.evidence.rerun)}`"
     return _show(case)
+
+
+def _with_printed(rerun: str) -> str:
+    """The line to run a plain command again whose numbers are read from what it prints."""
+    options, _, command = rerun.partition(" -- ")
+    return f"{options} -- sh -c {shlex.quote(f'{command} > {{run_dir}}/printed.log')}"
 
 
 def _golden_path(case: VerdictCase) -> str:

@@ -30,9 +30,9 @@ def to_data(found: Any) -> dict[str, Any]:
     """The difference for ``--json``."""
     facts = ("created_at", "reason", "runs_agreed")
     return {
-        **{key: found.new[key] for key in ("recipe", "platform", "seed")},
-        "old": {key: found.old[key] for key in facts},
-        "new": {key: found.new[key] for key in facts},
+        **{key: getattr(found.new, key) for key in ("recipe", "platform", "seed")},
+        "old": {key: getattr(found.old, key) for key in facts},
+        "new": {key: getattr(found.new, key) for key in facts},
         "moved": [{key: json_number(value) for key, value in asdict(one).items()} for one in found.moved],
         "settings": list(found.settings),
         "inputs": list(found.inputs),
@@ -53,7 +53,7 @@ def stale_data(found: Any) -> dict[str, Any]:
 
 def to_terminal(found: Any) -> str:
     """Lines of text, each ended."""
-    subject = f"{found.new['recipe']}  {found.new['platform']}  seed {found.new['seed']}"
+    subject = f"{found.new.recipe}  {found.new.platform}  seed {found.new.seed}"
     lines = [f"{one_line(subject)}: {headline(found)}"]
     lines += [f"  {label:<12} {one_line(value)}" for label, value in _facts(found)]
     head = ("metric", "records", "from step", "max abs", "max rel", "final old", "final new")
@@ -69,8 +69,8 @@ def to_terminal(found: Any) -> str:
 
 def to_markdown(found: Any) -> str:
     """A section for a pull request."""
-    recipe, platform = (markdown_code(one_line(found.new[key])) for key in ("recipe", "platform"))
-    lines = [f"### Golden of {recipe} on {platform}, seed {found.new['seed']}: {headline(found)}", ""]
+    recipe, platform = (markdown_code(one_line(one)) for one in (found.new.recipe, found.new.platform))
+    lines = [f"### Golden of {recipe} on {platform}, seed {found.new.seed}: {headline(found)}", ""]
     lines += [f"- **{label}**: {markdown(one_line(value))}" for label, value in _facts(found)]
     cells = list(_cells(found))
     if cells:
@@ -98,7 +98,7 @@ def _moved_cells(found: Any) -> tuple[str, ...]:
     fields = [one_line(row["field"]) for row in found.environment]
     more = f" and {len(fields) - 2} more" if fields[2:] else ""
     return (
-        one_line("{recipe}/{platform}/seed-{seed}".format(**found.new)),
+        one_line(f"{found.new.recipe}/{found.new.platform}/seed-{found.new.seed}"),
         f"{len(found.moved)} of {compared}",
         value_text(first.step) if first else "-",
         (error_text(furthest.max_abs_error) if furthest else "") or "-",
@@ -109,9 +109,9 @@ def _moved_cells(found: Any) -> tuple[str, ...]:
 
 
 def _facts(found: Any) -> Iterator[tuple[str, str]]:
-    yield "why", str(found.new["reason"])
-    yield "promoted", f"{found.old['created_at']} → {found.new['created_at']}"
-    yield "runs agreed", f"{found.old['runs_agreed']} → {found.new['runs_agreed']}"
+    yield "why", found.new.reason
+    yield "promoted", f"{found.old.created_at} → {found.new.created_at}"
+    yield "runs agreed", f"{found.old.runs_agreed} → {found.new.runs_agreed}"
     for setting in found.settings:
         yield "setting", setting
     if found.inputs:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reprokit.core.verdicts.rows import counted
 from reprokit.layout import ENSEMBLE
@@ -32,34 +32,35 @@ def ensemble_lines(ensemble: Ensemble) -> Iterator[str]:
     told = ensemble.provenance
     yield one_line(f"{ensemble.path}: {counted(len(ensemble.members), 'seed')}")
     for key in ("created_at", "reason", "previous", "fingerprint"):
-        yield f"{key:<12} {one_line(told[key] if told[key] is not None else 'none: the first ensemble')}"
-    for label, one in zip(ensemble.labels, told["statistical"], strict=True):
+        yield f"{key:<12} {one_line(getattr(told, key) or 'none: the first ensemble')}"
+    for label, one in zip(ensemble.labels, told.statistical, strict=True):
         values = [member.values[label] for member in ensemble.members]
         mean = math.fsum(values) / len(values)
         spread = f"mean {mean:.6g}, {min(values):.6g} to {max(values):.6g}"
-        window = f"{one['window']}, {one['direction']} is better, margin {one['margin']:.6g}"
-        yield one_line(f"{one['metric']}: {window}; {spread}")
+        window = f"{one.window}, {one.direction} is better, margin {one.margin:.6g}"
+        yield one_line(f"{one.metric}: {window}; {spread}")
         if len(set(values)) == 1:
             yield one_line(f"{label}: all seeds are equal, so only a drop that all seeds share would be seen")
-    if left_out := told.get("left_out"):
+    if left_out := told.left_out:
         seeds = ", ".join(map(str, left_out[:20]))
         yield one_line(
             f"left out: {counted(len(left_out), 'finished seed')}, which every answer says: {seeds}"
         )
-    for half in told["halves"]:
-        yield one_line(f"halves {half['order']}, {half['metric']}: p = {half['p_value']:.3g}")
+    for half in told.halves:
+        yield one_line(f"halves {half.order}, {half.metric}: p = {half.p_value:.3g}")
 
 
-def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
+def provenance_lines(golden: Golden) -> Iterator[str]:
     """The lines of ``provenance.json`` that people ask for."""
+    told = golden.provenance
     for key in _KEYS:
-        value = provenance[key]
+        value = getattr(told, key)
         yield f"{key:<12} {one_line(value if value is not None else 'none: the first golden')}"
-    for name, value in (provenance.get("foreign") or {}).items():
+    for name, value in (told.foreign._asdict() if told.foreign else {}).items():
         yield f"  {one_line('foreign ' + name):<16} {one_line(value)}"
-    for name, value in provenance["digests"].items():
+    for name, value in told.digests.items():
         yield f"  {one_line(name):<10} {one_line(value)}"
-    for name, value in provenance["image"].items():
+    for name, value in told.image.items():
         yield f"  {one_line('image ' + name):<12} {one_line(value)}"
 
 
@@ -76,9 +77,9 @@ def count_line(*, goldens: int, findings: int) -> str:
 
 def size_lines(golden: Golden, *, limit_mb: float) -> Iterator[str]:
     """What a golden weighs that was compressed, and a warning where that is over the limit all the same."""
-    if not golden.provenance.get("sizes"):
+    if not golden.provenance.sizes:
         return
-    plain = sum(golden.provenance["sizes"].values()) / 1e6
+    plain = sum(golden.provenance.sizes.values()) / 1e6
     packed = sum(file.stat().st_size for file in golden.path.glob("*.gz")) / 1e6
     yield f"It is over golden_limit_mb, so its files are compressed: {plain:.2f} MB to {packed:.2f} MB."
     if packed > limit_mb:

@@ -1,4 +1,4 @@
-"""The pinned environments as lines: which are built, what one holds, whether it can be rebuilt."""
+"""The pinned environments as lines: which are built, what one holds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from reprokit.reports.tables import table
 
 if TYPE_CHECKING:
-    from reprokit.images.checking.rebuild import Rebuilt
-    from reprokit.images.checking.verify import BuildComparison
     from reprokit.images.housekeeping import Held, RemovalPlan
     from reprokit.images.inventory import InventoryRow
 
@@ -60,33 +58,6 @@ def pruned_lines(found: RemovalPlan, *, removed: bool) -> Iterator[str]:
 def _held_line(one: Held) -> str:
     shown = one.reference.removeprefix("sha256:")[:12] if one.kind in {"image", "base"} else one.reference
     return f"{one.kind:<6} {one.size_bytes / (1 << 30):6.2f} GiB  {shown}"
-
-
-def verified_lines(found: BuildComparison) -> Iterator[str]:
-    """Builds under other conditions, and whether they are one image."""
-    for build in found.builds:
-        yield f"{build.id[7:19]}  {build.took_s:6.1f} s  {build.builder:<8}  {build.title}"
-    if found.difference is not None:
-        yield f"differs: {found.difference.sentence()}"
-        others = found.difference.num_files - 1
-        if others > 0:
-            yield f"         and {others} more file{'s' if others > 1 else ''}"
-    elif found.is_one:
-        yield f"identical: {len(found.builds)} builds of {found.variant}, {found.builds[0].id}"
-    else:
-        yield "differs: the image IDs, but no difference in the content was found"
-    if found.in_engine not in {None, found.builds[0].id}:
-        yield f"differs: the engine has {found.in_engine} of the same content; remove it"
-
-
-def rebuilt_lines(found: Rebuilt) -> Iterator[str]:
-    """Whether an image built again has the ID that a report names, and why it may not."""
-    if found.identical:
-        yield f"identical: {found.named}, as the report names it"
-    else:
-        yield f"differs: the report names {found.named}"
-        yield f"         built here it is {found.rebuilt}"
-    yield from (f"         {line}" for line in found.reasons)
 
 
 def _columns(row: InventoryRow) -> dict[str, str | None]:

@@ -318,7 +318,7 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
         promote("")
     with pytest.raises(RecipeError, match="not say how it is judged on the platform xla-cpu"):
         promote("xla-cpu")
-    assert promote("cpu-x86_64").provenance["platform"] == "cpu-x86_64"
+    assert promote("cpu-x86_64").provenance.platform == "cpu-x86_64"
 
 
 def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):

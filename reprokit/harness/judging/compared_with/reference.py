@@ -12,6 +12,7 @@ from reprokit.compressed import stored
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Tolerances
 from reprokit.core.evidence import ReferenceRun
+from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError, MetricsError, UsageError
 from reprokit.layout import ENVIRONMENT, METRICS, TRACE, read_json
 from reprokit.recipes import Recipe
@@ -25,7 +26,7 @@ class Reference:
 
     Attributes:
         noun: How a sentence calls it.
-        provenance: ``recipe``, ``platform``, ``seed`` and ``fingerprint`` at least.
+        provenance: Of a run: recipe, platform, seed and fingerprint.
         environment: The sections of its environment record that are compared.
         digests: Input → digest, as in ``run.json``.
         tolerances: How far a run may be from it.
@@ -36,9 +37,9 @@ class Reference:
 
     noun: str
     path: Path
-    provenance: Mapping[str, Any]
+    provenance: Provenance
     environment: Mapping[str, Any]
-    digests: Mapping[str, Any]
+    digests: Mapping[str, str]
     tolerances: Tolerances
     num_records: int
     thinned: bool
@@ -59,7 +60,7 @@ class Reference:
 
     @property
     def platform(self) -> str:
-        return str(self.provenance["platform"])
+        return self.provenance.platform
 
 
 def golden_reference(blessed: golden.Golden, recipe: Recipe) -> Reference:
@@ -74,8 +75,8 @@ def golden_reference(blessed: golden.Golden, recipe: Recipe) -> Reference:
         is_foreign=blessed.is_foreign,
         path=blessed.path,
         provenance=blessed.provenance,
-        environment=blessed.provenance["environment"],
-        digests=blessed.provenance.get("digests") or {},
+        environment=blessed.provenance.environment,
+        digests=blessed.provenance.digests,
         tolerances=tolerances_of(recipe, blessed),
         num_records=adapters.summarise(blessed.metrics).num_records,
         thinned=True,
@@ -90,12 +91,12 @@ def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
     return Reference(
         noun=run.noun,
         path=stored.path,
-        provenance={
-            "recipe": stored.record.recipe,
-            "platform": platform,
-            "seed": stored.record.seed,
-            "fingerprint": fingerprint.fingerprint(recorded),
-        },
+        provenance=Provenance(
+            recipe=stored.record.recipe or "",
+            platform=platform,
+            seed=stored.record.seed,
+            fingerprint=fingerprint.fingerprint(recorded),
+        ),
         environment={name: recorded.get(name) for name in _SECTIONS},
         digests=stored.record.digests,
         tolerances=recipe.tolerances_on(platform),
@@ -110,9 +111,9 @@ def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> Tolerances:
 
     Of a foreign log, what was declared when it was imported.
     """
-    platform = str(blessed.provenance["platform"])
+    platform = blessed.provenance.platform
     try:
-        then = recipes.tolerances_from(blessed.provenance["tolerances"], platform=platform)
+        then = recipes.tolerances_from(blessed.provenance.tolerances or {}, platform=platform)
     except (UsageError, TypeError, AttributeError) as error:
         raise GoldenError(f"its tolerances cannot be read: {error}", where=str(blessed.path)) from error
     if blessed.is_foreign:  # the recipe's are those of one's own runs

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from reprokit.capture import git_history
+from reprokit.core.provenance import Provenance
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ReprokitError
 from reprokit.layout import PROGRAM
@@ -19,7 +19,7 @@ _LARGEST_BYTES = 1 << 20
 _MOST = 8
 
 
-def program_changes(golden: Path, provenance: Mapping[str, Any], run: StoredRun) -> tuple[str, ...]:
+def program_changes(golden: Path, provenance: Provenance, run: StoredRun) -> tuple[str, ...]:
     """Every place where the files that a run's program saw are not the golden's.
 
     Args:
@@ -31,7 +31,7 @@ def program_changes(golden: Path, provenance: Mapping[str, Any], run: StoredRun)
         ``file:line old → new``, the first of each stretch of lines; a file alone where its old text is in no
         commit. Empty for a recipe with a trainer.
     """
-    before = provenance.get("program") or {}
+    before = provenance.program
     after = run.record.program.files if run.record.program else {}
     names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if not before or not names:
@@ -47,13 +47,13 @@ def program_changes(golden: Path, provenance: Mapping[str, Any], run: StoredRun)
     return tuple(one for _, one in zip(range(_MOST), found, strict=False))
 
 
-def _changes(name: str, before: Mapping[str, Any], project: Path, commit: str, new: Path) -> Iterator[str]:
+def _changes(name: str, before: Mapping[str, str], project: Path, commit: str, new: Path) -> Iterator[str]:
     if name not in before:
         yield f"{name} is new"
     elif not new.is_file():
         yield f"{name} is gone"
     else:
-        old = _old_text(name, str(before[name]), project, commit)
+        old = _old_text(name, before[name], project, commit)
         yield from (name,) if old is None else _lines(name, old, new.read_bytes())
 
 

@@ -42,8 +42,8 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
         return f"{_NOT_OF_COMMAND if is_command else 'nothing in the recipe has changed since then'}{note}"
     config = run.training_config
     told: tuple[str, ...] = ()
-    if config and isinstance(golden.provenance.get("config"), Mapping):
-        told = settings(golden.provenance["config"], config, recipe=run.recipe or "", lines=lines)
+    if config and golden.provenance.config:
+        told = settings(golden.provenance.config, config, recipe=run.recipe or "", lines=lines)
     told = (*told, *golden.program_changes, *outside)
     # The recipe's digest holds those of trainer, parts and configuration: beside them, it tells nothing.
     sources = {"trainer", "parts", "program"}.intersection(golden.changed)
@@ -56,20 +56,20 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
 def _outside_code(evidence: Evidence) -> tuple[tuple[str, ...], str]:
     """Files outside the repository that are not the golden's; and a clause on them, where there are none."""
     now = evidence.runs[0].run.outside_code if evidence.runs else None
-    before = evidence.golden.provenance.get("outside_code") if evidence.golden else None
+    before = evidence.golden.provenance.outside_code if evidence.golden else None
     if now is None or not (now != OutsideCode() or before):
         return (), ""
     what = "code outside the repository that it can import"
     unknown = now.unknown
-    if unknown is None and isinstance(before, Mapping) and "unknown" in before:
-        unknown = str(before["unknown"])
+    if unknown is None and before is not None:
+        unknown = before.unknown
     if unknown is not None:
         return (), f"; whether {what} has changed is not known: {unknown}"
     files = now.files
-    if not isinstance(before, Mapping):
+    if before is None:
         has = f"whether {what} ({_listed(list(files))}) has changed"
         return (), f"; {has} is not known: the golden does not say"
-    old = before.get("files") or {}
+    old = before.files
     names = [name for name in dict.fromkeys((*old, *files)) if old.get(name) != files.get(name)]
     ways = {name: " is new" if name not in old else " is gone" if name not in files else "" for name in names}
     told = tuple(f"{name}{ways[name]} (outside the repository)" for name in names)
@@ -84,8 +84,8 @@ def recipe_line(recipe: str, path: str, lines: Mapping[str, int]) -> str:
 def uncounted_tolerance(evidence: Evidence, metric: str | None) -> str:
     """That the recipe's tolerance of a metric is wider than the golden's; "" where it is not."""
     declared = (evidence.recipe or {}).get("tolerances")
-    blessed = evidence.golden.provenance.get("tolerances") if evidence.golden else None
-    if metric is None or not isinstance(declared, Mapping) or not isinstance(blessed, Mapping):
+    blessed = evidence.golden.provenance.tolerances if evidence.golden else None
+    if metric is None or not isinstance(declared, Mapping) or blessed is None:
         return ""
     recipe, golden = (tolerances_from(one, platform=evidence.platform) for one in (declared, blessed))
     counted = NarrowerTolerances(one=recipe, other=golden).of(metric)

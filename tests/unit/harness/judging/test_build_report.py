@@ -34,6 +34,19 @@ def test_two_equal_runs_of_a_command_are_repeatable(judged, make, programs):
     assert report.rerun == "reprokit reproduce --seed 7 -- python train.py"
 
 
+def test_where_a_command_only_prints_the_line_that_compares_what_it_prints_is_named(judged, make):
+    def prints(spec, output, on_tick):
+        (output / "notes.md").write_text("no numbers\n")
+
+    folders = make.of_command(prints, prints, command=("python", "train.py", "--name", "a b", "{seed}"))
+    report = judged(folders)
+    assert report.verdict is Verdict.UNJUDGED
+    assert report.next_command.endswith(
+        "or compare what it prints: `reprokit reproduce --seed 7 -- "
+        """sh -c 'python train.py --name '"'"'a b'"'"' {seed} > {run_dir}/printed.log'`"""
+    )
+
+
 def test_two_runs_that_differ_name_the_first_place(judged, make, programs):
     late = programs["logging"](loss=lambda step: 1 / step + (step > 3))
     report = judged(make.of_command(programs["logging"](), late))

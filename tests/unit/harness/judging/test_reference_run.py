@@ -72,7 +72,7 @@ def test_other_metrics_are_a_regression_from_the_run(against, programs):
 def test_a_run_of_another_platform_is_not_compared(against, recipe):
     stored, _ = against()
     reference = run_reference(stored, recipe)
-    elsewhere = replace(reference, provenance={**reference.provenance, "platform": "cuda-h200"})
+    elsewhere = replace(reference, provenance=reference.provenance._replace(platform="cuda-h200"))
 
     found = gather(recipe, [stored.path], reference=elsewhere)
     assert found.golden is None
