@@ -13,7 +13,7 @@ from reprokit.errors import GoldenError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class GoldenCandidate:
     """A run that may become a golden, together with others that agree with it."""
 
     path: Path  # the run folder
@@ -48,7 +48,7 @@ class Candidate:
         return (self.metrics,) if self.trace is None else (self.metrics, self.trace)
 
 
-def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") -> None:
+def check_run(run: GoldenCandidate, *, allow_dirty: bool, again: str = "run again") -> None:
     """Refuse a run that is not whole, not the recipe's own, or of sources that no one can get back.
 
     ``again`` says how such a run is made again.
@@ -70,7 +70,7 @@ def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") ->
         raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
 
 
-def check_alike(first: Candidate, other: Candidate, *, shared: Sequence[str]) -> None:
+def check_alike(first: GoldenCandidate, other: GoldenCandidate, *, shared: Sequence[str]) -> None:
     """Refuse two runs that do not have these attributes in common.
 
     Raises:

@@ -89,7 +89,7 @@ def promote(
 
 
 def _response(
-    run: golden.Candidate, recipe: Mapping[str, Any], project: Project
+    run: golden.GoldenCandidate, recipe: Mapping[str, Any], project: Project
 ) -> tuple[OtherSeeds | None, tuple[golden.FailedCheck, ...]]:
     """What shows that metrics respond to the seed, to be recorded; and that none does, where that is known.
 
@@ -213,7 +213,7 @@ def newest_pair(
     return tuple(pairs[newest])
 
 
-def candidate_of(folder: Path) -> golden.Candidate:
+def candidate_of(folder: Path) -> golden.GoldenCandidate:
     """A run folder as a run that may become a golden.
 
     Raises:
@@ -241,7 +241,7 @@ def candidate_of(folder: Path) -> golden.Candidate:
     environment = read_json(folder / ENVIRONMENT)
     image = environment.get("image") or {}
     source = environment.get("source") or {}
-    return golden.Candidate(
+    return golden.GoldenCandidate(
         path=folder,
         complete=stored.complete,
         recipe=str(record.recipe),
