@@ -134,7 +134,6 @@ class GoldenEvidence:
     fingerprint_equal: bool
     environment_unknown: str = ""
     environment_diff: Sequence[Mapping[str, Any]] = ()
-    recipe_digest_equal: bool = True
     changed: tuple[str, ...] = ()
     program_changes: tuple[str, ...] = ()
     trace: TraceComparison | None = None

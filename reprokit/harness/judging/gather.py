@@ -223,7 +223,6 @@ def _golden_evidence(
         environment_unknown=unknown,
         # Beside a record that does not say what is inside, all of the other would be a difference.
         environment_diff=[one for one in differs if not (unknown and one["field"].startswith("inside."))],
-        recipe_digest_equal=not changed,
         changed=changed,
         program_changes=program_changes(reference.path, reference.provenance, first),
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
