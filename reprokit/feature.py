@@ -24,6 +24,7 @@ FEATURES = (
     "kubernetes",
     "learning",
     "locking",
+    "machines",
     "numerics",
     "rebuild",
     "selftest",

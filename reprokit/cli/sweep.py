@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.extensions import asked_of_features, feature_options
 from reprokit.cli.html_page import html_option, write_page
 from reprokit.cli.options import (
     all_of,
@@ -22,7 +23,6 @@ from reprokit.cli.options import (
     timeout_option,
 )
 from reprokit.cli.output import print_answer
-from reprokit.cli.place_options import place_options, place_settings
 
 if TYPE_CHECKING:
     from reprokit.harness import Sweep
@@ -58,7 +58,7 @@ _member_options = all_of(
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE…")
 @_member_options
 @number_option("--jobs", least=1, help="Members side by side  [default: a core each].")
-@place_options(default="local")
+@feature_options("sweep")
 @click.option("--dry-run", is_flag=True, help="List what would be run, used again or tried again.")
 @html_option
 @json_option("Print the members as a JSON object.")
@@ -102,8 +102,7 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
                 seeds=options["seeds"],
                 settings=settings,
                 jobs=options["jobs"],
-                on=options["on"],
-                place_settings=place_settings(options["on"], options["address"], options["slurm"]),
+                **asked_of_features("sweep", options),
             ),
             request_of(options),
             session=harness.SweepSession(project=project, progress=progress),

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import where
 from reprokit.errors import CannotRunError, GoldenError
+from reprokit.features.machines import place as where
 from reprokit.golden import Promotion
 from reprokit.harness import curation, stats
 from reprokit.project import Project

@@ -18,6 +18,7 @@ from support.saved_image import BASE, EPOCH, FORM, form_of, link, member, packed
 
 __all__ = ["form_of"]
 
+
 def test_order_days_owners_names_and_steps_leave_no_trace(form_of):
     one = form_of(
         packed(member("opt", None), member("opt/a", b"1"), member("opt/b", b"2")), history=["RUN x"]

@@ -45,7 +45,7 @@ class Owner:
 
     def live(self) -> None:
         """Return once there is nothing left to do; then the actor is gone."""
-        import ray  # noqa: PLC0415
+        import ray
 
         while not self._leaves:
             time.sleep(_LOOK_S)
@@ -56,7 +56,7 @@ class Owner:
 
     def submit(self, tasks: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> bool:
         """Hand tasks over, each as the arguments of ``carry_out`` and Ray's options; False once it leaves."""
-        import ray  # noqa: PLC0415
+        import ray
 
         this, remote = ray.get_runtime_context().current_actor, ray.remote(carry_out)
         with self._lock:
@@ -81,7 +81,7 @@ class Owner:
 
     def stop(self, names: Sequence[str]) -> None:
         """Ask the commands of these tasks to end."""
-        import ray  # noqa: PLC0415
+        import ray
 
         with self._lock:
             self._settle()
@@ -102,7 +102,7 @@ class Owner:
 
     def _settle(self) -> None:
         """Learn which tasks have ended."""
-        import ray  # noqa: PLC0415
+        import ray
 
         names = {task: name for name, task in self._open.items()}
         if not names:
@@ -138,7 +138,7 @@ def carry_out(
     Ray interrupts it where it is to be stopped. ``process_of`` is what that process is started with: its
     ``server``, ``environment`` and ``folder``.
     """
-    import ray  # noqa: PLC0415
+    import ray
 
     context = ray.get_runtime_context()
     machine = str(context.get_node_id())

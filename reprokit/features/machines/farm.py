@@ -10,11 +10,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import capture, golden, recipes, reports, where
+from reprokit import capture, golden, recipes, reports
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.errors import CannotJudgeError, CannotRunError, GoldenError, UsageError
+from reprokit.features.machines import place as where
+from reprokit.features.machines.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.clock import stamp
@@ -22,7 +24,6 @@ from reprokit.harness.running.seeds import seeds_of
 from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds
 from reprokit.harness.sweeping.carry_out import SweepSession
-from reprokit.harness.sweeping.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.sweeping.groups import SweepGroup, make_ready
 from reprokit.harness.sweeping.what_was_asked import SweepAsked
 from reprokit.layout import MACHINES, METRICS

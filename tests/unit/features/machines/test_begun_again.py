@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness import Request, goes_on_from_a_checkpoint
+from reprokit.features.machines import on_this_machine
+from reprokit.features.machines.member_job import MemberJob, write_job
+from reprokit.features.machines.on_this_machine import goes_on_from_a_checkpoint
+from reprokit.features.machines.requeued import next_of
+from reprokit.harness import Request
 from reprokit.harness.running.run_inputs import MIXED
-from reprokit.harness.sweeping import on_this_machine
-from reprokit.harness.sweeping.member_job import MemberJob, write_job
-from reprokit.harness.sweeping.requeued import next_of
 from reprokit.project import Project
 
 ROOT = Path(__file__).resolve().parents[4]

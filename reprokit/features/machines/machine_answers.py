@@ -11,9 +11,9 @@ from pathlib import Path
 
 from reprokit import workspace
 from reprokit.core.records import SCHEMA_VERSION, digest
-from reprokit.harness.sweeping.elsewhere import gets_a_core
+from reprokit.features.machines.elsewhere import gets_a_core
+from reprokit.features.machines.member_job import MachineReport, found_in
 from reprokit.harness.sweeping.groups import SweepGroup
-from reprokit.harness.sweeping.member_job import MachineReport, found_in
 from reprokit.layout import MACHINES, read_json
 from reprokit.project import Project
 

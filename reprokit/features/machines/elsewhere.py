@@ -16,13 +16,14 @@ from pathlib import Path
 from reprokit import runs, workspace
 from reprokit.core.records import SCHEMA_VERSION, Outcome
 from reprokit.errors import ReprokitError
+from reprokit.features.machines.member_job import MemberJob, write_job
+from reprokit.features.machines.place import Place, Task, TaskState, TaskStatus
+from reprokit.features.machines.requeued import runs_of
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.how_far import tell_of
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.harness.sweeping.carry_out import MemberProgress, SweepMembers, SweepProgress
 from reprokit.harness.sweeping.groups import SweepGroup, kind_of
-from reprokit.harness.sweeping.member_job import MemberJob, write_job
-from reprokit.harness.sweeping.requeued import runs_of
 from reprokit.harness.sweeping.results import last_return
 from reprokit.layout import JOBS, MARKER, RECORD, read_json
 from reprokit.project import Project
@@ -30,7 +31,6 @@ from reprokit.records import run_json
 from reprokit.records.strict import typed
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
-from reprokit.where import Place, Task, TaskState, TaskStatus
 
 _LOOK_S = 0.5
 #: Thousands of members take a second to be looked at; then it is done less often, up to this.
@@ -322,7 +322,12 @@ def task_of(name: str, file: Path, log: Path, *, project: Project) -> Task:
     found = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     package = str(Path(workspace.__file__).resolve().parents[1])
     start = (sys.executable, "-c", f"{found}from reprokit.cli import main; main()", package)
-    serve = (sys.executable, "-c", f"{found}from reprokit.cli import forks; forks.serve()", package)
+    serve = (
+        sys.executable,
+        "-c",
+        f"{found}from reprokit.features.machines import forks; forks.serve()",
+        package,
+    )
     return Task(
         name=name,
         command=(*start, "runs", "carry-out", str(file)),

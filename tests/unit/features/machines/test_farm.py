@@ -10,13 +10,14 @@ import pytest
 
 from reprokit import checks, golden
 from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.features.machines import farm, machine_matrix
+from reprokit.features.machines.every_kind import MachineCell
+from reprokit.features.machines.farm import record_goldens, verify_on
+from reprokit.features.machines.machines import MachineKind
 from reprokit.golden import Promotion
-from reprokit.harness import Request, SweepAsked, SweepSession, farm, gate_code, record_goldens, verify_on
-from reprokit.harness.sweeping.every_kind import MachineCell
+from reprokit.harness import Request, SweepAsked, SweepSession, gate_code
 from reprokit.harness.sweeping.groups import SweepGroup
-from reprokit.harness.sweeping.machines import MachineKind
 from reprokit.recipes import Program
-from reprokit.reports import machine_matrix
 from support import fake_backend
 from support.sweep_program import RecordedSweep
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from reprokit.where import Task, slurm
+from reprokit.features.machines import slurm
+from reprokit.features.machines.place import Task
 
 
 class FakeExecutor:

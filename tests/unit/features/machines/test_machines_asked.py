@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness.sweeping import machines
-from reprokit.where import TaskState, TaskStatus
+from reprokit.features.machines import machines
+from reprokit.features.machines.place import TaskState, TaskStatus
 
 NEVER = float("inf")
 

@@ -13,12 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["ELSEWHERE", "LOCAL", "PLACES", "Place", "Task", "TaskState", "TaskStatus", "open_place"]
-
-LOCAL = "local"
 #: The engines by name, as ``--on`` takes them.
 ELSEWHERE = ("ray", "slurm")
-PLACES = (LOCAL, *ELSEWHERE)
 
 
 class TaskState(StrEnum):
@@ -47,7 +43,7 @@ class Task:
         command: Argument list; ``--node NAME`` follows, with the engine's name of the machine. Its paths hold
             on every machine: they lie in a folder that all share.
         server: May stand in place of as many first words of ``command``: a process that carries out the rest
-            in a fork of itself, as each line of its stdin says (``reprokit.cli.forks``). Ray needs it.
+            in a fork of itself, as each line of its stdin says (``forks``). Ray needs it.
         environment: All variables of the command; nothing of the engine's is added.
         working_dir: Where it starts.
         log: What it prints goes here.
@@ -138,10 +134,10 @@ def open_place(name: str, *, settings: Mapping[str, str], folder: Path) -> Place
         SchedulerError: It does not answer, or its package is not installed.
     """
     if name == "ray":
-        from reprokit.where.ray import RayPlace  # noqa: PLC0415  an extra
+        from reprokit.features.machines.ray import RayPlace
 
         place: Place = RayPlace(settings)
         return place
-    from reprokit.where.slurm import SlurmPlace  # noqa: PLC0415  an extra
+    from reprokit.features.machines.slurm import SlurmPlace
 
     return SlurmPlace(settings, folder=folder)

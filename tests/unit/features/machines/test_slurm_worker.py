@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import SchedulerError
-from reprokit.where import TaskState, slurm
-from reprokit.where.slurm_worker import SlurmCommand
+from reprokit.features.machines import slurm
+from reprokit.features.machines.place import TaskState
+from reprokit.features.machines.slurm_worker import SlurmCommand
 
 #: Says what it was given, and ends with 7 where its time is up; asked whether it would resume, it would.
 WORDS = (
@@ -39,7 +40,9 @@ def out_of_time(tmp_path, *, may_be_requeued):
         log=str(tmp_path / "log"),
         may_be_requeued=may_be_requeued,
     )
-    program = f"from reprokit.where.slurm_worker import SlurmCommand; raise SystemExit({command!r}())"
+    program = (
+        f"from reprokit.features.machines.slurm_worker import SlurmCommand; raise SystemExit({command!r}())"
+    )
     (tmp_path / "scontrol").write_text(SCONTROL)
     (tmp_path / "scontrol").chmod(0o755)
     environment = {

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import file_tree
+from reprokit.features.machines.elsewhere import RemoteMembers, carry_out_elsewhere
+from reprokit.features.machines.machines import MachineKind, ask, kinds_of
+from reprokit.features.machines.place import Place
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.run_inputs import RunInputs
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
-from reprokit.harness.sweeping.elsewhere import RemoteMembers, carry_out_elsewhere
 from reprokit.harness.sweeping.groups import SweepGroup, members_of
-from reprokit.harness.sweeping.machines import MachineKind, ask, kinds_of
 from reprokit.layout import MACHINES
 from reprokit.project import Project
 from reprokit.runs.sweeps import MemberState, SweepMember
-from reprokit.where import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import SchedulerError
-from reprokit.where import Task, TaskState, TaskStatus
-from reprokit.where.slurm_worker import SlurmCommand
+from reprokit.features.machines.place import Task, TaskState, TaskStatus
+from reprokit.features.machines.slurm_worker import SlurmCommand
 
 #: What ``--slurm NAME=VALUE`` may name, as submitit calls it.
 SETTINGS = ("partition", "account", "gres", "constraint", "qos", "time")
@@ -47,7 +47,7 @@ class SlurmPlace:
         self.settings: Mapping[str, str] = dict(settings)
         self._folder = folder
         try:
-            import submitit  # noqa: PLC0415  an extra
+            import submitit
         except ImportError as error:
             raise SchedulerError(
                 "submitit is not installed", where="--on slurm", fix="pip install 'reprokit-verify[slurm]'"

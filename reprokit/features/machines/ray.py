@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reprokit.errors import SchedulerError
-from reprokit.where import Task, TaskState, TaskStatus, ray_worker
+from reprokit.features.machines import ray_worker
+from reprokit.features.machines.place import Task, TaskState, TaskStatus
 
 _NAMESPACE = "reprokit"
 _ANSWER_S, _START_S, _LEAVE_S = 60.0, 300.0, 2.0
@@ -48,7 +49,7 @@ class RayPlace:
         for variable, value in _QUIET.items():
             os.environ.setdefault(variable, value)
         try:
-            import ray  # noqa: PLC0415  an extra
+            import ray
         except ImportError as error:
             raise SchedulerError(
                 "Ray is not installed", where="--on ray", fix="pip install 'reprokit-verify[ray]'"
@@ -248,7 +249,7 @@ def _why_silent(address: str) -> OSError | None:
 @contextlib.contextmanager
 def _as_scheduler_error() -> Iterator[None]:
     """What Ray raises, as an error of ours."""
-    import ray  # noqa: PLC0415
+    import ray
 
     try:
         yield

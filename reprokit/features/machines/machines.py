@@ -11,16 +11,16 @@ from pathlib import Path
 
 from reprokit import file_tree
 from reprokit.errors import CannotRunError, SchedulerError
+from reprokit.features.machines.elsewhere import gets_a_core, task_of
+from reprokit.features.machines.machine_answers import remember, remembered
+from reprokit.features.machines.member_job import MachineReport, MemberJob, read_answer, write_job
+from reprokit.features.machines.place import Place, TaskState
 from reprokit.harness.running.run_inputs import MIXED, RunInputs
 from reprokit.harness.sweeping.carry_out import SweepProgress
-from reprokit.harness.sweeping.elsewhere import gets_a_core, task_of
 from reprokit.harness.sweeping.groups import SweepGroup
-from reprokit.harness.sweeping.machine_answers import remember, remembered
-from reprokit.harness.sweeping.member_job import MachineReport, MemberJob, read_answer, write_job
 from reprokit.layout import MACHINES
 from reprokit.project import Project
 from reprokit.runs.sweeps import short_kind
-from reprokit.where import Place, TaskState
 
 _LOOK_S = 0.2
 _LIMIT_S = 600.0  # a machine may have to make an environment first

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from reprokit.errors import SchedulerError
-from reprokit.where import ray as ray_place
+from reprokit.features.machines import ray as ray_place
 
 
 @pytest.fixture
