@@ -7,7 +7,7 @@ from typing import Any
 
 from reprokit.core import fingerprint
 from reprokit.core.evidence import Evidence, RunEvidence, fact
-from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
+from reprokit.core.verdicts.rows import Finding, failed_runs, not_applicable, passed
 
 ID = "environment_recorded"
 TITLE = "The environment is recorded"

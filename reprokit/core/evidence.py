@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
-from reprokit.core.expected_results import ExpectedWindow
+from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.expected_results import ExpectedWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +128,7 @@ class GoldenEvidence:
 
     noun: str = "the golden"
     path: str
-    provenance: Mapping[str, Any]
+    provenance: Provenance
     num_records: int = 0
     comparison: Comparison
     fingerprint_equal: bool

@@ -15,6 +15,7 @@ from reprokit.golden.ensemble import (
 from reprokit.golden.ensemble_promotion import (
     FEWEST_SEEDS,
     USUAL_SEEDS,
+    BlessedSet,
     SweptRun,
     check_swept,
     promote_ensemble,
@@ -28,6 +29,7 @@ __all__ = [
     "FEWEST_SEEDS",
     "OF_CPU",
     "USUAL_SEEDS",
+    "BlessedSet",
     "Candidate",
     "Ensemble",
     "EnsembleMember",

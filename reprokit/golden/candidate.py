@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.inputs import names_in
+from reprokit.core.provenance import OtherSeeds
 from reprokit.errors import GoldenError
 
 
@@ -26,7 +27,7 @@ class Candidate:
     metrics: Path  # its `metrics.jsonl`
     trace: Path | None  # its `trace.jsonl`; None for an unmodified program that is not watched
     digests: Mapping[str, str]  # SHA-256 of each input of its numbers (`core.inputs`)
-    image: Mapping[str, Any]  # `kind`, `digest` and `base` of the environment that it ran in
+    image: Mapping[str, str | None]  # `kind`, `digest` and `base` of the environment that it ran in
     fingerprint: str  # hash of the facts that can change numbers
     fingerprint_facts: Mapping[str, Any]  # those facts
     environment: Mapping[str, Any]  # what of the environment record is worth keeping, and fit to be published
@@ -37,8 +38,8 @@ class Candidate:
     # Code outside the repository that a program of the caller's Python can import; None where no one looked
     outside_code: Mapping[str, Any] | None = None
     command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
-    # Likewise another `seed`, and the `metrics` that are others with it; None where no one looked
-    responds: Mapping[str, Any] | None = None
+    # Likewise another seed, and the metrics that are others with it; None where no one looked
+    responds: OtherSeeds | None = None
     cpu: str = ""  # the kind of CPU that its golden is to hold on alone; "" for all of its platform
 
     @property

@@ -19,6 +19,7 @@ from typing import Any
 from reprokit import __version__
 from reprokit.compressed import MOST_BYTES, compress, sha256_of_stored, stored
 from reprokit.core.inputs import names_in
+from reprokit.core.provenance import OtherSeeds
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
 from reprokit.golden.candidate import Candidate, check_alike, check_run
@@ -114,7 +115,7 @@ def promote(
         "tolerances": dict(tolerances),
         "previous": previous,
         "tool": {"name": "reprokit", "version": __version__},
-        **({"responds": dict(first.responds)} if first.responds else {}),
+        **({"responds": _responds(first.responds)} if first.responds else {}),
         **({"failed_checks": [_recorded(row) for row in failed]} if failed else {}),
         **confirm(),
     }
@@ -169,6 +170,11 @@ def provenance_of(run: Candidate) -> dict[str, Any]:
         **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
         **({} if run.outside_code is None else {"outside_code": dict(run.outside_code)}),
     }
+
+
+def _responds(seen: OtherSeeds) -> dict[str, Any]:
+    third = {} if seen.third_seed is None else {"third_seed": seen.third_seed}
+    return {"seed": seen.seed, **third, "metrics": list(seen.metrics)}
 
 
 def _recorded(row: FailedCheck) -> dict[str, str]:

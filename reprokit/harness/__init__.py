@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reprokit.harness.judging.left_out_metrics import must_leave_out
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
-    from reprokit.harness.running.environment import choose_backend
+    from reprokit.harness.running.environments.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
     from reprokit.harness.sweep import FinishedRuns, Sweep, finished_runs, sweep
     from reprokit.harness.sweeping.carry_out import SweepSession
@@ -81,7 +81,7 @@ _HOMES = {
     "SweepSession": "reprokit.harness.sweeping.carry_out",
     "audit": "reprokit.harness.audit",
     "beside": "reprokit.harness.rerun",
-    "choose_backend": "reprokit.harness.running.environment",
+    "choose_backend": "reprokit.harness.running.environments.environment",
     "curves": "reprokit.harness.rerun",
     "finished_runs": "reprokit.harness.sweep",
     "gate_code": "reprokit.harness.verify",

@@ -14,12 +14,12 @@ from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
+from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.layout import RECORD
 from reprokit.project import Project
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.

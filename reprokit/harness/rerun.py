@@ -16,10 +16,15 @@ from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
-from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
+from reprokit.harness.judging.compared_with.reference_run import (
+    judge_against,
+    platform_of,
+    read_reference_run,
+    recipe_of,
+)
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.environment import backend_of
-from reprokit.harness.running.preflight import tell_false_claims
+from reprokit.harness.running.environments.environment import backend_of
+from reprokit.harness.running.environments.preflight import tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import locks

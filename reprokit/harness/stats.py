@@ -14,7 +14,7 @@ from reprokit import adapters, recipes, runs
 from reprokit.adapters import MetricColumns
 from reprokit.adapters.columns import Numbers
 from reprokit.compressed import stored
-from reprokit.core.metric_names import LOWER, better, results_first
+from reprokit.core.comparing.metric_names import LOWER, better, results_first
 from reprokit.core.statistics import describe
 from reprokit.core.statistics.describe import Between, Curves, MetricStatistics
 from reprokit.core.statistics.ranking import Ranking, rank

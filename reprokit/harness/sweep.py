@@ -14,11 +14,11 @@ from pathlib import Path
 from reprokit import capture, workspace
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError
-from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.harness.running.environments.preflight import tell_false_claims
 from reprokit.harness.running.member_runs import by_seed, member_today
-from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepSession, carry_out
 from reprokit.harness.sweeping.equal_results import equal_results

@@ -17,7 +17,7 @@ from reprokit.core.comparison import Comparison, Tolerances
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.layout import read_json
 from reprokit.pytest_plugin.records import as_bytes
-from reprokit.reports.diff_to_terminal import diff_to_terminal
+from reprokit.reports.terminal.diff_to_terminal import diff_to_terminal
 
 _MOST = 120
 
@@ -128,7 +128,7 @@ def _failure(
     elif fingerprint.same(recorded, here):
         verdict = "REGRESSION: the metrics differ from the golden"
     else:
-        from reprokit.harness.judging import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
+        from reprokit.harness.judging.differences import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
 
         why = what_changed.environment_rows(environment_diff.diff(recorded, here))
         verdict = f"STALE_GOLDEN: the metrics differ from the golden, in another environment: {why}"

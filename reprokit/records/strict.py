@@ -19,6 +19,7 @@ import json
 import math
 import types
 import typing
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -55,7 +56,7 @@ def read_object(path: Path) -> dict[str, Any]:
     if len(content) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES} bytes")
     try:
-        value = json.loads(content, object_pairs_hook=_without_repeats)
+        value = json.loads(content, object_pairs_hook=without_repeats)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if isinstance(value, dict):
@@ -73,11 +74,16 @@ def typed(value: Any, form: type[Record]) -> Record:
     return record
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The ``object_pairs_hook`` of everything that must be one value to all readers of a file.
+
+    Raises:
+        ValueError: A key is repeated.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
+        repeated, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {repeated[:80]!r} is repeated")
     return found
 
 

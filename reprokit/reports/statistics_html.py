@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reprokit.core.metric_names import results_first
-from reprokit.core.rows import counted
+from reprokit.core.comparing.metric_names import results_first
 from reprokit.core.statistics.variability import LIMITS
 from reprokit.core.statistics.windows import LAST
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports import statistics_page
+from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, spelt
-from reprokit.reports.html_tables import HtmlTable, html_table
-from reprokit.reports.plots import WIDTH, Plot
+from reprokit.reports.formats.html_tables import HtmlTable, html_table
+from reprokit.reports.formats.to_html import page
 from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, result_plot
 from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
-from reprokit.reports.to_html import page
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.describe import MetricStatistics, WindowStatistics

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reprokit.core.rows import counted
 from reprokit.core.statistics.intervals import measured_coverage
 from reprokit.core.statistics.variability import LIMITS, TOLERANCE
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.format_values import json_number
 from reprokit.reports.tables import aligned, fitting, folded, shown, without_dashes
 

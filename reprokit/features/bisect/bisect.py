@@ -16,13 +16,13 @@ from pathlib import Path
 from reprokit import adapters, capture, recipes, workspace
 from reprokit.capture import git_history
 from reprokit.core import fingerprint
-from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
-from reprokit.harness.judging import what_changed
-from reprokit.harness.running.environment import backend_of
+from reprokit.harness.judging.differences import what_changed
+from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder

@@ -12,10 +12,10 @@ from reprokit.capture.git_history import last_commit
 from reprokit.core.checklist import Report
 from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, GoldenError, ReprokitError
-from reprokit.harness.judging.reference_run import platform_of, read_reference_run
+from reprokit.harness.judging.compared_with.reference_run import platform_of, read_reference_run
 from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
 from reprokit.project import Project
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +76,11 @@ def subject_of(path: Path, *, project: Project) -> BundleSubject:
 def _of_golden(folder: Path, project: Project) -> BundleSubject:
     blessed = golden.load(folder)
     facts = blessed.provenance
-    if blessed.is_foreign or facts.get("command"):
+    if blessed.is_foreign or facts.command:
         what = "a foreign log" if blessed.is_foreign else "a plain command's golden"
         fix = "reproduce it with a recipe, promote those runs, and bundle their golden"
         raise BundleError(f"{what} does not say which code it was made by", where=str(folder), fix=fix)
-    recipe = recipes.load(str(facts["recipe"]), recipes_dir=project.recipes_dir)
+    recipe = recipes.load(facts.recipe, recipes_dir=project.recipes_dir)
     try:
         commit = last_commit(folder)
     except ReprokitError:
@@ -88,13 +88,13 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
     return BundleSubject(
         of="golden",
         path=folder,
-        recipe=str(facts["recipe"]),
-        platform=str(facts["platform"]),
-        seed=int(facts["seed"]),
-        overrides=recipe.asked_on(str(facts["platform"])),
-        digests=_inputs(facts["digests"]),
+        recipe=facts.recipe,
+        platform=facts.platform,
+        seed=blessed.seed,
+        overrides=recipe.asked_on(facts.platform),
+        digests=_inputs(facts.digests),
         commit=commit,
-        created_at=str(facts["created_at"]),
+        created_at=facts.created_at,
         golden=folder,
     )
 

@@ -22,8 +22,8 @@ from reprokit.core.run_record import RecordedProgram
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
-from reprokit.harness.running import program_files, program_output
 from reprokit.harness.running.failure import failure_of
+from reprokit.harness.running.programs import program_files, program_output
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import METRICS, PROGRAM, RECIPE, STDERR, STDOUT

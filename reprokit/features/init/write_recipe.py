@@ -9,7 +9,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
 from reprokit.features.init.find_dependencies import find_dependencies
@@ -26,7 +26,7 @@ from reprokit.features.init.trial import (
     trial_of,
     written_places,
 )
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.layout import ENVIRONMENT, RECIPE, read_json
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from reprokit.cli.image import lock_around, print_progress
+from reprokit.cli.commands.image import lock_around, print_progress
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 

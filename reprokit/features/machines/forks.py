@@ -19,7 +19,8 @@ def serve() -> None:
     prints. A line on stdout says that a command has ended. SIGTERM goes on to the command.
     """
     from reprokit import harness  # noqa: F401
-    from reprokit.cli import main, runs  # noqa: F401
+    from reprokit.cli import main
+    from reprokit.cli.commands import runs  # noqa: F401
 
     child = 0
 

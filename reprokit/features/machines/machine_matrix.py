@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import one_line
-from reprokit.reports.html_tables import html_table
+from reprokit.reports.formats.html_tables import html_table
+from reprokit.reports.formats.to_html import page
 from reprokit.reports.tables import aligned, shown
-from reprokit.reports.to_html import page
 
 _GOOD = {"RECORDED", "REPRODUCED", "EQUIVALENT"}
 _HEAD = ("recipe", "seed")

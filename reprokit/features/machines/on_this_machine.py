@@ -21,9 +21,9 @@ from reprokit.errors import CannotRunError, ReprokitError
 from reprokit.features.machines.free_core import free_core
 from reprokit.features.machines.member_job import MemberJob, read_job
 from reprokit.features.machines.requeued import Next, has_come_further, next_of
-from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.run_inputs import MIXED, RunInputs, planned_inputs
 from reprokit.harness.running.start_command import among_others_in, not_started
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.harness.sweeping.carry_out import Attempt, SweepMembers, SweepProgress, run_member
 from reprokit.harness.sweeping.groups import SweepGroup, make_ready
 from reprokit.layout import RECORD

@@ -15,7 +15,7 @@ from reprokit.core.records import SCHEMA_VERSION, Outcome
 from reprokit.errors import CheckpointError, ReportError, UsageError
 from reprokit.features.machines.member_job import MemberJob
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.resume_point import choose
+from reprokit.harness.running.resuming.resume_point import choose
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.layout import read_json
 from reprokit.project import Project

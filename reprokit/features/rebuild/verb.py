@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reprokit.cli.image import lock_around, print_progress
+from reprokit.cli.commands.image import lock_around, print_progress
 from reprokit.cli.options import base_option, engine_option, examples, json_option, number_option
 from reprokit.cli.output import print_answer
 

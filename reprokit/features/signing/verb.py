@@ -26,10 +26,10 @@ def sign_report(path: Path, key: Path, as_json: bool) -> int:
     Anyone with your public key can check it with `reprokit report verify --signer`, or without reprokit:
     ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json
     """
-    from reprokit.cli.report import require_report
+    from reprokit.cli.commands.report import require_report
     from reprokit.features.signing import signing
     from reprokit.features.signing.options import signs_with
-    from reprokit.reports import to_json
+    from reprokit.reports.formats import to_json
 
     stored = require_report(path)
     to_json.load(stored)

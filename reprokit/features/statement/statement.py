@@ -13,7 +13,7 @@ from typing import Any
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import spelt
-from reprokit.reports.report_content import MEANING
+from reprokit.reports.formats.report_content import MEANING
 from reprokit.reports.shorten import from_root, short_digests
 
 _GOOD = {Verdict.REPRODUCED, Verdict.REPEATABLE}

@@ -43,7 +43,7 @@ def export(path: Path, form: str, output: Path | None, as_json: bool) -> int:
     """
     from reprokit import workspace
     from reprokit.features.statement import statement, statement_formats
-    from reprokit.reports import to_json
+    from reprokit.reports.formats import to_json
 
     report = to_json.load(path)
     file = path / REPORT if path.is_dir() else path

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import recipes, runs
-from reprokit.core.comparability import Objection
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.numbers import package_of
 from reprokit.layout import METRICS

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reprokit import adapters, capture, golden, recipes, workspace
 from reprokit.core import fingerprint
+from reprokit.core.provenance import ForeignSource
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import UsageError
 from reprokit.project import Project
@@ -74,12 +75,12 @@ def import_log(
             fix="name it with --seed",
         )
     read = adapters.read_foreign(log.path, metrics=log.metrics, renamed=log.renamed)
-    source = {
-        "name": read.path.name,
-        "format": read.form,
-        "sha256": workspace.sha256_of(read.path) if read.path.is_file() else None,
-        "metrics": list(read.metrics),
-    }
+    source = ForeignSource(
+        name=read.path.name,
+        format=read.form,
+        sha256=workspace.sha256_of(read.path) if read.path.is_file() else None,
+        metrics=tuple(read.metrics),
+    )
     return golden.write_foreign(
         project.golden_dir,
         golden.ForeignNumbers(

@@ -10,13 +10,14 @@ from typing import Any
 
 from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
-from reprokit.core.agreement import takes_seed
 from reprokit.core.checklist import Status
+from reprokit.core.provenance import OtherSeeds
+from reprokit.core.verdicts.agreement import takes_seed
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.compared_with.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.seed_response import (
     response_of,
     runs_with_other_seeds,
@@ -26,7 +27,7 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import listing
 from reprokit.session import Progress, Session
 
@@ -89,7 +90,7 @@ def promote(
 
 def _response(
     run: golden.Candidate, recipe: Mapping[str, Any], project: Project
-) -> tuple[Mapping[str, Any] | None, tuple[golden.FailedCheck, ...]]:
+) -> tuple[OtherSeeds | None, tuple[golden.FailedCheck, ...]]:
     """What shows that metrics respond to the seed, to be recorded; and that none does, where that is known.
 
     Where no one looked, nothing is recorded, and the next ``reproduce`` looks.
@@ -103,9 +104,8 @@ def _response(
     seen = response_of(recipe, run.path, golden_folder=None, others=others)
     if seen is None:
         return None, ()
-    if seen.shown_by:
-        third = {} if seen.third_seed is None else {"third_seed": seen.third_seed}
-        return {"seed": seen.seed, **third, "metrics": list(seen.metrics)}, ()
+    if seen.shown_by and seen.seed is not None:
+        return OtherSeeds(seed=seen.seed, metrics=tuple(seen.metrics), third_seed=seen.third_seed), ()
     if (not others or seen.needs_third) and takes_seed(recipe):
         return None, ()
     fix = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"

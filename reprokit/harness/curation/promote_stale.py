@@ -11,7 +11,7 @@ from pathlib import Path
 from reprokit import capture, checks, golden, recipes, runs
 from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Verdict, judgement
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import GoldenError, ReprokitError, UsageError
 from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens
 from reprokit.harness.curation.promote import newest_pair, promote

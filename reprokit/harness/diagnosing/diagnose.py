@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit import diagnosis, recipes
-from reprokit.core import clock_metrics
+from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
@@ -27,6 +27,7 @@ from reprokit.harness.diagnosing.diagnosis import (
     Tap,
 )
 from reprokit.harness.diagnosing.experiments import explain
+from reprokit.harness.diagnosing.first_call import by_first_call
 from reprokit.harness.diagnosing.first_divergence import (
     MEASURE,
     by_operation,
@@ -38,13 +39,14 @@ from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
+from reprokit.harness.diagnosing.simple import simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
+from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
 from reprokit.recipes import PARTS, Recipe
@@ -231,6 +233,7 @@ def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
     left_out = dict(lab.left_out)
     inquiry.other, inquiry.variations = second, ()
     lab.left_out, lab.keeps_clocks = {}, True
+    inquiry.forget_runs()
     held = explain(inquiry)
     if held is None:
         measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
@@ -262,8 +265,12 @@ def _equal_by_luck(
 
 
 def _explained(inquiry: Investigation) -> Diagnosis:
-    """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
+    """Try what is simple, then hold lines fixed, then run threads in turn, then compare operations."""
     lab, first = inquiry.lab, inquiry.first
+    inquiry.forget_runs()
+    held = None if inquiry.variations else simple_cause(inquiry)
+    if held is not None:
+        return _answer(inquiry, held)
     found = lab.compare(first, inquiry.other)
     if not lab.outputs:  # an output file is whole at the end alone
         lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
@@ -277,9 +284,18 @@ def _explained(inquiry: Investigation) -> Diagnosis:
             inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
     if held is None:
         inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
+        _or_by_call(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
         inquiry.causes = by_operation(inquiry)
     return _answer(inquiry, held)
+
+
+def _or_by_call(inquiry: Investigation) -> None:
+    """Where nothing names a cause: the first inexplicable call, with the word for it or without."""
+    found = None if inquiry.causes else by_first_call(inquiry)
+    if found is not None:
+        inquiry.causes = (found.cause, *found.more)
+        inquiry.not_seen = found.not_seen
 
 
 def _provisional(inquiry: Investigation, why: str) -> Diagnosis:

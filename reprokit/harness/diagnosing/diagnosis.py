@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.difference import Divergence
+from reprokit.core.comparing.difference import Divergence
 from reprokit.core.records import to_json
 from reprokit.diagnosis import Began, Cause
 

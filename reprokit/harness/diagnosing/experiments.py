@@ -38,7 +38,6 @@ def explain(inquiry: Investigation) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
     lab.progress.phase("which line makes them differ?")
-    inquiry.forget_runs()
     units = _units(inquiry)
     search = len(units).bit_length()
     lab.expect(search + max(0, inquiry.evidence(()).left - min(search, EQUAL_RUNS)))

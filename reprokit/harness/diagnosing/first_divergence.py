@@ -16,7 +16,7 @@ from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
-from reprokit.harness.judging.rank_traces import compare_ranks
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.layout import OUTPUT
 
 MEASURE: dict[str, Any] = {"mode": "measure"}

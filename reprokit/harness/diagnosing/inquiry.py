@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
-from reprokit.harness.running.apply_variations import joined
+from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
@@ -36,6 +36,8 @@ class Investigation:
         moves: How often a set brought the difference back.
         outcomes: Runs that differ from the first, from the other and from each other.
         suspected: What explains the difference so far, where that is not confirmed.
+        not_seen: What could not be read of calls: type → how often.
+        never_seeded: Where it is the cause: the global generator of which no seed call was seen; else "".
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
@@ -56,6 +58,8 @@ class Investigation:
     confirmed: int = 0
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
+    not_seen: dict[str, int] = field(default_factory=dict)
+    never_seeded: str = ""
 
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from reprokit import adapters, diagnosis, file_tree, workspace
-from reprokit.core import clock_metrics
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing import clock_metrics
+from reprokit.core.comparing.difference import Comparison
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.execution import Backend
@@ -25,11 +25,11 @@ from reprokit.file_tree import Kind
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
 from reprokit.harness.diagnosing.leftovers import Leftovers
 from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
-from reprokit.harness.judging.clock_evidence import clock_kinds
-from reprokit.harness.running import program_output
-from reprokit.harness.running.apply_variations import changed, in_container
-from reprokit.harness.running.furnish import furnish
-from reprokit.harness.running.hooked_run import (
+from reprokit.harness.judging.differences.clock_evidence import clock_kinds
+from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.programs import program_output
+from reprokit.harness.running.programs.furnish import furnish
+from reprokit.harness.running.programs.hooked_run import (
     HASH_SEED,
     ORDERS,
     Places,
@@ -39,7 +39,7 @@ from reprokit.harness.running.hooked_run import (
     own_mounts,
     places_of,
 )
-from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.varying.apply_variations import changed, in_container
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
@@ -272,6 +272,7 @@ class InstrumentedProgram:
             "level": given.level,
             "variables": list(given.environment),
             "draws": self.draws,
+            "calls": dict(given.calls),
             "apart": places.apart,
             "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
         }

@@ -13,28 +13,32 @@ from reprokit import adapters, golden, runs, workspace
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, inputs, problems
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import MetricsError, ReportError
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.compared_with.reference import Reference, golden_reference
+from reprokit.harness.judging.compared_with.run_identity import config_of
+from reprokit.harness.judging.compared_with.stopped_runs import (
+    common_records,
+    compare_beginning,
+    recorded_at_start,
+)
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.output_files import differing_outputs, patterns_recorded
+from reprokit.harness.judging.differences.program_changes import program_changes
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
+from reprokit.harness.judging.differences.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
-from reprokit.harness.judging.output_files import differing_outputs, patterns_recorded
-from reprokit.harness.judging.program_changes import program_changes
-from reprokit.harness.judging.rank_traces import compare_ranks
-from reprokit.harness.judging.reference import Reference, golden_reference
-from reprokit.harness.judging.resume_evidence import resume_evidence
-from reprokit.harness.judging.resumed_program import resumed_program
-from reprokit.harness.judging.run_identity import config_of
+from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
+from reprokit.harness.judging.resumed.resumed_program import resumed_program
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.judging.seed_response import response_to_seed
-from reprokit.harness.judging.stopped_runs import common_records, compare_beginning, recorded_at_start
 from reprokit.harness.judging.sweep_evidence import sweep_evidence
-from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
-from reprokit.harness.running.lock_files import locked_versions
+from reprokit.harness.running.environments.lock_files import locked_versions
 from reprokit.layout import (
     CHECKPOINTS,
     ENVIRONMENT,
@@ -183,7 +187,7 @@ def _loaded(folder: Path, recipe: Recipe, first: runs.StoredRun) -> Reference | 
     """The golden of a folder; a plain command, which nothing else identifies, has only its own."""
     blessed = golden.load(folder)
     identity = first.record.digests.get("program")
-    if first.record.plain_command and blessed.provenance["digests"].get("program") != identity:
+    if first.record.plain_command and blessed.provenance.digests.get("program") != identity:
         return Objection(f"the golden {folder} is of another command")
     return golden_reference(blessed, recipe)
 

@@ -47,7 +47,7 @@ def _read(folder: Path, group: SeedGroup, *, seed: int) -> GoldenCurves:
         series = adapters.read_columns(found.metrics).series
     except (GoldenError, MetricsError) as error:
         return GoldenCurves(label=label, problem=f"the golden cannot be read: {error}")
-    if not found.is_foreign and inputs.changed(found.provenance["digests"], group.digests):
+    if not found.is_foreign and inputs.changed(found.provenance.digests, group.digests):
         return GoldenCurves(
             label=label, problem=f"the golden of seed {seed} is of other inputs, so it is not drawn"
         )

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, recipes, runs
-from reprokit.core import comparability
+from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
-from reprokit.harness.judging.reference_run import platform_of
-from reprokit.harness.running.joined_run import as_whole
+from reprokit.harness.judging.compared_with.reference_run import platform_of
+from reprokit.harness.running.resuming.joined_run import as_whole
 from reprokit.harness.running.run_inputs import whole_run
 from reprokit.layout import CONFIG, MARKER, METRICS, read_json
 from reprokit.runs.sweeps import short_kind

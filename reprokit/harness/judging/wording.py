@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import clock_metrics, fingerprint, rounding
-from reprokit.core.agreement import takes_seed, unresponsive, why_not_responding
+from reprokit.core import fingerprint, rounding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
+from reprokit.core.comparing import clock_metrics
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
-from reprokit.core.rows import counted, listed
-from reprokit.harness.judging import ensemble_wording, what_changed
+from reprokit.core.verdicts.agreement import takes_seed, unresponsive, why_not_responding
+from reprokit.core.verdicts.rows import counted, listed
+from reprokit.harness.judging import ensemble_wording
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running import again
 from reprokit.layout import OUTPUT
 
@@ -175,8 +177,8 @@ def _rounding(case: VerdictCase) -> str:
     Only beside an environment that computes differently: in one that computes the same it is no cause.
     """
     golden, runs = case.evidence.golden, case.evidence.runs
-    recorded = golden.provenance.get("environment") if golden else None
-    if not isinstance(recorded, Mapping) or not runs:
+    recorded = golden.provenance.environment if golden else None
+    if not recorded or not runs:
         return ""
     told = rounding.sentence(rounding.compare_records(recorded, runs[0].environment).differing)
     return f"; {told}" if told else ""
@@ -271,8 +273,15 @@ def _after_unjudged(case: VerdictCase) -> str:
     """A program that logs nothing has nothing to show."""
     plain = case.evidence.recipe is None
     if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
-        return "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
+        told = "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
+        return f"{told}; or compare what it prints: `{_with_printed(case.evidence.rerun)}`"
     return _show(case)
+
+
+def _with_printed(rerun: str) -> str:
+    """The line to run a plain command again whose numbers are read from what it prints."""
+    options, _, command = rerun.partition(" -- ")
+    return f"{options} -- sh -c {shlex.quote(f'{command} > {{run_dir}}/printed.log')}"
 
 
 def _golden_path(case: VerdictCase) -> str:

@@ -14,7 +14,7 @@ from reprokit import adapters, runs
 from reprokit.core.records import Outcome, RunResult
 from reprokit.errors import MetricsError
 from reprokit.harness.running.engine import BeforeClose
-from reprokit.harness.running.program_output import places_of
+from reprokit.harness.running.programs.program_output import places_of
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT
 from reprokit.recipes import Program

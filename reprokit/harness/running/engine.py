@@ -17,8 +17,10 @@ from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
+from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.how_far import tell_of
 from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.programs.tree_changes import work_tree_of
 from reprokit.harness.running.run_end import (
     unless_cut_short,
     unless_data_changed,
@@ -27,9 +29,7 @@ from reprokit.harness.running.run_end import (
     with_output,
     with_what_was_watched,
 )
-from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.harness.running.tree_changes import work_tree_of
 from reprokit.session import Progress
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Engine:
         secrets = capture.secret_values(os.environ, command=spec.command)
         try:
             if plan.program is not None:
-                from reprokit.harness.running import instrumented, program_output
+                from reprokit.harness.running.programs import instrumented, program_output
 
                 program_output.make_room(folder, plan.program)
                 instrumented.make_room(spec, folder)

@@ -18,7 +18,7 @@ from reprokit.core import fingerprint
 from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
 from reprokit.core.run_record import RunImage, RunRecord
-from reprokit.harness.running.joined_run import as_whole
+from reprokit.harness.running.resuming.joined_run import as_whole
 from reprokit.layout import ENVIRONMENT, read_json
 from reprokit.records import run_json
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine, with_shared_places
-from reprokit.harness.running.environment import Environment, open_backend, ready
-from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.instrumented import instrumented
-from reprokit.harness.running.other_seed import compared_with_other_seed
+from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
+from reprokit.harness.running.programs.environment_inside import inside_of, named_by_numpy
+from reprokit.harness.running.programs.instrumented import instrumented
+from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks
@@ -158,14 +159,10 @@ def ready_to_run(
         RecipeError: The recipe's environment is not declared.
     """
     prepared = prepare(recipe, request, kind, session=session)
-    whole = request.strict or bool(os.environ.get("CI"))
-    facts: dict[str, Any] = {}
-    files: dict[str, bytes] = {}
-    if prepared.environment.realisation is not None:
-        facts, files = images.kept_with_runs(
-            prepared.environment.realisation, project=session.project.root, whole=whole
-        )
-    found = dict(host) if host is not None else capture.capture_host(session.project.root)
+    with ThreadPoolExecutor(max_workers=1) as aside:  # two looks, each of which waits for the system
+        kept = aside.submit(_kept_with_runs, prepared, request, project=session.project)
+        found = dict(host) if host is not None else capture.capture_host(session.project.root)
+        facts, files = kept.result()
     if recipe.program is not None:
         found["plain_inside"] = _inside(prepared, recipe, host=found)
         named = _named(prepared, found["plain_inside"])
@@ -186,6 +183,15 @@ def ready_to_run(
         files={**prepared.plan.files, **files},
     )
     return replace(prepared, plan=instrumented(plan) if recipe.is_watched else plan), found
+
+
+def _kept_with_runs(
+    prepared: PreparedRuns, request: Request, *, project: Project
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    if prepared.environment.realisation is None:
+        return {}, {}
+    whole = request.strict or bool(os.environ.get("CI"))
+    return images.kept_with_runs(prepared.environment.realisation, project=project.root, whole=whole)
 
 
 def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from reprokit import adapters
-from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.compressed import open_stored
 from reprokit.core.comparison import Comparison, Tolerances, compare_records
 from reprokit.core.records import Outcome

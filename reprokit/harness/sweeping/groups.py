@@ -13,9 +13,9 @@ from reprokit.core.fingerprint import platforms_of_host
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.member_runs import by_seed, standing_of
 from reprokit.harness.running.plan import RunPlan, plan_recipe
+from reprokit.harness.running.programs.instrumented import instrumented
 from reprokit.harness.running.run_inputs import (
     RunInputs,
     WholeRunFolder,

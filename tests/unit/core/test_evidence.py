@@ -15,6 +15,7 @@ from reprokit.core.evidence import (
     is_integer,
     problems_of_runs,
 )
+from reprokit.core.provenance import Provenance
 
 
 def evidence(*paths):
@@ -32,7 +33,9 @@ def test_what_nobody_gathered_is_not_known():
 
 
 def test_what_nobody_said_of_a_golden_is_not_known():
-    golden = GoldenEvidence(path="golden/a", provenance={}, comparison=None, fingerprint_equal=False)
+    golden = GoldenEvidence(
+        path="golden/a", provenance=Provenance(), comparison=None, fingerprint_equal=False
+    )
     assert (golden.num_records, golden.trace, golden.has_trace) == (0, None, False)
     assert golden.recipe_digest_equal
 

@@ -22,8 +22,8 @@ LOAD_ALL = """
 import importlib, json, pathlib, sys, click, reprokit.cli
 from reprokit import feature
 folder = pathlib.Path(reprokit.cli.__file__).parent
-for module in sorted(path.stem for path in folder.glob("*.py")):
-    importlib.import_module(f"reprokit.cli.{module}")
+for path in sorted(folder.rglob("*.py")):
+    importlib.import_module(".".join(path.relative_to(folder.parents[1]).with_suffix("").parts))
 for found in feature.features():
     places = [verb.command for verb in found.verbs.values()]
     places += [*found.extends.values(), *found.offers.values()]
@@ -150,7 +150,7 @@ def test_two_options_of_one_name_are_an_error():
 
 
 def test_two_subverbs_of_one_name_are_an_error(one_more):
-    one_more(subverbs={"report": {"show": "reprokit.cli.report:command"}})
+    one_more(subverbs={"report": {"show": "reprokit.cli.commands.report:command"}})
     group = cli.root.get_command(click.Context(cli.root), "report")
     with pytest.raises(ValueError, match="two verbs are called report show"):
         group.get_command(click.Context(group), "show")

@@ -10,7 +10,7 @@ import pytest
 
 from reprokit.errors import RecipeError, UsageError
 from reprokit.harness import Request, judge_again
-from reprokit.harness.running.program_files import program_files
+from reprokit.harness.running.programs.program_files import program_files
 from reprokit.project import Project
 from reprokit.recipes import load
 from support.command_recipe import PROGRAM, RECIPE

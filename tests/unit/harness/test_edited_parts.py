@@ -28,9 +28,9 @@ from reprokit.harness.curation.golden_diff import compare_goldens
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.resume_point import changed_inputs
+from reprokit.harness.running.resuming.resume_point import changed_inputs
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.images import packages
 from reprokit.records import run_json

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.core.metric_names import results_first
+from reprokit.core.comparing.metric_names import results_first
 from reprokit.errors import UsageError
 from reprokit.harness import stats
 from reprokit.project import Project

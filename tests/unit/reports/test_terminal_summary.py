@@ -11,9 +11,9 @@ from rich.cells import cell_len
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.reports.escaping import Visible
-from reprokit.reports.statistical_gate import statistical_facts
-from reprokit.reports.terminal_lines import MOST_LINES, fact_lines
-from reprokit.reports.to_terminal import Style, to_terminal
+from reprokit.reports.formats.statistical_gate import statistical_facts
+from reprokit.reports.terminal.terminal_lines import MOST_LINES, fact_lines
+from reprokit.reports.terminal.to_terminal import Style, to_terminal
 from support import hostile
 from support.sample_report import with_text
 

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from reprokit.core.checklist import Report, Verdict
-from reprokit.reports.to_terminal import Style, show, style_of, to_terminal
+from reprokit.reports.terminal.to_terminal import Style, show, style_of, to_terminal
 
 Sample = Callable[[Verdict], Report]
 

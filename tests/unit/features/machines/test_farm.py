@@ -70,7 +70,7 @@ def test_a_portable_recipe_has_one_golden_on_which_all_cpus_agree(make, programs
     assert (verdicts(rows), gate_code(rows)) == ([("a", "RECORDED"), ("b", "RECORDED")], 0)
     (found,) = golden.list_all(here.golden_dir)
     assert (found.platform, found.runs_agreed, found.problem) == ("cpu-x86_64", 4, "")
-    machines = golden.load(found.path).provenance["machines"]
+    machines = golden.load(found.path).document["machines"]
     assert machines == [{"cpu": "a", "is": "A", "runs": 2}, {"cpu": "b", "is": "B", "runs": 2}]
 
 

@@ -13,7 +13,7 @@ from reprokit.features.signing import signing
 from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 pytestmark = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="needs ssh-keygen (openssh-client)"

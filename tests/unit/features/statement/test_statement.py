@@ -8,12 +8,12 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from reprokit.cli.report import command
+from reprokit.cli.commands.report import command
 from reprokit.core.checklist import CheckResult, Status, Verdict
 from reprokit.features.statement.statement import statement_of
 from reprokit.features.statement.statement_formats import latex, to_latex, to_markdown
 from reprokit.reports.escaping import Visible
-from reprokit.reports.to_json import to_json
+from reprokit.reports.formats.to_json import to_json
 
 SHA256 = f"sha256:{'4' * 64}"
 BUNDLE = {"file": "theirs.tar.gz", "sha256": f"sha256:{'b' * 64}"}

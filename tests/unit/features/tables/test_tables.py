@@ -61,7 +61,7 @@ BROKEN = {
     "nothing": ("", "a.csv", r"a\.csv:1: the table has no header"),
     "an open quote": ('a\n"1\n', "a.csv", "cannot be read"),
     "no object": ("[1]\n", "a.jsonl", r"a\.jsonl:1: not a JSON object"),
-    "a key twice": ('{"a": 1, "a": 2}\n', "a.jsonl", "a key stands there twice"),
+    "a key twice": ('{"a": 1, "a": 2}\n', "a.jsonl", "the key 'a' is repeated"),
     "not a number": ('{"a": [NaN]}\n', "a.jsonl", "no number"),
     "an infinity": ('{"a": [1e999]}\n', "a.jsonl", "no number"),
     "another kind of file": ("a", "a.bin", "not a table"),

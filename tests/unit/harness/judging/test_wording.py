@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import Divergence, compare_records
+from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 
@@ -33,7 +34,7 @@ def golden(**words) -> GoldenEvidence:
     return GoldenEvidence(
         **{
             "path": GOLDEN,
-            "provenance": {},
+            "provenance": Provenance(),
             "comparison": compare_records(ROW, ROW),
             "fingerprint_equal": True,
             **words,
@@ -147,7 +148,7 @@ def test_a_difference_that_cannot_change_numbers_is_no_note():
 
 def test_a_changed_setting_is_named_with_its_line():
     config = {"training": {"gamma": 0.99, "n_epochs": 10}}
-    evidence = with_golden(changed=("recipe", "config"), provenance={"config": config})
+    evidence = with_golden(changed=("recipe", "config"), provenance=Provenance(config=config))
     ran = replace(
         evidence.runs[0],
         run=RunRecord(recipe="r", training_config={"training": {"gamma": 0.98, "n_epochs": 10}}),
@@ -238,7 +239,7 @@ def test_a_tolerance_that_was_not_counted_is_told(verdict, typed, blessed, told)
         verdict,
         divergence=HERE,
         evidence=replace(
-            with_golden(provenance={"tolerances": declared(**blessed)}),
+            with_golden(provenance=Provenance(tolerances=declared(**blessed))),
             recipe={"name": "r", "tolerances": declared(**typed)},
         ),
     )
@@ -253,7 +254,7 @@ def test_nothing_is_said_of_a_tolerance_that_counts_whole(typed, blessed):
         Verdict.REGRESSION,
         divergence=HERE,
         evidence=replace(
-            with_golden(provenance={"tolerances": declared(**blessed)}),
+            with_golden(provenance=Provenance(tolerances=declared(**blessed))),
             recipe={"name": "r", "tolerances": declared(**typed)},
         ),
     )

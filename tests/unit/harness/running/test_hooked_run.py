@@ -10,9 +10,9 @@ from reprokit.capture.interpreter import find_python
 from reprokit.core.records import Mount, Realisation, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution.docker_config import container_config
-from reprokit.harness.running import emulation
-from reprokit.harness.running.apply_variations import changed, check_names, joined, there
-from reprokit.harness.running.hooked_run import bring_out, hooked, make_room, places_of
+from reprokit.harness.running.programs.hooked_run import bring_out, hooked, make_room, places_of
+from reprokit.harness.running.varying import emulation
+from reprokit.harness.running.varying.apply_variations import changed, check_names, joined, there
 from reprokit.variations import Variation
 
 IMAGE = Realisation(
