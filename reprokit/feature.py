@@ -30,6 +30,7 @@ FEATURES = (
     "selftest",
     "signing",
     "statement",
+    "sweeps",
     "tables",
     "tune",
 )

@@ -60,7 +60,6 @@ __all__ = [
     "run_command_once",
     "run_once",
     "running",
-    "stats",
     "sweep",
     "sweeping",
     "verify",

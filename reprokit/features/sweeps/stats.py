@@ -20,8 +20,8 @@ from reprokit.core.statistics.describe import Between, Curves, MetricStatistics
 from reprokit.core.statistics.ranking import Ranking, rank
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
-from reprokit.harness.judging.golden_curves import GoldenCurves, golden_curves
-from reprokit.harness.judging.runs_over_seeds import LeftOut, SeedGroup, group_of
+from reprokit.features.sweeps.golden_curves import GoldenCurves, golden_curves
+from reprokit.features.sweeps.runs_over_seeds import LeftOut, SeedGroup, group_of
 from reprokit.harness.sweep import finished_runs
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.layout import METRICS, SWEEP, SWEEPS

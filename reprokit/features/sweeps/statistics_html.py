@@ -10,7 +10,7 @@ from reprokit.core.comparing.metric_names import results_first
 from reprokit.core.statistics.variability import LIMITS
 from reprokit.core.statistics.windows import LAST
 from reprokit.core.verdicts.rows import counted
-from reprokit.reports import statistics_page
+from reprokit.features.sweeps import statistics_page
 from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, spelt

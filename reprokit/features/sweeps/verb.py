@@ -1,4 +1,4 @@
-"""``reprokit sweep``: runs over seeds and settings, made once."""
+"""``reprokit sweep`` and ``reprokit stats``: runs over seeds and settings, and what they are worth."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from reprokit.cli.options import (
     base_option,
     engine_option,
     examples,
+    folder_options,
     json_option,
     number_option,
     platform_option,
     project_of,
     request_of,
     timeout_option,
+    verbose_option,
 )
 from reprokit.cli.output import print_answer
 
@@ -71,7 +73,7 @@ _member_options = all_of(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of runs  [default: runs/].",
 )
-def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
+def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Run every RECIPE with every seed and combination of settings, each in a run folder of its own.
 
     A member is finished where its run is complete, unmodified, and of the same code, settings, seed and
@@ -126,6 +128,69 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     return code
 
 
+@click.command(
+    "stats",
+    short_help="Estimate results over seeds, with intervals.",
+    epilog=examples(
+        "reprokit stats cartpole_multiseed",
+        "reprokit stats cartpole_baseline cartpole_tuned --metric 'eval/*'",
+        "reprokit stats cartpole_multiseed --window first_step_at_least_475",
+        "reprokit stats cartpole_multiseed --metric 'eval/*' --html seeds.html",
+    ),
+)
+@click.argument("targets", nargs=-1, required=True, metavar="RECIPE|SWEEP…")
+@click.option("--metric", "metrics", multiple=True, metavar="PATTERN", help="Only metrics such as 'eval/*'.")
+@click.option(
+    "--window",
+    "windows",
+    multiple=True,
+    metavar="NAME",
+    help="last, mean_last_N, best_high, best_low, auc, auc_mean, first_step_at_least_X or …_at_most_X.",
+)
+@click.option("--like", metavar="RUN", help="Only runs on the inputs of RUN  [default: the newest].")
+@number_option(
+    "--bootstrap-seed", least=0, default=0, help="Seed of the bootstrap: same seed, same interval."
+)
+@html_option
+@json_option("Print everything as JSON, with every seed's value and the curves.")
+@verbose_option
+@folder_options
+def stats(
+    targets: tuple[str, ...],
+    metrics: tuple[str, ...],
+    windows: tuple[str, ...],
+    like: str | None,
+    bootstrap_seed: int,
+    as_json: bool,
+    verbose: bool,
+    html: Path | None,
+    **options: Any,
+) -> int:
+    """Estimate the metrics of all finished runs of RECIPE, or of a sweep's folder, over their seeds.
+
+    Only runs on the same inputs count; the others are listed. Of several recipes, each is compared with the
+    first. Exit codes: 0; 2 wrong usage; 4 no finished run, or two runs of one seed differ.
+    """
+    from reprokit.features.sweeps import statistics_html, statistics_page
+    from reprokit.features.sweeps import stats as over_seeds
+
+    project = project_of(options)
+    found = over_seeds.statistics(
+        targets,
+        project=project,
+        windows=windows or (over_seeds.ALL_WINDOWS if as_json or verbose else over_seeds.SHOWN_WINDOWS),
+        metrics=metrics,
+        like=like,
+        bootstrap_seed=bootstrap_seed,
+    )
+    if html:
+        goldens = over_seeds.goldens_of(found, project=project)
+        write_page(statistics_html.statistics_to_html(found, goldens), path=html)
+    lines = () if as_json else statistics_page.page_lines(found, verbose=verbose)
+    print_answer(lines, data=lambda: statistics_page.to_data(found), as_json=as_json)
+    return 0
+
+
 def _data(answer: Sweep) -> dict[str, Any]:
     from reprokit import runs
 
@@ -135,8 +200,7 @@ def _data(answer: Sweep) -> dict[str, Any]:
 
 
 def _write_page(answer: Sweep, *, project: Project, path: Path) -> None:
-    from reprokit.harness import stats
-    from reprokit.reports import statistics_html
+    from reprokit.features.sweeps import statistics_html, stats
 
     found, goldens = None, {}
     if any(member.state == "complete" for member in answer.members):

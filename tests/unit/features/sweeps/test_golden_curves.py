@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness.judging.golden_curves import golden_curves
-from reprokit.harness.judging.runs_over_seeds import SeedGroup, SeedRun
+from reprokit.features.sweeps.golden_curves import golden_curves
+from reprokit.features.sweeps.runs_over_seeds import SeedGroup, SeedRun
 
 SHIPPED = Path(__file__).resolve().parents[4] / "golden"
 RECIPE, PLATFORM = "cartpole_multiseed", "cpu-x86_64"

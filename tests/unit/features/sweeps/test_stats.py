@@ -10,7 +10,7 @@ import scipy.stats
 
 from reprokit import layout
 from reprokit.errors import CannotJudgeError, UsageError
-from reprokit.harness import stats
+from reprokit.features.sweeps import stats
 from reprokit.harness.running.run_inputs import whole_run
 from reprokit.workspace import sha256_of
 

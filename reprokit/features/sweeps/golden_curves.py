@@ -10,7 +10,7 @@ from reprokit import adapters, golden
 from reprokit.adapters.columns import Numbers
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, MetricsError
-from reprokit.harness.judging.runs_over_seeds import SeedGroup
+from reprokit.features.sweeps.runs_over_seeds import SeedGroup
 from reprokit.layout import ENVIRONMENT, read_json
 from reprokit.records import run_json
 

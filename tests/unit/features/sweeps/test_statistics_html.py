@@ -10,11 +10,11 @@ import pytest
 from reprokit.core.statistics import describe
 from reprokit.core.statistics.describe import Curves
 from reprokit.core.statistics.windows import Window
+from reprokit.features.sweeps.golden_curves import GoldenCurves
+from reprokit.features.sweeps.runs_over_seeds import LeftOut
+from reprokit.features.sweeps.statistics_html import sweep_to_html
+from reprokit.features.sweeps.stats import GroupStatistics, Statistics
 from reprokit.harness import Sweep
-from reprokit.harness.judging.golden_curves import GoldenCurves
-from reprokit.harness.judging.runs_over_seeds import LeftOut
-from reprokit.harness.stats import GroupStatistics, Statistics
-from reprokit.reports.statistics_html import sweep_to_html
 from reprokit.runs import sweeps
 from support import hostile
 from support.seed_pages import STEPS, group, page_of

@@ -10,9 +10,8 @@ import pytest
 
 from reprokit.core.comparing.metric_names import results_first
 from reprokit.errors import UsageError
-from reprokit.harness import stats
+from reprokit.features.sweeps import statistics_html, statistics_page, stats
 from reprokit.project import Project
-from reprokit.reports import statistics_html, statistics_page
 from support.sweep_program import RECIPE, prepare, swept
 
 COMMAND = 'command=[python, train.py, "{seed}", "{run_dir}", "--long-option=unchanged", "--lr=%s"]'
@@ -62,7 +61,7 @@ def test_the_settings_are_one_table_ranked_by_the_headline_metric(of):
     assert said[3].split("  ")[0] == "rank"
     assert [line.split()[:2] for line in said[4:7]] == [["1", "lr=0.3"], ["2", "lr=0.2"], ["3", "lr=0.1"]]
     assert said[7] == ""
-    page = (Path(__file__).parents[3] / "docs/reference/stats.md").read_text()
+    page = (Path(__file__).parents[4] / "docs/reference/stats.md").read_text()
     assert "\n".join(said[2:7]) in page
     assert "corrected by Holm's method for 3 comparisons" in "\n".join(said)
     assert not [line for line in said if "train/loss" in line or "unchanged" in line]

@@ -9,9 +9,9 @@ import pytest
 import scipy.stats
 
 from reprokit import cli
-from reprokit.cli.stats import command
 from reprokit.core.records import digest_bytes
 from reprokit.core.statistics.windows import KINDS
+from reprokit.features.sweeps.verb import stats as command
 
 SEEDS = [489.5, 495.6, 482.1, 487.9, 488.4]
 
@@ -96,7 +96,7 @@ def test_a_table_of_the_end_with_what_its_interval_covers(cartpole, capsys):
 
 
 def test_the_page_shows_what_is_printed(cartpole, capsys):
-    page = (Path(__file__).resolve().parents[3] / "docs/reference/stats.md").read_text()
+    page = (Path(__file__).resolve().parents[4] / "docs/reference/stats.md").read_text()
     assert f"```\n{reprokit(capsys, 'cartpole')[1]}```\n" in page
 
 
