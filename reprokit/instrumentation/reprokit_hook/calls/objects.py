@@ -66,7 +66,7 @@ def add(walk: Walk, value: Any, kind: type) -> None:
 
 def _container(walk: Walk, value: Any, kind: type) -> bool:
     if kind is list or kind is tuple:
-        walk.leaf(b"[%d" % len(value))
+        walk.leaf(b"%s%d" % (b"[" if kind is list else b"(", len(value)))
         walk.items(value)
     elif kind is dict:
         walk.leaf(b"{%d" % len(value))
