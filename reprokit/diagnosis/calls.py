@@ -16,6 +16,8 @@ from reprokit.errors import CannotJudgeError
 
 _SITE = re.compile(r"^(.*):(\d+):\d+(?:-\d+(?:\+-?\d+)?|:\w+)$", re.DOTALL)
 _SAME = "="
+#: So many rounds of each loop and function are all watched, from the first on.
+_FIRST_ROUNDS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,9 +227,9 @@ def _paired(
 def _window(
     before: Call | None, one: Call, calls: Sequence[Call]
 ) -> tuple[tuple[str, int] | None, tuple[str, int] | None] | None:
-    """The watched rounds around the first difference; None where there are none, or it lies within one."""
+    """The watched rounds around the first difference; None where every round was watched."""
     since = before.rounds if before else None
-    if since == one.rounds:
+    if all(call.hit < _FIRST_ROUNDS for call in calls if call.is_round):
         return None
     if one.is_round:
         return since, one.rounds

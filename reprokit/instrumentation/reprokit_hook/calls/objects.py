@@ -204,8 +204,8 @@ def attributes_of(value: Any, kind: type) -> dict[str, Any] | None:
     """``__dict__`` and slots, read past what the class makes of attributes; None where there are none."""
     found: dict[str, Any] | None = None
     for one in kind.__mro__:
-        descriptor = one.__dict__.get("__dict__")
-        if type(descriptor) is types.GetSetDescriptorType:
+        descriptor: Any = one.__dict__.get("__dict__")
+        if type(descriptor) in (types.GetSetDescriptorType, types.MemberDescriptorType):
             own = descriptor.__get__(value, kind)
             found = dict(own) if isinstance(own, dict) else found
             break
