@@ -59,6 +59,9 @@ def check_run(run: GoldenCandidate, *, allow_dirty: bool, again: str = "run agai
     where = str(run.path)
     if not run.complete:
         raise GoldenError("the run is incomplete", where=where, fix="run the recipe again")
+    if not run.metrics.is_file():
+        fix = "let the program write its metrics into the folder that {run_dir} names"
+        raise GoldenError("the run left no metrics that can be compared", where=where, fix=fix)
     if run.modified:
         fix = "write the setting into the recipe and run it again"
         raise GoldenError(f"the run was modified: {', '.join(run.modified)}", where=where, fix=fix)

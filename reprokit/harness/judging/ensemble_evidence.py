@@ -177,7 +177,10 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
             return objection.about(one.path).reason
     digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
     for one in stored:
-        digest, name = sha256_of(one.path / METRICS), f"seed {one.record.seed}"
+        name = f"seed {one.record.seed}"
+        if not (one.path / METRICS).is_file():
+            return f"{name} left no metrics that could be compared: {one.path}"
+        digest = sha256_of(one.path / METRICS)
         if digest in digests:
             return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"
         digests[digest] = name

@@ -30,6 +30,9 @@ from reprokit.harness.running.run_end import (
     with_what_was_watched,
 )
 from reprokit.harness.running.threads_of_runs import in_threads
+from reprokit.harness.running.shared_places import SharedPlaces
+from reprokit.harness.running.threads_of_runs import StartsApart, in_threads
+from reprokit.harness.running.tree_changes import work_tree_of
 from reprokit.session import Progress
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ class Engine:
         progress: Told about twice a second how far the runs are.
         stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
         why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
+        apart_s: How far apart runs side by side begin, seconds.
         before_close: Asked of each run that completed, with its metrics written; its answer counts.
     """
 
@@ -67,6 +71,7 @@ class Engine:
     progress: Progress
     stop: threading.Event | None = None
     why_stop: WhyStop | None = None
+    apart_s: float = 0.0
     before_close: BeforeClose = as_it_ended
 
     def make(
@@ -95,7 +100,8 @@ class Engine:
             ids = [spec.run_id for spec in plan.specs]
             watch = GoldenWatch(ids, find=find_golden, note=self.progress.note)
         stop = self.stop or threading.Event()
-        one = partial(self._run, plan=plan, made=made, watch=watch, stop=stop)
+        starts = StartsApart(self.apart_s if side_by_side > 1 else 0.0, stop=stop)
+        one = partial(self._run, plan=plan, made=made, watch=watch, stop=stop, starts=starts)
         with watch or nullcontext():
             if side_by_side <= 1:
                 for spec in plan.specs:
@@ -114,6 +120,7 @@ class Engine:
         made: list[Path],
         watch: GoldenWatch | None,
         stop: threading.Event,
+        starts: StartsApart,
     ) -> RunResult:
         folder = runs.create(self.runs_dir, spec, facts=plan.facts, files=plan.files)
         made.append(folder)
@@ -127,6 +134,7 @@ class Engine:
 
                 program_output.make_working_copy(folder, plan.program)
                 instrumented.make_trace_folder(spec, folder)
+            starts.wait()
             began = time.time()
             confined = replace(spec, confined=_is_confined(spec, plan))
             result = self.backend.run(confined, folder, on_tick=this.tick)

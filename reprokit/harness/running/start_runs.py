@@ -30,6 +30,9 @@ from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Session
 
+#: A seed that a program takes from a clock in seconds would be one in two runs that begin together.
+_APART_S = 1.25
+
 
 def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> tuple[Path, ...]:
     """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
@@ -49,7 +52,11 @@ def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Sess
             with session.phase("environment"):
                 prepared, host = ready_to_run(recipe, request, kind, session=session)
             engine = Engine(
-                backend=prepared.backend, runs_dir=project.runs_dir, host=host, progress=session.progress
+                backend=prepared.backend,
+                runs_dir=project.runs_dir,
+                host=host,
+                progress=session.progress,
+                apart_s=_APART_S,
             )
             plan = _with_what_is_beside(prepared, recipe, kind, engine=engine, session=session)
             with session.phase("train"):

@@ -98,6 +98,21 @@ def test_an_ensemble_has_a_line_a_seed_and_its_provenance_once(here):
     assert lines[7]["values"]["return"] == pytest.approx(math.fsum(last) / 3, rel=1e-15)
 
 
+def test_a_new_seed_that_logs_nothing_is_no_evidence(here):
+    program = PROGRAM.replace("import settings", "import settings\nif sys.argv[1] == '21': sys.exit()")
+    here.write(train_py=program, settings_py=NOISIER)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+    assert "seed 21 left no metrics" in report.sentence
+
+
+def test_a_sweep_with_a_seed_that_logged_nothing_is_not_promoted(fresh):
+    program = PROGRAM.replace("import settings", "import settings\nif sys.argv[1] == '3': sys.exit()")
+    fresh.begin().write(train_py=program)
+    with pytest.raises(GoldenError, match="left no metrics"):
+        fresh.sweep("10").bless(min_seeds=10)
+
+
 def test_the_same_bits_are_reproduced_and_no_new_seed_is_run(here):
     report = here.judged()
     assert (report.verdict, report.exit_code, report.statistical) == (Verdict.REPRODUCED, 0, None)
