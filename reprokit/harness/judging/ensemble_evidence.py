@@ -12,6 +12,8 @@ from reprokit import adapters, golden, runs
 from reprokit.core import fingerprint, log_shape
 from reprokit.core.evidence import EnsembleEvidence
 from reprokit.core.sampling import seed_rule
+from reprokit.core.metric_names import better
+from reprokit.core.rows import listed
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
@@ -140,7 +142,7 @@ def _judged(
     if outcome.conclusion is Conclusion.EQUIVALENT:
         if problem := _silent(recipe, first, stored, new) or _other_logs(first, stored, ensemble):
             return replace(about, problem=problem)
-        reason += "" if ensemble.provenance.logs else _LOGS_NOT_KEPT
+        reason += _one_training(first, stored) + ("" if ensemble.provenance.logs else _LOGS_NOT_KEPT)
     data = {
         "reference": reference,
         "new": new,
@@ -226,6 +228,24 @@ def _silent(
             "two of the new seeds have the same metrics, but for what repeats the seed: they are one result"
         )
     return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
+
+
+def _one_training(first: Path, stored: Sequence[runs.StoredRun]) -> str:
+    """That a result beside those judged, such as a loss, is equal in all seeds; "" where none is."""
+    logs = [adapters.read_series(folder / METRICS) for folder in (first, *(one.path for one in stored))]
+    equal = [
+        name
+        for name in logs[0]
+        if better(name)
+        and all(name in log for log in logs)
+        and seed_rule.is_of_one_curve([np.asarray(log[name].values, dtype=np.float64) for log in logs])
+    ]
+    if not equal:
+        return ""
+    return (
+        f"; {listed(equal)} {'has' if len(equal) == 1 else 'have'} one curve in all {len(logs)} seeds: the "
+        "training may not follow the seed, so that these are one training, judged again"
+    )
 
 
 def _metrics(ensemble: Ensemble) -> tuple[Metric, ...]:
