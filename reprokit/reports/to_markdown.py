@@ -11,7 +11,7 @@ from reprokit.reports.escaping import markdown, markdown_block, markdown_code, m
 from reprokit.reports.format_values import Facts
 from reprokit.reports.report_content import Compared, FactGroup, Outline, ReportRow, outline
 
-_VERDICT_SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
+_VERDICT_SIGNS = {"good": "✅", "bad": "❌", "plain": "⚪", "unknown": "❔"}
 _STATUS_SIGNS = {Status.PASSED: "✅", Status.FAILED: "❌", Status.SKIPPED: "⏭️", Status.ERROR: "❗"}
 
 
