@@ -21,8 +21,6 @@ _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8
 _LINES_OF_DATA = 2
 _MOST_OF_GATE = 8
-#: Rows whose reason is the first divergence once more.
-_SAID_ABOVE = frozenset({"repeatable", "equals_golden"})
 _IN_CAUSE = ("answer", "source", "fix", "kept in")
 
 
@@ -78,13 +76,17 @@ def _not_passed(found: Outline) -> list[ReportRow]:
     if found.verdict is Verdict.NOT_RUN:
         return []
     is_shown = found.divergence and GATE_TITLE not in dict(found.explanations)
-    said = _SAID_ABOVE if is_shown else frozenset[str]()
-    rows = [_in_short(row) if row.id in said and row.status is Status.FAILED else row for row in found.rows]
+    said = "repeatable" if found.verdict is Verdict.NONDETERMINISTIC else "equals_golden"
+    rows = [
+        _in_short(row) if is_shown and row.id == said and row.status is Status.FAILED else row
+        for row in found.rows
+    ]
     failed = [row for row in rows if row.status in {Status.FAILED, Status.ERROR}]
     return [*failed, *(row for row in rows if row.status is Status.SKIPPED and row.required)]
 
 
 def _in_short(row: ReportRow) -> ReportRow:
+    """A row whose reason is the first divergence once more."""
     return replace(row, reason=Visible("see the first divergence"), remedy=Visible(""))
 
 
