@@ -1,8 +1,8 @@
 """Does what a page of the documentation says: writes its files, makes its changes, types its commands.
 
-Blocks of a page are read by their fence: ``python FILE`` is a file, ``diff FILE`` a change of one, ``sh`` commands (a
-comment ``exit code N`` says how one ends, 0 without it), ``text`` what the last commands print on a terminal of 80
-columns. There ``…`` stands for anything, and a line of its own for any lines.
+Blocks of a page are read by their fence: ``python FILE`` is a file, ``diff FILE`` a change of one, ``sh``
+commands (a comment ``exit code N`` says how one ends, 0 without it), ``text`` what the last commands print on
+a terminal of 80 columns. There ``…`` stands for anything, and a line of its own for any lines.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def follow(page: Path, folder: Path, *, environment: Mapping[str, str] | None = 
     """Do all that a page says, in a folder; the number of commands that were typed.
 
     Raises:
-        AssertionError: A command ends or prints otherwise, or a change does not fit; it names the page's line.
+        AssertionError: A command ends or prints otherwise, or a change does not fit; it names the line.
     """
     printed, num_typed = "", 0
     for block in blocks_of(page):
@@ -121,7 +121,8 @@ def _collect(reader: int, pieces: list[bytes]) -> None:
 
 def fits(expected: str, printed: str) -> bool:
     """Whether a text is what a page says, where ``…`` is anything and a line of ``…`` any lines."""
-    parts = []
-    for line in expected.splitlines():
-        parts.append("(?:.*\n)*?" if line == "…" else f"{re.escape(line.rstrip()).replace('…', '.*')} *\n")
+    parts = [
+        "(?:.*\n)*?" if line == "…" else f"{re.escape(line.rstrip()).replace('…', '.*')} *\n"
+        for line in expected.splitlines()
+    ]
     return re.fullmatch("".join(parts), printed) is not None

@@ -1,6 +1,7 @@
 """How a page is followed: its blocks, its changes, and what it says that commands print."""
 
 import pytest
+
 from support import documented_commands as documented
 
 PAGE = """
