@@ -183,7 +183,7 @@ class _ProgramInspection:
             self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, {exact}"
             return ""
         first = comparison.divergence
-        where = f"from step {first.step} on, {first.metric}" if first else "in what they hold"
+        where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
         return f"two runs with one seed differ {where}"
 
     def _seed(self, first: Path) -> None:

@@ -88,7 +88,11 @@ def _make(name: str, *, session: Session) -> tuple[Path, ...]:
 def _newest_recipe(project: Project) -> str:
     known = recipes.list_names(project.recipes_dir)
     if not known:
-        raise UsageError("there is no recipe", where=str(project.recipes_dir), fix="change into the project")
+        raise UsageError(
+            "there is no recipe",
+            where=str(project.recipes_dir),
+            fix="make a recipe: reprokit init -- python train.py",
+        )
     used = [folder.parent.name for folder in runs.list_all(project.runs_dir)]
     return next((name for name in reversed(used) if name in known), known[0])
 
