@@ -336,7 +336,7 @@ def _after_no_golden(case: VerdictCase) -> str:
         where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
         return f"add {evidence.platform} to {where} (platforms), then: {_as_it_stands(case)}"
     source = evidence.runs[0].environment.get("source") if evidence.runs else None
-    if isinstance(source, Mapping) and source.get("unrecorded"):
+    if source and source.get("unrecorded"):
         again = f"commit or stage the changes, then: {_as_it_stands(case)}, then:"
         return f"{again} reprokit golden promote {recipe.get('name')} --reason 'first golden'{_asked(case)}"
     return f"reprokit golden promote {_paths(case)} --reason 'first golden'{_asked(case)}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images
+from reprokit.core.environment_record import InsideFacts, MachineFacts
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -127,7 +127,7 @@ def with_numpys_own_names(prepared: PreparedRuns, recipe: Recipe) -> PreparedRun
     return _named(prepared, inside_of(prepared.plan.specs[0], backend=prepared.backend))
 
 
-def _named(prepared: PreparedRuns, inside: Mapping[str, Any]) -> PreparedRuns:
+def _named(prepared: PreparedRuns, inside: InsideFacts) -> PreparedRuns:
     specs = tuple(named_by_numpy(spec, inside) for spec in prepared.plan.specs)
     return (
         prepared
@@ -142,8 +142,8 @@ def ready_to_run(
     kind: RunKind,
     *,
     session: Session,
-    host: Mapping[str, Any] | None = None,
-) -> tuple[PreparedRuns, dict[str, Any]]:
+    host: MachineFacts | None = None,
+) -> tuple[PreparedRuns, MachineFacts]:
     """The runs with everything that ``run.json`` will say of them, and what this host is.
 
     Args:
@@ -165,7 +165,7 @@ def ready_to_run(
         facts, files = images.kept_with_runs(
             prepared.environment.realisation, project=session.project.root, whole=whole
         )
-    found = dict(host) if host is not None else capture.capture_host(session.project.root)
+    found = host.copy() if host is not None else capture.capture_host(session.project.root)
     if recipe.program is not None:
         found["plain_inside"] = _inside(prepared, recipe, host=found)
         named = _named(prepared, found["plain_inside"])
@@ -188,7 +188,7 @@ def ready_to_run(
     return replace(prepared, plan=instrumented(plan) if recipe.is_watched else plan), found
 
 
-def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: Mapping[str, Any]) -> dict[str, Any]:
+def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: MachineFacts) -> InsideFacts:
     """What the program's Python says; a GPU is the host's word where that Python is not known."""
     spec, program = prepared.plan.specs[0], recipe.program
     if program is not None and prepared.environment.realisation is None:
