@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.inputs import names_in
 from reprokit.core.provenance import OtherSeeds
 from reprokit.errors import GoldenError
@@ -30,7 +31,7 @@ class GoldenCandidate:
     image: Mapping[str, str | None]  # `kind`, `digest` and `base` of the environment that it ran in
     fingerprint: str  # hash of the facts that can change numbers
     fingerprint_facts: Mapping[str, Any]  # those facts
-    environment: Mapping[str, Any]  # what of the environment record is worth keeping, and fit to be published
+    environment: EnvironmentRecord  # what of the environment record is worth keeping, and fit to be published
     # The training configuration, so that a later run can say which setting changed
     config: Mapping[str, Any] = field(default_factory=dict)
     program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees

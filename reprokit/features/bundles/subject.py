@@ -16,6 +16,10 @@ from reprokit.harness.judging.compared_with.reference_run import platform_of, re
 from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
 from reprokit.project import Project
 from reprokit.reports.formats import to_json
+from reprokit.harness.judging.reference_run import platform_of, read_reference_run
+from reprokit.layout import PROVENANCE, RECORD, REPORT
+from reprokit.records import environment_json
+from reprokit.reports import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +106,7 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
 def _of_run(folder: Path, project: Project) -> BundleSubject:
     stored = read_reference_run(folder)
     record = stored.record
-    platform, source = platform_of(stored), read_json(folder / ENVIRONMENT).get("source")
+    platform, source = platform_of(stored), environment_json.recorded(folder).get("source")
     return BundleSubject(
         of="run",
         path=folder,
@@ -111,7 +115,7 @@ def _of_run(folder: Path, project: Project) -> BundleSubject:
         seed=record.seed or 0,
         overrides=recipes.asked_of(record),
         digests=_inputs(record.digests),
-        commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
+        commit=str(source.get("commit") or "") if source else "",
         created_at=str(record.ended_at or record.started_at or ""),
         golden=_golden_of(project, recipe=str(record.recipe), platform=platform, seed=record.seed or 0),
         runs=(folder,),

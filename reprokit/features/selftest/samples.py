@@ -13,8 +13,9 @@ from reprokit.features.selftest.planting import Samples
 from reprokit.harness.curation.promote import newest_pair
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.single_run import run_once
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.project import Project
+from reprokit.records import environment_json
 from reprokit.request import Request
 from reprokit.session import Session
 
@@ -60,7 +61,7 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
         raise UsageError(
             "a selftest takes runs of a recipe", where=str(folders[0]), fix="name two runs of a recipe"
         )
-    platform = fingerprint.platform_of(read_json(folders[0] / ENVIRONMENT))
+    platform = fingerprint.platform_of(environment_json.recorded(folders[0]))
     blessed = golden.locate(project.golden_dir, recipe=recipe, platform=platform, seed=seed)
     other = _another_seed(project.runs_dir, recipe, seed)
     told = list(notes)

@@ -28,9 +28,9 @@ from reprokit.harness.judging.seed_response import (
     silent_metrics,
 )
 from reprokit.harness.judging.windowed_values import windowed_values
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.workspace import sha256_of
 
 PLAN = PlanOfLooks()
@@ -67,7 +67,7 @@ def ensemble_evidence(
         path=str(place),
         num_seeds=len(ensemble.members),
         left_out=ensemble.provenance.left_out,
-        fingerprint_equal=fingerprint.same(ensemble.provenance.environment, read_json(first / ENVIRONMENT)),
+        fingerprint_equal=fingerprint.same(ensemble.provenance.environment, environment_json.recorded(first)),
         is_member=_is_member(first, ensemble),
         runs=tuple(map(str, folders)),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images
+from reprokit.core.environment_record import InsideFacts, MachineFacts
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -135,7 +136,7 @@ def with_numpys_own_names(prepared: PreparedRuns, recipe: Recipe) -> PreparedRun
     return _named(prepared, inside_of(prepared.plan.specs[0], backend=prepared.backend))
 
 
-def _named(prepared: PreparedRuns, inside: Mapping[str, Any]) -> PreparedRuns:
+def _named(prepared: PreparedRuns, inside: InsideFacts) -> PreparedRuns:
     specs = tuple(named_by_numpy(spec, inside) for spec in prepared.plan.specs)
     return (
         prepared
@@ -150,8 +151,8 @@ def ready_to_run(
     kind: RunKind,
     *,
     session: Session,
-    host: Mapping[str, Any] | None = None,
-) -> tuple[PreparedRuns, dict[str, Any]]:
+    host: MachineFacts | None = None,
+) -> tuple[PreparedRuns, MachineFacts]:
     """The runs with everything that ``run.json`` will say of them, and what this host is.
 
     Args:
@@ -168,7 +169,7 @@ def ready_to_run(
     prepared = prepare(recipe, request, kind, session=session)
     with ThreadPoolExecutor(max_workers=1) as aside:  # two looks, each of which waits for the system
         kept = aside.submit(_kept_with_runs, prepared, request, project=session.project)
-        found = dict(host) if host is not None else capture.capture_host(session.project.root)
+        found = host.copy() if host is not None else capture.capture_host(session.project.root)
         facts, files = kept.result()
     if recipe.program is not None:
         found["plain_inside"] = _inside(prepared, recipe, host=found)
@@ -201,7 +202,7 @@ def _kept_with_runs(
     return images.kept_with_runs(prepared.environment.realisation, project=project.root, whole=whole)
 
 
-def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: Mapping[str, Any]) -> dict[str, Any]:
+def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: MachineFacts) -> InsideFacts:
     """What the program's Python says; a GPU is the host's word where that Python is not known."""
     spec, program = prepared.plan.specs[0], recipe.program
     if program is not None and prepared.environment.realisation is None:
