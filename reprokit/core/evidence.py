@@ -13,7 +13,6 @@ from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
 from reprokit.core.environment_record import DifferingFact, EnvironmentRecord
-from reprokit.core.expected_results import ExpectedWindow
 from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.expected_results import ExpectedWindow

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reprokit.core import rounding
-from reprokit.core.environments.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, Rule, rule_for
 from reprokit.core.environment_record import CpuFacts, DifferingFact, EnvironmentRecord, MachineFacts
-from reprokit.core.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, Rule, rule_for
+from reprokit.core.environments.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, Rule, rule_for
 from reprokit.core.records import canonical_json, digest, leaves
 
 #: What the profile is called under which no bit depends on the model of the CPU.

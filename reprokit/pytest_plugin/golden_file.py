@@ -18,9 +18,8 @@ from reprokit.core.environment_record import EnvironmentRecord, InsideFacts
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.layout import read_json
 from reprokit.pytest_plugin.records import as_bytes
-from reprokit.reports.terminal.diff_to_terminal import diff_to_terminal
 from reprokit.records import environment_json
-from reprokit.reports.diff_to_terminal import diff_to_terminal
+from reprokit.reports.terminal.diff_to_terminal import diff_to_terminal
 
 _MOST = 120
 

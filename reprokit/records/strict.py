@@ -21,7 +21,6 @@ import math
 import types
 import typing
 from collections import Counter
-from collections.abc import Callable, Mapping
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from reprokit.adapters.jsonl_file import MAX_LINE_BYTES
+from reprokit.adapters.jsonl.jsonl_file import MAX_LINE_BYTES
 from reprokit.adapters.reading import MetricsSource, open_file
 from reprokit.core import problems
 from reprokit.core.comparing.difference import Problem

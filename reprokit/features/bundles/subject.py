@@ -13,13 +13,10 @@ from reprokit.core.checklist import Report
 from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, GoldenError, ReprokitError
 from reprokit.harness.judging.compared_with.reference_run import platform_of, read_reference_run
-from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
-from reprokit.project import Project
-from reprokit.reports.formats import to_json
-from reprokit.harness.judging.reference_run import platform_of, read_reference_run
 from reprokit.layout import PROVENANCE, RECORD, REPORT
+from reprokit.project import Project
 from reprokit.records import environment_json
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

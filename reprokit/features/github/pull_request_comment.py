@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.features.github.collected import Collected
 from reprokit.reports.escaping import Visible, markdown_block, markdown_code, one_line
-from reprokit.reports.formats.report_content import MEANING, Outline, outline
+from reprokit.reports.formats.report_content import MEANING, Outline, in_short, outline
 from reprokit.reports.gate_record import GateRow
-from reprokit.reports.report_content import MEANING, Outline, in_short, outline
 
 #: The first line of every such comment, by which it is found again.
 MARKER = "<!-- reprokit: this comment is kept up to date -->"

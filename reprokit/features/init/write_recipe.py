@@ -27,8 +27,6 @@ from reprokit.features.init.trial import (
     written_places,
 )
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
-from reprokit.layout import ENVIRONMENT, RECIPE, read_json
-from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.layout import RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe

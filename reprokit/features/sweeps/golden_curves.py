@@ -11,9 +11,6 @@ from reprokit.adapters.columns import Numbers
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.features.sweeps.runs_over_seeds import SeedGroup
-from reprokit.layout import ENVIRONMENT, read_json
-from reprokit.records import run_json
-from reprokit.harness.judging.runs_over_seeds import SeedGroup
 from reprokit.records import environment_json, run_json
 
 

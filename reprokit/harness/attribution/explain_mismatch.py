@@ -19,7 +19,7 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
-from reprokit.harness.judging.program_changes import changed_lines
+from reprokit.harness.judging.differences.program_changes import changed_lines
 from reprokit.harness.running.numbers import paths_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project

@@ -25,8 +25,6 @@ from reprokit.harness.judging.compared_with.reference import tolerances_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.programs.program_files import program_files
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
-from reprokit.harness.running.program_files import program_files
 from reprokit.layout import METRICS
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe

@@ -28,9 +28,8 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.run_inputs import MIXED
 from reprokit.layout import MARKER, METRICS, TRACE
 from reprokit.project import Project, settings_of
-from reprokit.reports.formats import to_json
 from reprokit.records import environment_json
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import listing
 from reprokit.session import Progress, Session
 

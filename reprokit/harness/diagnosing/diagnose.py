@@ -37,12 +37,9 @@ from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
 from reprokit.harness.diagnosing.instrumented_runs import (
     BudgetSpent,
     InstrumentedProgram,
-    first_of,
     need,
 )
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
-from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, left_out_of, need
-from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines

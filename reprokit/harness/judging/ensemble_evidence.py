@@ -10,14 +10,14 @@ import numpy as np
 
 from reprokit import adapters, golden, runs
 from reprokit.core import fingerprint, log_shape
+from reprokit.core.comparing.metric_names import better
 from reprokit.core.evidence import EnsembleEvidence
 from reprokit.core.sampling import seed_rule
-from reprokit.core.metric_names import better
-from reprokit.core.rows import listed
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
 from reprokit.core.verdicts import comparability
+from reprokit.core.verdicts.rows import listed
 from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
 from reprokit.harness.judging.compared_with.run_identity import identity_of

@@ -16,8 +16,6 @@ import numpy as np
 
 from reprokit import adapters, golden, runs
 from reprokit.core import fingerprint, inputs
-from reprokit.core import fingerprint, inputs, seed_rule
-from reprokit.core.agreement import takes_seed
 from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.provenance import OtherSeeds

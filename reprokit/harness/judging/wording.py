@@ -17,13 +17,11 @@ from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparing import clock_metrics
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
+from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.agreement import takes_seed, unresponsive, why_not_responding
 from reprokit.core.verdicts.rows import counted, listed
 from reprokit.harness.judging import ensemble_wording
 from reprokit.harness.judging.differences import what_changed
-from reprokit.core.rows import counted, listed
-from reprokit.core.run_record import RunRecord
-from reprokit.harness.judging import ensemble_wording, what_changed
 from reprokit.harness.running import again
 from reprokit.layout import OUTPUT
 

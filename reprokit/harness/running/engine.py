@@ -30,10 +30,7 @@ from reprokit.harness.running.run_end import (
     with_output,
     with_what_was_watched,
 )
-from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import StartsApart, in_threads
-from reprokit.harness.running.tree_changes import work_tree_of
 from reprokit.records import environment_json
 from reprokit.session import Progress
 

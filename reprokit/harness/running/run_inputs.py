@@ -20,9 +20,6 @@ from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
 from reprokit.core.run_record import RunImage, RunRecord
 from reprokit.harness.running.resuming.joined_run import as_whole
-from reprokit.layout import ENVIRONMENT, read_json
-from reprokit.records import run_json
-from reprokit.harness.running.joined_run import as_whole
 from reprokit.records import environment_json, run_json
 
 #: Keys of ``run.json``: another recipe, code, lock, variable or data file may give other numbers.

@@ -11,11 +11,6 @@ from typing import Any
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, log_lines, one_line
-from reprokit.reports.format_values import Facts, error_text, facts_of, in_words, measured, value_text
-from reprokit.reports.formats.explanations import explanations
-from reprokit.reports.formats.results_over_seeds import results_over_seeds
-from reprokit.reports.pages.cause import CausePage, cause_page
-from reprokit.reports.explanations import explanations
 from reprokit.reports.format_values import (
     Facts,
     error_text,
@@ -26,7 +21,9 @@ from reprokit.reports.format_values import (
     ulps_text,
     value_text,
 )
-from reprokit.reports.results_over_seeds import results_over_seeds
+from reprokit.reports.formats.explanations import explanations
+from reprokit.reports.formats.results_over_seeds import results_over_seeds
+from reprokit.reports.pages.cause import CausePage, cause_page
 from reprokit.reports.shorten import from_root, short_digests
 
 MEANING: Mapping[Verdict, Visible] = {

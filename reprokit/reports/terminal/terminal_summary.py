@@ -12,7 +12,7 @@ from dataclasses import replace
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
 from reprokit.reports.formats.explanations import GATE_TITLE
-from reprokit.reports.formats.report_content import Outline, ReportRow
+from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.terminal.row_groups import that_matter
 from reprokit.reports.terminal.terminal_lines import (
@@ -23,10 +23,6 @@ from reprokit.reports.terminal.terminal_lines import (
     with_commands,
     wrapped,
 )
-from reprokit.reports.explanations import GATE_TITLE
-from reprokit.reports.report_content import Outline, ReportRow, in_short
-from reprokit.reports.row_groups import that_matter
-from reprokit.reports.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, with_commands, wrapped
 
 _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8

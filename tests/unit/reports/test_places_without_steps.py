@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from reprokit.core.comparison import compare_records
-from reprokit.reports import across_page, diagnosis_page
+from reprokit.reports.pages import across_page, diagnosis_page
 
 FIRST = compare_records([{"loss": 1.0}], [{"loss": 2.0}]).divergence
 

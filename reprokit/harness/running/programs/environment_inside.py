@@ -17,9 +17,8 @@ from reprokit.capture import probe
 from reprokit.capture.interpreter import not_asked
 from reprokit.capture.python_of_command import PythonStart, start_of
 from reprokit.core import numerics
-from reprokit.core.environments.cpu_features import VARIABLE, is_avx512, names_to_switch_off
-from reprokit.core.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.environment_record import InsideFacts
+from reprokit.core.environments.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
