@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.golden_record import record
+from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.options import (
     PLOT_POINTS,
     examples,
@@ -30,14 +30,12 @@ if TYPE_CHECKING:
 
 @click.group(
     "golden",
+    cls=ExtensibleGroup,
     short_help="List, show, compare, check, promote, record, import goldens.",
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
     """A golden is the reference run of a recipe on a platform, with its provenance, under golden/."""
-
-
-command.add_command(record)
 
 
 @command.command("list", epilog=examples("reprokit golden list --json"))
@@ -155,7 +153,7 @@ def promote(
     pair of each recipe is promoted whose environment alone is not the golden's. Nothing is written where one
     recipe's runs disagree or have no end, or its code changed too.
 
-    --sweep makes the ensemble that `reprokit verify --statistical` holds new seeds against. Every member must
+    --sweep makes the ensemble that `reprokit verify --statistical` compares new seeds with. Every member must
     be finished and unchanged, no two may be the same run, seeds must make a difference, the halves of the set
     must not differ, and no seed that is finished too may be left out.
     """

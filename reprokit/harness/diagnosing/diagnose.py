@@ -37,7 +37,6 @@ from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
 from reprokit.harness.diagnosing.instrumented_runs import (
     BudgetSpent,
     InstrumentedProgram,
-    first_of,
     need,
 )
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
@@ -45,6 +44,7 @@ from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
+from reprokit.harness.diagnosing.unwatched import first_run
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
@@ -234,7 +234,7 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
 def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("are two runs equal?")
-    first = first_of(lab, "first", Conditions(progress=MEASURE))
+    first = first_run(lab)
     if not (first.trace.processes or first.trace.started):
         raise CannotJudgeError(
             f"no cause can be looked for: {why_not_loaded(lab.spec.command)}",
@@ -249,7 +249,9 @@ def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     inquiry = Investigation(lab=lab, first=first, other=second)
     kept.append(inquiry)
     lab.bounded = True
-    if not lab.equal(first, second) or differs_when_varied(inquiry):
+    if lab.lost:
+        inquiry.known.append(lab.lost)
+    if not lab.equal(first, second) or (not lab.lost and differs_when_varied(inquiry)):
         return _explained(inquiry)
     inquiry.other = _equal_by_luck(inquiry, second, alike)
     if not lab.equal(first, inquiry.other):

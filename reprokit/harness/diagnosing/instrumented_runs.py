@@ -36,7 +36,7 @@ from reprokit.harness.running.programs.hooked_run import (
     Places,
     bring_out,
     hooked,
-    make_room,
+    make_trace_folder,
     own_mounts,
     places_of,
 )
@@ -63,6 +63,8 @@ class InstrumentedProgram:
         deep: Whether operations are recorded even where a line was found.
         outputs: Patterns of output files that count as metrics do.
         draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
+        level: What is recorded where a run does not say otherwise.
+        lost: What is not known because the program does not finish with the watch in it; "" where it does.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
         budget_s: How long all runs together may take; None for as long as they like.
         bounded: Whether that holds for the runs that come: the first two are made whatever they take.
@@ -91,6 +93,7 @@ class InstrumentedProgram:
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = self.bounded = False
         self.labels: list[str] = []
+        self.level, self.lost = "light", ""
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
         self.left_out: dict[str, str] = {}
@@ -157,7 +160,7 @@ class InstrumentedProgram:
         try:
             traced.mkdir()
             furnish(stage, self._plan)
-            make_room(self.spec, stage)
+            make_trace_folder(self.spec, stage)
             places = places_of(
                 self.spec,
                 stage=stage,
@@ -295,7 +298,7 @@ class InstrumentedProgram:
             "replay_key": given.like.key if given.like else None,
             "vary": list(given.vary),
             "serial": list(given.serial),
-            "level": given.level,
+            "level": self.level if given.level == "light" else given.level,
             "variables": list(given.environment),
             "draws": self.draws,
             "calls": dict(given.calls),

@@ -86,7 +86,7 @@ def _first_place(found: Any) -> str:
     first = found.divergence
     if first is None or not first.metric:
         return "differs"
-    return f"first differs at step {first.step}, in {shown(str(first.metric))}"
+    return f"first differs at {first.place}, in {shown(str(first.metric))}"
 
 
 def _where_they_part(found: Any) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _where_they_part(found: Any) -> Iterator[str]:
             yield f"  another state from update {at} on: {shown(name)}"
     if first is not None and first.metric:
         values = f"{first.expected} and {first.actual}"
-        yield f"  first metric that differs: step {first.step}, {shown(str(first.metric))} ({values})"
+        yield f"  first metric that differs: {first.place}, {shown(str(first.metric))} ({values})"
 
 
 def _ruled_out(found: Any) -> Iterator[str]:
