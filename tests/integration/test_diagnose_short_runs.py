@@ -8,9 +8,9 @@ import pytest
 
 IDENTITY = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
 PROGRAM = """
-import json, random, sys, time
+import json, os, sys, time
 from pathlib import Path
-early = random.random()
+early = os.getpid() / 7
 late = time.time() if LATE else 0.0
 with open(Path(sys.argv[1]) / "metrics.jsonl", "w") as file:
     for step in range(60):

@@ -237,7 +237,7 @@ def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     first = first_run(lab)
     if not (first.trace.processes or first.trace.started):
         raise CannotJudgeError(
-            f"no cause can be looked for: {why_not_loaded(lab.spec.command)}",
+            f"the watch was not loaded into the program: {why_not_loaded(lab.spec.command)}",
             where=str(first.folder),
             fix="reprokit reproduce says whether two runs are equal; for the cause start it as python FILE",
         )
