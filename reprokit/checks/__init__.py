@@ -14,7 +14,7 @@ from typing import Any
 
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
-from reprokit.core.rows import (
+from reprokit.core.verdicts.rows import (
     VERDICT_ROWS,
     Check,
     CheckResult,

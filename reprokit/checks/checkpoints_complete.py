@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed_runs, not_applicable, passed, skipped
+from reprokit.core.verdicts.rows import Finding, counted, failed_runs, not_applicable, passed, skipped
 from reprokit.layout import FINAL_MODEL, TENSOR_FILES
 
 ID = "checkpoints_complete"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.rows import Finding, failed_runs, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, failed_runs, passed, unjudged
 from reprokit.layout import CONFIG
 
 ID = "config_saved"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reprokit.core import distinct_streams
 from reprokit.core.evidence import Evidence, RunEvidence, fact
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+from reprokit.core.sampling import distinct_streams
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "distinct"
 TITLE = "Workers, environments and rollouts have different random streams"

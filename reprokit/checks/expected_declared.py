@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.verdicts.rows import Finding, failed, passed
 
 ID = "expected_declared"
 TITLE = "Expected results are declared with tolerances"

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.expected_results import finite_number, over, reached, window_of
-from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
 from reprokit.core.statistics.windows import LAST
+from reprokit.core.verdicts.expected_results import finite_number, over, reached, window_of
+from reprokit.core.verdicts.rows import Finding, counted, failed_runs, passed, unjudged
 
 ID = "headline_results"
 TITLE = "The final results are within the declared tolerances"

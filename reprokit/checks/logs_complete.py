@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprokit.core.comparison import Problem
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, counted, failed_runs, passed, unjudged
 from reprokit.layout import METRICS, STDERR, STDOUT, TIMING
 
 ID = "logs_complete"

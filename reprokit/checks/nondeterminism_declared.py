@@ -6,7 +6,7 @@ An empty list declares that none is known; no list declares nothing.
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, counted, failed, passed
+from reprokit.core.verdicts.rows import Finding, counted, failed, passed
 
 ID = "nondeterminism_declared"
 TITLE = "Known sources of nondeterminism are declared"

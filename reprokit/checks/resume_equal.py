@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 from reprokit.layout import FINAL_MODEL
 
 ID = "resume_equal"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reprokit.core import seed_following
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed, failed_runs, not_applicable, passed, skipped
+from reprokit.core.sampling import seed_following
+from reprokit.core.verdicts.rows import Finding, counted, failed, failed_runs, not_applicable, passed, skipped
 
 ID = "seeded"
 TITLE = "Every random number generator is seeded"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
-from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, failed, not_applicable, passed, unjudged
 
 ID = "several_seeds"
 TITLE = "Several seeds were run"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, VariedEvidence, VariedResult
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "unchanged_when_varied"
 TITLE = "The result is unchanged under the variations that the recipe names"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.project import Project
 from support.command_recipe import RECIPE, Repository
 

@@ -29,6 +29,7 @@ class Conditions:
         progress: Which events the hook digests; empty for those of the run ``like``.
         seed: Another seed than the program's own, or None.
         short: Whether it may be cut after the first difference.
+        calls: What the watch of calls is to do, which then is the only watch; empty for the usual one.
     """
 
     pins: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Conditions:
     progress: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     short: bool = False
+    calls: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
-from reprokit.harness.judging.rank_traces import compare_ranks
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.layout import OUTPUT
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
@@ -111,6 +111,8 @@ def by_operation(inquiry: Investigation) -> tuple[Cause, ...]:
     if found is None and inquiry.first.trace.facts.get("torch"):
         everything = {"mode": "deep", "from": (0, 0), "to": (2**62, 2**62)}
         found = _first(inquiry, pair, everything)
+    if found is None and not inquiry.first.trace.facts.get("torch"):
+        return ()
     if found is None:
         inquiry.known.append("no operation of PyTorch gave a different output for the same inputs")
         return ()

@@ -48,7 +48,6 @@ def _start_to_diagnose() -> None:
         limits,
         numpy_sources,
         outside_files,
-        process_names,
         processes,
         stdlib_sources,
         torch_sources,
@@ -62,6 +61,13 @@ def _start_to_diagnose() -> None:
     )
     if watch.orders.get("level") == LOOK:
         return
+    if watch.orders.get("calls"):
+        from . import calls
+
+        _name_processes(watch)
+        imports.begin()
+        calls.begin(watch)
+        return
     begun = _follow_training(watch)
     limits.watch(watch)
     stdlib_sources.watch(watch)
@@ -71,9 +77,7 @@ def _start_to_diagnose() -> None:
     _watch_completion(watch)
     imports.after("numpy.random", lambda module: numpy_sources.watch_numpy_random(module, watch))
     imports.after("subprocess", lambda module: processes.watch_subprocess(module, watch))
-    spawning = process_names.Spawning(watch)
-    imports.after("subprocess", spawning.watch_subprocess)
-    imports.after("multiprocessing.util", spawning.watch_spawning)
+    _name_processes(watch)
     imports.after("tempfile", lambda module: processes.watch_temporary(module, watch))
     imports.after("torch", lambda module: torch_sources.watch_torch(module, watch))
     if watch.varies("batch_composition"):
@@ -87,6 +91,15 @@ def _start_to_diagnose() -> None:
     imports.begin()
     ast_transform.begin(watch)
     begun()
+
+
+def _name_processes(watch: Watch) -> None:
+    """Give every process that this one spawns a name that is the same in each run."""
+    from . import imports, process_names
+
+    spawning = process_names.Spawning(watch)
+    imports.after("subprocess", spawning.watch_subprocess)
+    imports.after("multiprocessing.util", spawning.watch_spawning)
 
 
 def _follow_training(watch: Watch) -> Callable[[], None]:

@@ -13,11 +13,15 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from . import imports, loop_variables, wrapped_calls
+from . import foreign_readers, imports, loop_variables, wrapped_calls
 from .frames import is_own, real
 from .watch import Watch
+
+if TYPE_CHECKING:
+    #: Changes the tree of a file, which is given with its path.
+    Rewrite = Callable[[ast.Module, str], ast.Module]
 
 _ITERATE, _CALL, _REMEMBER = "__reprokit_iterate__", "__reprokit_call__", "__reprokit_remember__"
 _TAKES = frozenset(
@@ -70,20 +74,25 @@ def begin(watch: Watch) -> None:
     setattr(builtins, _CALL, wrapped_calls.calling(watch))
     if watch.orders.get("level") == "loops":
         setattr(builtins, _REMEMBER, loop_variables.remembering(watch))
+    compile_with(rewritten)
+
+
+def compile_with(rewrite: Rewrite) -> None:
+    """From now on, compile the program's own files with this change: the script too, once it starts."""
     loader = importlib.machinery.SourceFileLoader
     natural = loader.get_code
 
     def get_code(self: Any, fullname: str) -> Any:
         path = self.get_filename(fullname)
-        made = compiled(self.get_data(path), path) if is_own(path) else None
+        made = compiled(self.get_data(path), path, rewrite) if is_own(path) else None
         return natural(self, fullname) if made is None else made
 
     loader.get_code = get_code  # type: ignore[method-assign]
-    imports.after("runpy", _watch_runpy)
-    _when_the_script_starts(_run_script)
+    imports.after("runpy", lambda module: _watch_runpy(module, rewrite))
+    _when_the_script_starts(lambda path: _run_script(path, rewrite))
 
 
-def _watch_runpy(module: Any) -> None:
+def _watch_runpy(module: Any, rewrite: Rewrite) -> None:
     """``runpy.run_path`` reads the file by itself, past the loader."""
     natural = module._get_code_from_file
 
@@ -96,7 +105,7 @@ def _watch_runpy(module: Any) -> None:
         with open(path, "rb") as stream:
             source = stream.read()
         # what is compiled already is no source, and stays as it is
-        made = compiled(source, path) or (found[0] if isinstance(found, tuple) else found)
+        made = compiled(source, path, rewrite) or (found[0] if isinstance(found, tuple) else found)
         return (made, *found[1:]) if isinstance(found, tuple) else made  # Python 3.12 gives the code only
 
     module._get_code_from_file = code_from_file
@@ -115,13 +124,13 @@ def _when_the_script_starts(act: Callable[[str], None]) -> None:
     sys.addaudithook(heard)
 
 
-def _run_script(path: str) -> None:
+def _run_script(path: str, rewrite: Rewrite) -> None:
     try:
         with open(path, "rb") as stream:
             source = stream.read()
     except OSError:
         return  # Python will report it
-    code = compiled(source, path) if is_own(path) else None
+    code = compiled(source, path, rewrite) if is_own(path) else None
     if code is None:
         return
     module = sys.modules["__main__"]
@@ -132,12 +141,17 @@ def _run_script(path: str) -> None:
     sys.exit(0)
 
 
-def compiled(source: bytes, path: str) -> Any:
-    """The code object of a file of the program; None where it cannot be parsed, which Python will report."""
+def compiled(source: bytes, path: str, rewrite: Rewrite) -> Any:
+    """The code object of a file of the program; None where it cannot be parsed, which Python will report.
+
+    Other compilers that read a function's code are given the untouched one.
+    """
     try:
-        return compile(rewritten(ast.parse(source, path), path), path, "exec", dont_inherit=True)
+        made = compile(rewrite(ast.parse(source, path), path), path, "exec", dont_inherit=True)
+        foreign_readers.remember(compile(source, path, "exec", dont_inherit=True), made)
     except (SyntaxError, ValueError, RecursionError):
         return None
+    return made
 
 
 def rewritten(tree: ast.Module, path: str) -> ast.Module:

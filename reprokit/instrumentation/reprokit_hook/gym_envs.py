@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
-from . import digests
+from . import current, digests
 from .frames import own_caller
 from .progress import TrainingProgress
 from .watch import Watch
@@ -38,6 +38,11 @@ def _recorder(watch: Watch, progress: TrainingProgress) -> _Environments:
         watch.environments = _Environments(watch, progress)
     found: _Environments = watch.environments
     return found
+
+
+def _of_this_process() -> _Environments | None:
+    watch = current()
+    return None if watch is None or watch.progress is None else _recorder(watch, watch.progress)
 
 
 def _subclasses(base: Any, wanted: Any, recorder: _Environments) -> None:
@@ -67,6 +72,10 @@ class _Environments:
         self._scripted = progress.orders.get("record")
         progress.flush.append(self.flush)
         progress.generators.others.append(self._generators)
+
+    def __reduce__(self) -> Any:
+        """In another process, to which a class of the program was sent: that process's own."""
+        return _of_this_process, ()
 
     def around(self, natural: Any, *, resets: bool) -> Any:
         """A class's ``step`` or ``reset``, recorded where it is the outermost call."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from . import current
 from .generator_states import Generators
 
 _SHARE = 0.005
@@ -48,6 +49,10 @@ class TrainingProgress:
         self.flush: list[Callable[[], None]] = []
         self._began = perf_counter()
         self.restart(process)
+
+    def __reduce__(self) -> Any:
+        """In another process: that process's own."""
+        return of_this_process, ()
 
     def restart(self, process: str) -> None:
         """Count from zero: the process has begun, or was forked."""
@@ -120,6 +125,12 @@ class TrainingProgress:
     def _within(self) -> bool:
         (updates, steps), (last_update, last_step) = self.orders["from"], self.orders["to"]
         return bool(updates <= self.updates <= last_update and steps <= self.steps <= last_step)
+
+
+def of_this_process() -> TrainingProgress | None:
+    """What came in a function of another process records here, if anything is recorded here."""
+    watch = current()
+    return None if watch is None else watch.progress
 
 
 def _rank() -> int | None:

@@ -22,7 +22,7 @@ def end(monkeypatch):
             return what
 
         command = click.Command("diff", callback=callback)
-        module = importlib.import_module("reprokit.cli.diff")
+        module = importlib.import_module("reprokit.cli.commands.diff")
         monkeypatch.setattr(module, "command", command)
         before = {number: signal.getsignal(number) for number in cli._ENDING}
         try:

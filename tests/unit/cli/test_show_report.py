@@ -12,7 +12,7 @@ import pytest
 
 from reprokit.cli import show_report
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 
 class Terminal(io.StringIO):

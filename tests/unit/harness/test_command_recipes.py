@@ -11,8 +11,8 @@ import pytest
 
 from reprokit.errors import RecipeError, UsageError
 from reprokit.harness import Request, judge_again, reproduce
-from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.program_files import program_files
+from reprokit.harness.running.programs.program_files import program_files
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
 from reprokit.recipes import load
 from reprokit.session import Session

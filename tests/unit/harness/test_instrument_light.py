@@ -13,7 +13,8 @@ import pytest
 from reprokit.capture import capture_interpreter
 from reprokit.errors import CannotRunError, GoldenError, RecipeError
 from reprokit.harness import Request, judge_again
-from reprokit.harness.running import hooked_run, other_seed, start_runs
+from reprokit.harness.running import start_runs
+from reprokit.harness.running.programs import hooked_run, other_seed
 from reprokit.layout import METRICS, OTHER_SEED, TRACE
 from reprokit.project import Project
 from reprokit.recipes import load

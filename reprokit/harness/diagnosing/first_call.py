@@ -1,0 +1,150 @@
+"""The first call that gives something else for the same: found by a watch of all calls, and proven.
+
+Two runs are compared call by call (see ``reprokit.diagnosis.calls``). Then what such calls gave and left
+behind in one run is kept, and given to other runs in place of the call: where that makes them equal, and
+without it they differ, the call is the cause. A call that differs and does not matter is acquitted likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reprokit.diagnosis import Cause
+from reprokit.diagnosis.calls import Candidate, Unlike, inexplicable, read_calls
+from reprokit.harness.diagnosing import why_calls_differ
+from reprokit.harness.diagnosing.call_experiments import Proof, same, told_of, watched
+from reprokit.harness.diagnosing.conditions import InstrumentedRun
+from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.inquiry import Investigation
+
+#: A pair that is equal by luck is made again so often, while a run takes less than so many seconds.
+_MORE_RUNS, _QUICK_S = 6, 20.0
+#: So many suspicious lines are kept at most.
+_MOST_CANDIDATES = 12
+#: How often the stretch around the first difference is looked at more closely, and how many rounds at once.
+_MOST_WINDOWS, _ROUNDS = 3, 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstCall:
+    """What the watch of calls found.
+
+    Attributes:
+        cause: With ``category: unknown`` where no experiment decides.
+        more: Further causes, where it takes several calls together.
+        proven: Whether substitution showed that it is the cause.
+        not_seen: Types that could not be read, and how often.
+    """
+
+    cause: Cause
+    more: tuple[Cause, ...] = ()
+    proven: bool
+    not_seen: dict[str, int] = field(default_factory=dict)
+
+
+def by_first_call(inquiry: Investigation) -> FirstCall | None:
+    """The first inexplicable call of two runs; None where none was found."""
+    lab = inquiry.lab
+    if inquiry.variations or not lab.can_make(2):
+        return None
+    lab.progress.phase("which call gives another result for the same?")
+    found = _unlike(inquiry)
+    if found is None:
+        return None
+    pair, unlike = found
+    if not unlike.candidates:
+        return _only_where(unlike)
+    proof = Proof(inquiry, pair)
+    held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
+    not_seen = _not_seen(pair)
+    if not held:
+        return FirstCall(cause=_unproven(unlike.candidates[0], proof), proven=False, not_seen=not_seen)
+    for one in unlike.candidates[:_MOST_CANDIDATES]:
+        if one not in held and one.at < held[-1].at:
+            how = "left as it is, the runs are equal all the same"
+            inquiry.ruled_out.append(RuledOut(what=f"{one.name}, {one.file}:{one.line}", how=how))
+    first, *more = why_calls_differ.causes(proof, held)
+    return FirstCall(cause=first, more=tuple(more), proven=True, not_seen=not_seen)
+
+
+def _unlike(inquiry: Investigation) -> tuple[tuple[InstrumentedRun, InstrumentedRun], Unlike] | None:
+    """Two runs that differ and where their calls do; None where no such pair was made."""
+    window: dict[str, Any] | None = None
+    last = None
+    for _ in range(1 + _MOST_WINDOWS):
+        pair = _pair(inquiry, window)
+        if pair is None:
+            return last
+        unlike = inexplicable(*(read_calls(one.traced) for one in pair))
+        if unlike.first is None:
+            return last
+        last = pair, unlike
+        if unlike.window is None or not inquiry.lab.can_make(2):
+            break
+        now = {"first": _place(unlike.window[0]), "last": _place(unlike.window[1]), "most": _ROUNDS}
+        if now == window:
+            break
+        window = now
+    return last
+
+
+def _place(found: tuple[str, int] | None) -> list[Any] | None:
+    return list(found) if found else None
+
+
+def _pair(
+    inquiry: Investigation, window: dict[str, Any] | None
+) -> tuple[InstrumentedRun, InstrumentedRun] | None:
+    """Two runs whose calls are watched, and that differ; a quick program is run again until it does."""
+    lab = inquiry.lab
+    given = watched(inquiry, mode="watch", window=window)
+    first = lab.run("calls", given)
+    if first.trouble:
+        inquiry.known.append(f"with its calls watched the program does not finish: {first.trouble}")
+        return None
+    made = 0
+    while lab.can_make(1) and made <= (_MORE_RUNS if first.duration_s < _QUICK_S else 1):
+        made += 1
+        second = lab.run("calls", given)
+        if not second.trouble and not same(inquiry, first, second):
+            return first, second
+    inquiry.known.append(f"with its calls watched the program was equal in {made + 1} runs")
+    return None
+
+
+def _not_seen(pair: Sequence[InstrumentedRun]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, fact in pair[0].trace.facts.items():
+        if name.startswith("calls ") and isinstance(fact, dict):
+            for kind, (count, _) in (fact.get("unseen") or {}).items():
+                found[kind] = found.get(kind, 0) + int(count)
+    return found
+
+
+def _unproven(one: Candidate, proof: Proof) -> Cause:
+    """The line of the first inexplicable call, where substitution proves nothing."""
+    reason = proof.problem or _why_not(one, proof.kept)
+    what = f"{one.name}: the first call that gives something else for the same; {reason}"
+    return Cause(category="unknown", file=one.file, line=one.line, what=what, fix="", confidence="low")
+
+
+def _why_not(one: Candidate, kept: Sequence[InstrumentedRun]) -> str:
+    for ran in kept:
+        for record in told_of(ran):
+            if record["site"] == one.site and "note" in record:
+                return f"what it gave cannot be kept: {record['note']}"
+    return "given the other run's result, the runs differ all the same"
+
+
+def _only_where(unlike: Unlike) -> FirstCall | None:
+    """The first call that differs, where it was given something else already and no call explains that."""
+    one = unlike.first
+    if one is None:
+        return None
+    what = (
+        f"{one.name}: the first call that differs; what it is given differs already, which no call explains"
+    )
+    cause = Cause(category="unknown", file=one.file, line=one.line, what=what, fix="", confidence="low")
+    return FirstCall(cause=cause, proven=False)

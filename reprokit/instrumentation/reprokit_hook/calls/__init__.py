@@ -1,0 +1,61 @@
+"""The watch of calls: what every call of the program's own files is given, gives and leaves behind.
+
+Orders: ``mode`` is ``watch`` (digests of all calls, or of all in the stretch ``window``), ``keep`` (the
+results of the calls at ``sites``), ``give`` (those calls give what they gave in the run ``replay``),
+``turns`` (tasks of thread pools one after another) or ``off``.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..watch import Watch
+
+
+def begin(watch: Watch) -> None:
+    """From now on, compile the program's own files with their calls watched, as is ordered."""
+    from .. import ast_transform
+    from . import rewriting
+
+    orders: dict[str, Any] = watch.orders["calls"]
+    if orders["mode"] == "turns":
+        from . import turns
+
+        turns.begin(watch)
+    if orders["mode"] not in {"watch", "keep", "give"}:
+        return
+    only = None if orders["mode"] == "watch" else frozenset(orders["sites"])
+    for name, one in _functions(watch, orders).items():
+        setattr(builtins, name, one)
+
+    def rewrite(tree: ast.Module, path: str) -> ast.Module:
+        return rewriting.rewritten(tree, path, only=only)
+
+    ast_transform.compile_with(rewrite)
+
+
+def _functions(watch: Watch, orders: dict[str, Any]) -> dict[str, Any]:
+    from . import rewriting, stream, substitution
+
+    if orders["mode"] == "watch":
+        record = stream.Stream(watch, orders.get("window"))
+        return {
+            rewriting.MATMUL: operator.matmul,
+            rewriting.BEFORE: record.before,
+            rewriting.AFTER: record.after,
+            rewriting.ROUND: record.round,
+            rewriting.TICKS: record.ticks,
+            rewriting.ORDER: record.order,
+        }
+    keeps = orders["mode"] == "keep"
+    made = substitution.Recorder(watch) if keeps else substitution.Replayer(watch, watch.orders["replay"])
+    return {
+        rewriting.MATMUL: operator.matmul,
+        rewriting.BEFORE: made.before,
+        rewriting.AFTER: made.after,
+        rewriting.REBOUND: made.rebound,
+    }

@@ -1,0 +1,74 @@
+"""Functions and classes that leave the program: read by another compiler, or sent to another process."""
+
+import json
+
+import pytest
+
+from support.hooked_program import run_hooked
+
+#: A compiler that knows no names but those of the function's own module, as numba does.
+COMPILER = """
+def compiled(function):
+    unknown = [name for name in function.__code__.co_names if name.startswith(("__reprokit", "__rk"))]
+    if unknown:
+        raise TypeError(f"Untyped global name {unknown}")
+    return function
+"""
+COMPILED = """
+import numpy as np
+from compiler import compiled
+@compiled
+def smooth(x):
+    y = np.empty(len(x))
+    for i in range(len(x)):
+        y[i] = abs(x[i])
+    return y
+def later(x):
+    return np.empty(len(x))
+later = compiled(later)
+print(smooth([-1.0, 2.0]).tolist())
+"""
+CALLS = {"calls": {"mode": "watch"}}
+
+
+@pytest.fixture
+def packages(tmp_path):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "compiler.py").write_text(COMPILER)
+    return folder
+
+
+@pytest.mark.parametrize("orders", [{}, CALLS], ids=["usual", "calls"])
+def test_another_compiler_reads_a_function_as_it_stands_in_the_file(tmp_path, packages, orders):
+    done = run_hooked(tmp_path, COMPILED, out=tmp_path / "out", packages=packages, **orders)
+    assert (done.returncode, done.stdout) == (0, "[1.0, 2.0]\n"), done.stderr
+
+
+def test_what_only_looks_at_a_function_leaves_it_watched(tmp_path):
+    source = "import inspect, time\ndef now():\n    return hash('a')\ninspect.signature(now)\nnow()\n"
+    run_hooked(tmp_path, source, out=tmp_path / "out")
+    trace = json.loads((tmp_path / "out" / "trace-0.json").read_text())
+    assert {(one["kind"], one["line"]) for one in trace["sites"].values()} >= {("hash", 3)}
+
+
+SENT = """
+import subprocess, sys
+import cloudpickle, gymnasium
+class Market(gymnasium.Env):
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0.0, {}
+    def step(self, action):
+        return 1.0, 2.0, False, False, {}
+data = cloudpickle.dumps(Market)
+code = "import sys, cloudpickle; e = cloudpickle.load(sys.stdin.buffer)(); e.reset(); print(e.step(0)[1])"
+done = subprocess.run([sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, check=True)
+print(done.stdout.decode().strip())
+"""
+
+
+@pytest.mark.parametrize("orders", [{"progress": {"mode": "measure"}}, CALLS], ids=["usual", "calls"])
+def test_a_class_of_environments_of_the_script_can_be_sent_to_another_process(tmp_path, orders):
+    done = run_hooked(tmp_path, SENT, out=tmp_path / "out", **orders)
+    assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr
