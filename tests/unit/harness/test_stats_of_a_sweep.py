@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from reprokit.harness import stats
 from reprokit.project import Project
 from reprokit.reports import statistics_html, statistics_page
 from support.sweep_program import RECIPE, prepare, swept
+from support.terminal import Terminal
 
 COMMAND = 'command=[python, train.py, "{seed}", "{run_dir}", "--long-option=unchanged", "--lr=%s"]'
 PROGRAM = """\
@@ -28,11 +28,6 @@ with open(f"{run_dir}/log.jsonl", "w") as log:
         value = float("nan") if rate == 7 else level
         log.write(json.dumps({"lr": rate, "loss": -value, "eval/return": value, "step": step}) + "\\n")
 """
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
