@@ -24,11 +24,13 @@ FEATURES = (
     "kubernetes",
     "learning",
     "locking",
+    "machines",
     "numerics",
     "rebuild",
     "selftest",
     "signing",
     "statement",
+    "sweeps",
     "tables",
     "tune",
 )

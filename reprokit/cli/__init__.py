@@ -42,11 +42,6 @@ _CORE = {
         help="Run a recipe, or any command, once.",
         heading=Heading.TRAIN,
     ),
-    "sweep": Verb(
-        command="reprokit.cli.sweep:command",
-        help="Run recipes over seeds and settings, each run once.",
-        heading=Heading.SEVERAL,
-    ),
     "verify": Verb(
         command="reprokit.cli.commands.verify:command",
         help="Reproduce every recipe of this platform: the gate for CI.",
@@ -77,18 +72,13 @@ _CORE = {
         help="List, show, compare, repeat, prune and copy run folders.",
         heading=Heading.KEEP,
     ),
-    "stats": Verb(
-        command="reprokit.cli.stats:command",
-        help="Estimate results over seeds, with intervals.",
-        heading=Heading.SEVERAL,
-    ),
     "recipe": Verb(
         command="reprokit.cli.commands.recipe:command",
         help="Check recipes without running them; print their schema.",
         heading=Heading.INPUTS,
     ),
     "data": Verb(
-        command="reprokit.cli.data:command",
+        command="reprokit.cli.commands.data:command",
         help="Fetch, list and verify the data that recipes declare.",
         heading=Heading.INPUTS,
     ),

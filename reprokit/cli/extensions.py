@@ -65,6 +65,7 @@ class Extension:
         answers: Answers in place of the verb and returns the exit code; None where it was not asked to.
         reproduces: Of ``reproduce``: how what was named is reproduced; None where it is not its kind.
         adds: Of ``verify``: what it adds to the answer on these reports.
+        asks: Of ``sweep``: fields of what is asked for.
         prepares: Of ``reproduce`` and ``verify``: refuses before anything is run what it could not carry out,
             and returns what it does with the folder of each report; None where nothing was asked for.
         audits: Of ``report verify``: what it adds to the answer on this report.
@@ -74,6 +75,7 @@ class Extension:
     answers: Callable[[Options], int | None] | None = None
     reproduces: Callable[[str | None, Options], Reproduce | None] | None = None
     adds: Callable[[Sequence[Report], Options, Session], Added] | None = None
+    asks: Callable[[Options], Mapping[str, Any]] | None = None
     prepares: Callable[[Options], Finish | None] | None = None
     audits: Callable[[Path, Options], Audited] | None = None
 
@@ -104,6 +106,26 @@ def answer_of(verb: str, options: Options) -> int | None:
     """The exit code of the feature that answers in place of a verb; None where none was asked to."""
     answers = (extension.answers(options) for extension in extensions(verb) if extension.answers)
     return next((code for code in answers if code is not None), None)
+
+
+def asked_of_features(verb: str, options: Options) -> dict[str, Any]:
+    """What features add to what a verb asks for."""
+    asked = (extension.asks(options) for extension in extensions(verb) if extension.asks)
+    return {name: value for fields in asked for name, value in fields.items()}
+
+
+def typed_of_others(verb: str, options: Options, *, but: Extension) -> list[str]:
+    """The options that other features add to a verb and that were given, as they are typed."""
+
+    def takes() -> None: ...
+
+    for option in (option for each in extensions(verb) if each is not but for option in each.options):
+        option(takes)
+    added: list[click.Option] = getattr(takes, "__click_params__", [])
+    typed = (
+        each for each in added if options.get(each.name or "") not in (None, False, (), [], each.default)
+    )
+    return [each.opts[0] for each in typed]
 
 
 def finishing(verb: str, options: Options) -> Callable[[Path | None], None]:

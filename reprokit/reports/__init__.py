@@ -30,8 +30,6 @@ __all__ = [
     "render_all",
     "shorten",
     "shown",
-    "statistics_html",
-    "statistics_page",
     "sweep_display",
     "sweep_table",
     "table",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.golden_record import record
+from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.options import (
     PLOT_POINTS,
     examples,
@@ -30,14 +30,12 @@ if TYPE_CHECKING:
 
 @click.group(
     "golden",
+    cls=ExtensibleGroup,
     short_help="List, show, compare, check, promote, record, import goldens.",
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
     """A golden is the reference run of a recipe on a platform, with its provenance, under golden/."""
-
-
-command.add_command(record)
 
 
 @command.command("list", epilog=examples("reprokit golden list --json"))

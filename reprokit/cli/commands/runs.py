@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.options import (
     PLOT_POINTS,
     backend_option,
@@ -50,6 +51,7 @@ def _verdict(_context: click.Context, _option: click.Parameter, word: str | None
 
 @click.group(
     "runs",
+    cls=ExtensibleGroup,
     short_help="List, show, compare, repeat, prune and copy run folders.",
     epilog=examples("reprokit runs list --recipe cartpole_baseline"),
 )
@@ -277,60 +279,3 @@ def verify(run: str, as_json: bool, **options: Any) -> int:
         for problem in found.problems:
             click.echo(f"  {one_line(problem, limit=2000)}")
     return 1 if found.problems else 0
-
-
-@command.command("attach", epilog=examples("reprokit runs attach runs/sweeps/cartpole_baseline-1f2e3d4c"))
-@click.argument("sweep", type=click.Path(exists=True, path_type=Path))
-@json_option("Print the members as a JSON object.")
-@folder_options
-def attach(sweep: Path, as_json: bool, **options: Any) -> int:
-    """Find the runs of SWEEP on Ray or Slurm again after the tool was killed, and go on with it.
-
-    What still runs there is followed, what was lost is tried again. SWEEP is its folder or its sweep.json.
-
-    Exit codes: 0 all members are finished; 3 some are not; 130 and 143 interrupted.
-    """
-    from reprokit import harness, runs
-    from reprokit.reports import sweep_display, sweep_table
-
-    with sweep_display.SweepDisplay() as progress:
-        answer = harness.attach(
-            sweep, session=harness.SweepSession(project=project_of(options), progress=progress)
-        )
-    lines = sweep_table.sweep_lines(
-        answer.members,
-        answer.actions,
-        name=answer.name,
-        path=answer.path,
-        dry_run=False,
-        warnings=answer.warnings,
-    )
-    found = runs.sweeps.as_data(answer.name, answer.members)
-    told = {**found, "warnings": list(answer.warnings), "exit_code": answer.exit_code}
-    print_answer(lines, data=lambda: told, as_json=as_json)
-    return answer.exit_code
-
-
-@command.command("carry-out", epilog=examples("reprokit runs carry-out runs/sweeps/NAME/jobs/RUN.json"))
-@click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--node", default="", metavar="NAME", help="What Ray or Slurm calls this machine.")
-@click.option("--until-closed", type=int, metavar="FD", help="Stop when this pipe is closed.")
-@click.option("--ask-resume", is_flag=True, help="Exit code 0 where JOB, begun again, would come further.")
-def carry_out(job: Path, node: str, until_closed: int | None, ask_resume: bool) -> int:
-    """Make the run that JOB describes, on this machine: what `sweep --on` hands to Ray and Slurm.
-
-    The run's folder says how it ended. A job that Slurm began again makes another attempt, from the newest
-    checkpoint where the recipe has a trainer.
-
-    Exit codes: 0 it completed; 2 JOB cannot be read; 3 it did not complete; 130 and 143 stopped.
-    """
-    from reprokit import harness, runs
-
-    if ask_resume:
-        return 0 if harness.goes_on_from_a_checkpoint(job) else 3
-    why = harness.WhyStopped()
-    harness.stop_at_time_limit(why)
-    if until_closed is not None:
-        harness.stop_when_closed(until_closed, why)
-    folder = harness.carry_out_job(job, node=node, why=why)
-    return 0 if folder is None or runs.read(folder, verify=False).complete else 3

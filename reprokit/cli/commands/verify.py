@@ -18,11 +18,10 @@ from reprokit.cli.options import (
     project_of,
     request_of,
     resume_options,
-    run_options,
+    run_options_with,
     why_options,
 )
 from reprokit.cli.output import print_json
-from reprokit.cli.place_options import place_options, place_settings
 from reprokit.session import Session
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
 @feature_options("verify")
-@place_options(default=None)
 @click.option(
     "--changed",
     metavar="COMMIT",
@@ -72,7 +70,7 @@ if TYPE_CHECKING:
 @why_options
 @resume_options
 @judge_options
-@run_options
+@run_options_with(default_seed="every seed that the recipe declares or that has a golden")
 @exclusive_option
 @folder_options
 def command(recipes: tuple[str, ...], **options: Any) -> int:
@@ -90,9 +88,6 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     With --on two new runs of each recipe and seed are made on every kind of CPU of a cluster, and each pair
     is judged; a machine that is busy is 4, never a pass. The matrix is also a page below the reports.
     """
-    settings = place_settings(options["on"], options["address"], options["slurm"])
-    if options["on"] is not None:
-        return _verify_on(recipes, options, settings)
     answered = answer_of("verify", {**options, "recipes": recipes})
     if answered is not None:
         return answered
@@ -160,42 +155,3 @@ def _record(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> N
         record = harness.gate_record(answers, exit_code=code, folder=file.parent)
         file.parent.mkdir(parents=True, exist_ok=True)
         workspace.write_atomic(file, gate_record.gate_json(record).encode("ascii"))
-
-
-#: What has no meaning where whole pairs are made on a cluster, and is asked of one machine.
-_OF_ONE_MACHINE = (
-    *("cpus", "proves_itself", "changed", "statistical", "gate_file"),
-    *("resume", "vary", "attribute", "diagnose", "sign_with", "overrides", "platform", "exclusive"),
-)
-
-
-def _verify_on(recipes: Sequence[str], options: dict[str, Any], settings: dict[str, str]) -> int:
-    """Answer ``--on``; returns the exit code."""
-    from reprokit import harness, workspace
-    from reprokit.reports import machine_matrix, sweep_display
-
-    wrong = next((name for name in _OF_ONE_MACHINE if options.get(name)), None)
-    if wrong is not None:
-        named = {"cpus": "cpu", "proves_itself": "selftest", "overrides": "set"}.get(wrong, wrong).replace(
-            "_", "-"
-        )
-        raise click.UsageError(f"--{named} is for runs on this machine; leave out --on")
-    project = project_of(options)
-    page = project.reports_dir / "machines.html"
-    page.unlink(missing_ok=True)  # that of an earlier call would stand for this one if it crashed
-    with sweep_display.SweepDisplay() as progress:
-        rows = harness.verify_on(
-            harness.SweepAsked(names=recipes, on=options["on"], place_settings=settings),
-            request_of(options),
-            session=harness.SweepSession(project=project, progress=progress),
-        )
-    code = harness.gate_code(rows)
-    text = machine_matrix.to_html(rows, exit_code=code)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    workspace.write_atomic(page, text.encode("utf-8"))
-    if options["as_json"]:
-        print_json({"exit_code": code, "rows": machine_matrix.data(rows), "page": str(page)})
-        return code
-    click.echo("\n".join(machine_matrix.lines(rows)))
-    click.echo(f"Page: {page}", err=True)
-    return code

@@ -13,8 +13,9 @@ from reprokit.core.checklist import Report
 from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, GoldenError, ReprokitError
 from reprokit.harness.judging.compared_with.reference_run import platform_of, read_reference_run
-from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
+from reprokit.layout import PROVENANCE, RECORD, REPORT
 from reprokit.project import Project
+from reprokit.records import environment_json
 from reprokit.reports.formats import to_json
 
 
@@ -102,7 +103,7 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
 def _of_run(folder: Path, project: Project) -> BundleSubject:
     stored = read_reference_run(folder)
     record = stored.record
-    platform, source = platform_of(stored), read_json(folder / ENVIRONMENT).get("source")
+    platform, source = platform_of(stored), environment_json.recorded(folder).get("source")
     return BundleSubject(
         of="run",
         path=folder,
@@ -111,7 +112,7 @@ def _of_run(folder: Path, project: Project) -> BundleSubject:
         seed=record.seed or 0,
         overrides=recipes.asked_of(record),
         digests=_inputs(record.digests),
-        commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
+        commit=str(source.get("commit") or "") if source else "",
         created_at=str(record.ended_at or record.started_at or ""),
         golden=_golden_of(project, recipe=str(record.recipe), platform=platform, seed=record.seed or 0),
         runs=(folder,),

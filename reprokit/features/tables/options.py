@@ -11,7 +11,7 @@ from reprokit.cli.options import project_of
 
 
 def _exported(options: Options) -> int | None:
-    from reprokit.cli.data import print_files
+    from reprokit.cli.commands.data import print_files
     from reprokit.features.tables import data_tables
 
     output: Path = options["output"]

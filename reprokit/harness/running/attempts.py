@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import adapters, runs
 from reprokit.core.records import Outcome, RunResult
@@ -80,7 +79,6 @@ def _first_records(folder: Path, program: Program | None) -> Sequence[bytes]:
 
 
 def _machine(folder: Path) -> str:
-    found: Any = run_json.recorded(folder).machine
-    told = found if isinstance(found, dict) else {}
-    named = told.get("node") or told.get("id") or "unknown"
-    return f"machine {named}, fingerprint {str(told.get('fingerprint') or 'not recorded')[:19]}"
+    machine = run_json.recorded(folder).machine
+    named = machine.node or machine.id or "unknown"
+    return f"machine {named}, fingerprint {(machine.fingerprint or 'not recorded')[:19]}"

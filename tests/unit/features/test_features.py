@@ -33,7 +33,9 @@ words = {}
 for verb in sys.argv[1:]:
     command = reprokit.cli.root
     for name in verb.split():
-        command = command.get_command(click.Context(command), name)
+        command = command and command.get_command(click.Context(command), name)
+    if command is None:
+        continue  # of the feature that is gone
     words[verb] = sorted(name for option in command.params for name in option.opts)
     if hasattr(command, "list_commands"):
         words[verb] += command.list_commands(click.Context(command))
