@@ -22,17 +22,9 @@ from reprokit.project import Project
 from reprokit.reports import documents
 from reprokit.reports.formats import to_json
 from reprokit.session import Session
+from support.command_recipe import RECIPE
 from tests.support.recorded_progress import RecordedProgress
 
-RECIPE = """\
-schema: 1
-name: train
-title: A program as it is
-variant: none
-command: [python, train.py, "{seed}", "{run_dir}"]
-seeds: [3]
-platforms: [cpu-x86_64]
-"""
 PROGRAM = """\
 import random, sys
 random.seed(int(sys.argv[1]))
