@@ -161,18 +161,24 @@ platform_option = click.option(
     "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
 )
 
-#: How a run is made: seed, backend, overrides, limits.
-run_options = all_of(
-    engine_option,
-    click.option(
-        "--seed", type=_Seed(), metavar="N", help="Seed  [default: the recipe's first; 0 for a command]."
-    ),
-    backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."),
-    base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
-    click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
-    platform_option,
-    timeout_option(),
-)
+
+def run_options_with(*, default_seed: str) -> Callable[[_Function], _Function]:
+    """How a run is made: seed, backend, overrides, limits; ``default_seed`` is run without --seed."""
+    return all_of(
+        engine_option,
+        click.option("--seed", type=_Seed(), metavar="N", help=f"Seed  [default: {default_seed}]."),
+        backend_option(
+            metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."
+        ),
+        base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
+        click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
+        platform_option,
+        timeout_option(),
+    )
+
+
+#: The same, for verbs that take a recipe or a plain command.
+run_options = run_options_with(default_seed="the recipe's first; 0 for a command")
 
 #: ``--exclusive``: GPUs that no one else computes on.
 exclusive_option = click.option(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
+from reprokit.core.environment_record import DifferingFact, EnvironmentRecord
 from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.expected_results import ExpectedWindow
@@ -54,7 +55,7 @@ class RunEvidence:
     incomplete_because: str = ""
     stopped_at_golden: bool = False
     run: RunRecord = field(default_factory=RunRecord)
-    environment: Mapping[str, Any] = field(default_factory=dict)
+    environment: EnvironmentRecord = field(default_factory=EnvironmentRecord)
     runtime: Mapping[str, Any] = field(default_factory=dict)
     instrument: Mapping[str, Any] = field(default_factory=dict)
     other_seed: Mapping[str, Any] = field(default_factory=dict)
@@ -133,8 +134,7 @@ class GoldenEvidence:
     comparison: Comparison
     fingerprint_equal: bool
     environment_unknown: str = ""
-    environment_diff: Sequence[Mapping[str, Any]] = ()
-    recipe_digest_equal: bool = True
+    environment_diff: Sequence[DifferingFact] = ()
     changed: tuple[str, ...] = ()
     program_changes: tuple[str, ...] = ()
     trace: TraceComparison | None = None

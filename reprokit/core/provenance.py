@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.run_record import OutsideCode
 
 _NOTHING: Mapping[str, Any] = {}  # no one writes to a record
+_NO_ENVIRONMENT: EnvironmentRecord = {}
 
 
 class ForeignSource(NamedTuple):
@@ -74,7 +76,7 @@ class Provenance(NamedTuple):
     image: Mapping[str, str | None] = _NOTHING
     fingerprint: str = ""
     fingerprint_facts: Mapping[str, Any] = _NOTHING
-    environment: Mapping[str, Any] = _NOTHING
+    environment: EnvironmentRecord = _NO_ENVIRONMENT
     config: Mapping[str, Any] = _NOTHING
     cpu: str = ""
     command: tuple[str, ...] = ()

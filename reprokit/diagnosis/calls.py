@@ -14,8 +14,10 @@ from pathlib import Path
 
 from reprokit.errors import CannotJudgeError
 
-_SITE = re.compile(r"^(.*):(\d+):\d+-\d+(?:\+-?\d+)?$", re.DOTALL)
+_SITE = re.compile(r"^(.*):(\d+):\d+(?:-\d+(?:\+-?\d+)?|:\w+)$", re.DOTALL)
 _SAME = "="
+#: So many rounds of each loop and function are all watched, from the first on.
+_FIRST_ROUNDS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,7 @@ class Call:
         after: The digests of receiver and arguments afterwards.
         at: When it ended, nanoseconds of a clock that is the machine's.
         rounds: The last watched round before it: place and number.
+        is_round: Whether it is no call: a watched round began, where ``made`` is the digest of variables.
     """
 
     site: str
@@ -42,6 +45,7 @@ class Call:
     after: tuple[str, str]
     at: int
     rounds: tuple[str, int] | None = None
+    is_round: bool = False
 
     @property
     def input(self) -> tuple[str, str]:
@@ -71,7 +75,8 @@ class Calls:
 
     @property
     def count(self) -> int:
-        return sum(map(len, self.ordered.values())) + len(self.others)
+        ordered = sum(not call.is_round for calls in self.ordered.values() for call in calls)
+        return ordered + len(self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,7 @@ def _lines(path: Path) -> Iterator[tuple[bool, Call]]:
             words = line.split("\t")
             if words[0] == "T":
                 rounds = words[1], int(words[2])
+                yield True, _round(words, rounds)
             elif len(words) == 11:
                 yield words[1] == "0", _call(words, rounds)
     except (OSError, ValueError, IndexError) as error:
@@ -153,6 +159,21 @@ def _call(words: list[str], rounds: tuple[str, int] | None) -> Call:
         after=(after[0], after[1]),
         at=int(words[9]),
         rounds=rounds,
+    )
+
+
+def _round(words: list[str], rounds: tuple[str, int]) -> Call:
+    return Call(
+        site=words[1],
+        hit=rounds[1],
+        name="variables",
+        receiver="",
+        given="",
+        made=words[3],
+        after=("", ""),
+        at=int(words[4]),
+        rounds=rounds,
+        is_round=True,
     )
 
 
@@ -179,7 +200,9 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
 
 def _judge(one: Call, other: Call, found: dict[str, Candidate], differs: list[Candidate]) -> None:
     """Take up two calls at the same place of two runs that are not alike."""
-    if one.input == other.input:
+    if one.is_round:
+        pass
+    elif one.input == other.input:
         found.setdefault(one.site, _candidate(one))
     elif one.given == other.given and not differs:
         found.setdefault(one.site, _candidate(one, hidden=True))
@@ -204,10 +227,12 @@ def _paired(
 def _window(
     before: Call | None, one: Call, calls: Sequence[Call]
 ) -> tuple[tuple[str, int] | None, tuple[str, int] | None] | None:
-    """The watched rounds around the first difference; None where there are none, or it lies within one."""
+    """The watched rounds around the first difference; None where every round was watched."""
     since = before.rounds if before else None
-    if since == one.rounds:
+    if all(call.hit < _FIRST_ROUNDS for call in calls if call.is_round):
         return None
+    if one.is_round:
+        return since, one.rounds
     later = next((call.rounds for call in calls if call.at > one.at and call.rounds != one.rounds), None)
     return since, later
 

@@ -3,7 +3,7 @@
 The ensemble of a recipe and platform, the golden of many seeds, lies beside them.
 """
 
-from reprokit.golden.candidate import Candidate
+from reprokit.golden.candidate import GoldenCandidate
 from reprokit.golden.ensemble import (
     Ensemble,
     EnsembleMember,
@@ -30,12 +30,12 @@ __all__ = [
     "OF_CPU",
     "USUAL_SEEDS",
     "BlessedSet",
-    "Candidate",
     "Ensemble",
     "EnsembleMember",
     "FailedCheck",
     "ForeignNumbers",
     "Golden",
+    "GoldenCandidate",
     "GoldenRow",
     "Promotion",
     "SweptRun",

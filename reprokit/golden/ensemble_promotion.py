@@ -13,7 +13,7 @@ from typing import Any
 from reprokit import __version__
 from reprokit.core.provenance import BlessedMetric, ComparedHalves, LogsOfSeeds
 from reprokit.errors import GoldenError
-from reprokit.golden.candidate import Candidate, check_alike, check_run
+from reprokit.golden.candidate import GoldenCandidate, check_alike, check_run
 from reprokit.golden.ensemble import (
     Ensemble,
     EnsembleMember,
@@ -37,7 +37,7 @@ _AGAIN_WITHOUT_GIT = "remove these run folders and type the `reprokit sweep` aga
 class SweptRun:
     """A run that may become a member of an ensemble, and its number for each declared metric."""
 
-    candidate: Candidate
+    candidate: GoldenCandidate
     values: Mapping[str, float]
 
 
@@ -58,7 +58,7 @@ class BlessedSet:
     logs: LogsOfSeeds
 
 
-def check_swept(runs: Sequence[Candidate], *, least: int, allow_dirty: bool) -> None:
+def check_swept(runs: Sequence[GoldenCandidate], *, least: int, allow_dirty: bool) -> None:
     """Refuse runs that are no ensemble.
 
     Args:

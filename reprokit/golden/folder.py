@@ -14,6 +14,7 @@ from typing import Any
 
 from reprokit.compressed import MOST_BYTES, SUFFIX, sha256_of_stored, stored
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError, UsageError
 from reprokit.layout import ENSEMBLE, METRICS, PROVENANCE, TRACE
@@ -80,7 +81,7 @@ def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int, cpu: str 
     return (above / f"{OF_CPU}{cpu}" if cpu else above) / f"seed-{seed}"
 
 
-def locate_for(golden_dir: Path, *, recipe: str, environment: Mapping[str, Any], seed: int) -> Path:
+def locate_for(golden_dir: Path, *, recipe: str, environment: EnvironmentRecord, seed: int) -> Path:
     """Where the golden is that a run is compared with: that of its kind of CPU, else that of its platform.
 
     Args:

@@ -22,7 +22,7 @@ from reprokit.core.inputs import names_in
 from reprokit.core.provenance import OtherSeeds
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
-from reprokit.golden.candidate import Candidate, check_alike, check_run
+from reprokit.golden.candidate import GoldenCandidate, check_alike, check_run
 from reprokit.golden.folder import Golden, load, locate
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import METRICS, PROVENANCE, TRACE
@@ -75,7 +75,7 @@ class Promotion:
 def promote(
     golden_dir: Path,
     *,
-    runs: Sequence[Candidate],
+    runs: Sequence[GoldenCandidate],
     promotion: Promotion,
     tolerances: Mapping[str, Any],
     failed: Sequence[FailedCheck] = (),
@@ -152,7 +152,7 @@ def thinned(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield left_out
 
 
-def provenance_of(run: Candidate) -> dict[str, Any]:
+def provenance_of(run: GoldenCandidate) -> dict[str, Any]:
     """What a golden says of a run and everything that its numbers stand on."""
     return {
         "schema": SCHEMA_VERSION,
@@ -181,7 +181,7 @@ def _recorded(row: FailedCheck) -> dict[str, str]:
     return {"id": row.id, "status": row.status, "reason": redact_text(row.reason)}
 
 
-def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
+def _check_fit(runs: Sequence[GoldenCandidate], *, allow_dirty: bool) -> None:
     if len({run.path.resolve() for run in runs}) < 2:
         raise GoldenError(
             "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
@@ -190,7 +190,7 @@ def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
         check_run(run, allow_dirty=allow_dirty)
 
 
-def _check_equal(runs: Sequence[Candidate]) -> None:
+def _check_equal(runs: Sequence[GoldenCandidate]) -> None:
     first = runs[0]
     for other in runs[1:]:
         check_alike(first, other, shared=("recipe", "seed", "platform", "cpu", "digests", "fingerprint"))
@@ -243,7 +243,7 @@ def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> 
     seen |= texts
 
 
-def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
+def _write(folder: Path, run: GoldenCandidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
     """Write all files beside the golden's place, then put that folder there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))

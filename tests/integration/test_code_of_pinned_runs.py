@@ -96,6 +96,10 @@ ELSEWHERE = {
         "os.waitpid(os.posix_spawn(other_python, [other_python, '-c', ''], {}), 0)\nrate = 0.9",
         "PYTHON",
     ),
+    "another Python by the loader of the system": (
+        asks(f"'/lib64/ld-linux-x86-64.so.2', os.path.realpath('/usr/bin/python3'), '-S', {PRINTS}"),
+        "/usr/bin/python3",
+    ),
     "another Python in its place": (
         (
             "if sys.executable != other_python and 'again' not in os.environ:\n"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from reprokit.adapters.jsonl.jsonl_file import MAX_LINE_BYTES
 from reprokit.adapters.reading import MetricsSource, open_file
 from reprokit.core import problems
 from reprokit.core.comparing.difference import Problem
@@ -30,7 +31,7 @@ def warnings(pairs: Iterable[tuple[MetricsSource, MetricsSource]]) -> tuple[Prob
 def _holds_mark(path: Path) -> bool:
     if not path.is_file():
         return False
-    mark, before = MARK.encode(), b""
+    mark, before, num_of_line = MARK.encode(), b"", 0
     try:
         with os.fdopen(open_file(path), "rb") as file:
             file.seek(0)  # of a compressed file that was just unpacked
@@ -38,6 +39,9 @@ def _holds_mark(path: Path) -> bool:
                 if mark in before + block:
                     return True
                 before = block[-len(mark) :]
+                num_of_line = 0 if b"\n" in block else num_of_line + len(block)
+                if num_of_line > MAX_LINE_BYTES:  # no log: nothing after it was read
+                    return False
     except MetricsError:  # a problem of the comparison
         return False
     return False

@@ -22,7 +22,7 @@ from reprokit.core.records import Outcome
 from reprokit.core.texts import Placeholders, Places
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
-from reprokit.layout import METRICS
+from reprokit.layout import METRICS, PROVENANCE, RECORD
 from reprokit.records import run_json
 
 #: An id of at least so many characters is no word that a text holds by itself.
@@ -66,8 +66,23 @@ def compare_paths(
         return replace(comparison, problems=told), pairs
     pair = _source_like(expected, actual), _source_like(actual, expected)
     comparison = compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore)
-    told = (*comparison.problems, *_others_not_read(pair), *redaction_marks.warnings([pair]))
+    beside = _beside(expected, actual) if folders else ()
+    told = (*comparison.problems, *_others_not_read(pair), *beside, *redaction_marks.warnings([pair]))
     return replace(comparison, problems=told), [pair]
+
+
+def _beside(expected: Path, actual: Path) -> tuple[Problem, ...]:
+    """Logs beside metrics.jsonl that differ, in folders of others: that of a run or a golden holds all."""
+    if any((folder / own).exists() for folder in (expected, actual) for own in (RECORD, PROVENANCE)):
+        return ()
+    pairs, unpaired = pair_runs(expected, actual)
+    log = ProblemLog()
+    for left, right in pairs:
+        if METRICS not in {left.path.name, right.path.name} and not compare_sources(left, right).identical:
+            log.add("not_compared", problems.BOTH, detail=f"'{left.name}'")
+    for problem in unpaired.problems():
+        log.add("not_compared", problem.side, detail=problem.message.rpartition(": ")[2])
+    return log.problems()
 
 
 def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:

@@ -37,7 +37,7 @@ class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and no one els
     """So much is unreadable that the answer is known."""
 
 
-class Walk:
+class JsonlWalk:
     """One way through two files, from the start to the end of both; ``comparer`` gets every pair of records.
 
     ``may_skip``: lines that are equal byte for byte may go unparsed.

@@ -36,7 +36,7 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
         raise UsageError(
             "this Python cannot be inspected",
             where=python,
-            actual=str(inside["missing"].get("python")),
+            actual=str((inside.get("missing") or {}).get("python")),
             fix="give a Python that starts, such as .venv/bin/python",
         )
     host = capture.capture_host(Path.cwd())

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from reprokit.harness.diagnosing import Diagnosis, InterruptedDiagnosisError
 
 _LEAST_RUNS, _MOST_RUNS = 2, 1_000_000
+#: What stands for the usual bounds, in runs and in seconds.
+_USUAL, _USUAL_BOUNDS = "15m", (60, 900.0)
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -42,6 +44,8 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, float | None]:
+        if value == _USUAL:
+            return _USUAL_BOUNDS
         found = re.fullmatch(r"([1-9][0-9]{0,5})([smh]?)", str(value), re.ASCII)
         if found is None or (not found[2] and int(found[1]) < _LEAST_RUNS):
             self.fail(f"{value!r} is neither a number of runs from 2 on nor a time such as 10m", param, ctx)
@@ -71,10 +75,10 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
 @click.option(
     "--budget",
     type=_Budget(),
-    default="60",
+    default=_USUAL,
     show_default=True,
     metavar="N|TIME",
-    help="Make at most about this many runs, or as many as fit a time such as 10m.",
+    help="Take at most this long, such as 900s or 15m; or make at most about this many runs.",
 )
 @ignore_option()
 @output_option()

@@ -18,7 +18,7 @@ from reprokit.cli.options import (
     project_of,
     request_of,
     resume_options,
-    run_options,
+    run_options_with,
     why_options,
 )
 from reprokit.cli.output import print_json
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 @why_options
 @resume_options
 @judge_options
-@run_options
+@run_options_with(default_seed="every seed that the recipe declares or that has a golden")
 @exclusive_option
 @folder_options
 def command(recipes: tuple[str, ...], **options: Any) -> int:

@@ -33,6 +33,11 @@ class Divergence:
     ulps: int | None = None
     what: str = ""
 
+    @property
+    def place(self) -> str:
+        """``step 3``, or ``record 3`` (counted from 0) in a log without steps."""
+        return f"record {self.record}" if self.step is None else f"step {self.step}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSummary:

@@ -1,6 +1,6 @@
 """The ledger of a resumed program, told as the run that was never stopped tells it.
 
-A resumed program counts its updates anew, and may read its samples with other loaders.
+A resumed program counts its updates from the start, and may read its samples with other loaders.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def continued(
 
     Args:
         whole: Records of the run that was never stopped, with ``parameters`` after each update.
-        resumed: Those of the resumed one, which counts its updates anew.
+        resumed: Those of the resumed one, which counts its updates from the start.
         began_with: The parameters that it had before its first update, told in the same way.
         loaders: What is known of the loaders of both, in the order of their ledgers. A resumed program may
-            make one that the whole run never made, and numbers them anew. Of several loaders of the same
-            lines, in each update the one is meant that has the same samples there, if any has.
+            make one that the whole run never made, and numbers them from the start. Of several loaders of the
+            same lines, in each update the one is meant that has the same samples there, if any has.
 
     A loop that resumes by iterating over what it has trained on is given those batches before its first
     update: of that update's samples only the last ones count, as many as the whole run's update has.

@@ -103,7 +103,7 @@ def unseen(runs: Sequence[RunEvidence]) -> Iterator[str]:
 
 
 def _no_other_seed(run: RunEvidence) -> str:
-    """Why there is no run with another seed to hold this one against; "" where there is one."""
+    """Why there is no run with another seed to compare this one with; "" where there is one."""
     other, because = run.other_run, fact(run.other_seed, "run.incomplete_because")
     if other is None or other.seed is None:
         return "no run with another seed was made, which would show whose seeds follow"

@@ -101,6 +101,20 @@ def why_few_curves(curves: Sequence[Values]) -> str:
     return f"has only {told}, but for constants: {results}"
 
 
+def is_of_one_curve(curves: Sequence[Values]) -> bool:
+    """Whether a metric moves within its runs, and alike in all of them: it does not follow the seed.
+
+    Args:
+        curves: Its numbers in the run with each seed, shape (records,), in order.
+
+    >>> is_of_one_curve([np.array([0.5, 0.4]), np.array([0.5, 0.4])])
+    True
+    """
+    first = curves[0]
+    alike = all(np.array_equal(first, curve, equal_nan=True) for curve in curves)
+    return len(curves) > 1 and len(first) > 1 and alike and not _is_constant(first)
+
+
 def _is_shifted(curve: Values, other: Values) -> bool:
     """Whether two curves differ by one constant, or not at all; NaN and infinities must be alike."""
     if len(curve) != len(other) or not np.array_equal(np.isfinite(curve), np.isfinite(other)):

@@ -198,7 +198,7 @@ def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[s
 
 
 def _where(first: Divergence | None) -> str:
-    return f"differs at step {first.step}, {first.metric or 'the record'}" if first else "differs"
+    return f"differs at {first.place}, {first.metric or 'the record'}" if first else "differs"
 
 
 def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:

@@ -74,7 +74,7 @@ def packed(found: tuple[BundledData, ...]) -> dict[str, Packed]:
 
 
 def steps_of(recipe: Recipe) -> dict[str, Packed]:
-    """The code of the steps that prepare data, so that whoever opens the bundle can prepare it anew."""
+    """The code of the steps that prepare data, so that whoever opens the bundle can prepare it again."""
     if not recipe.plain.get("prepare"):
         return {}
     places = {f"{CODE}/": f"{SOURCE}/{recipe.name}/", f"recipes/{PARTS}/": f"{SOURCE}/{PARTS}/"}

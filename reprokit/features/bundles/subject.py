@@ -13,8 +13,9 @@ from reprokit.core.checklist import Report
 from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, GoldenError, ReprokitError
 from reprokit.harness.judging.compared_with.reference_run import platform_of, read_reference_run
-from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
+from reprokit.layout import PROVENANCE, RECORD, REPORT
 from reprokit.project import Project
+from reprokit.records import environment_json
 from reprokit.reports.formats import to_json
 
 
@@ -102,7 +103,7 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
 def _of_run(folder: Path, project: Project) -> BundleSubject:
     stored = read_reference_run(folder)
     record = stored.record
-    platform, source = platform_of(stored), read_json(folder / ENVIRONMENT).get("source")
+    platform, source = platform_of(stored), environment_json.recorded(folder).get("source")
     return BundleSubject(
         of="run",
         path=folder,
@@ -111,7 +112,7 @@ def _of_run(folder: Path, project: Project) -> BundleSubject:
         seed=record.seed or 0,
         overrides=recipes.asked_of(record),
         digests=_inputs(record.digests),
-        commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
+        commit=str(source.get("commit") or "") if source else "",
         created_at=str(record.ended_at or record.started_at or ""),
         golden=_golden_of(project, recipe=str(record.recipe), platform=platform, seed=record.seed or 0),
         runs=(folder,),
@@ -128,12 +129,12 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
     for one in folders[1:]:
         runs.read(one, verify=False)
     first = _of_run(folders[0], project)
-    held_against = Path(report.golden) if report.golden else first.golden
-    if held_against is not None and not (held_against / PROVENANCE).is_file():
+    reference = Path(report.golden) if report.golden else first.golden
+    if reference is not None and not (reference / PROVENANCE).is_file():
         raise BundleError(
             "the report does not compare its runs with a golden",
             where=str(folder),
-            actual=str(held_against),
+            actual=str(reference),
             fix="bundle the run that it names",
         )
     return BundleSubject(
@@ -146,7 +147,7 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
         digests=first.digests,
         commit=first.commit,
         created_at=report.created_at,
-        golden=held_against,
+        golden=reference,
         runs=folders,
         report=report,
     )

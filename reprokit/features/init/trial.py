@@ -128,7 +128,7 @@ def must_have_ended(folders: Sequence[Path]) -> None:
 
 
 def metrics_of(folder: Path, program: Program) -> dict[str, Any]:
-    """The run's metrics written anew, as ``program`` says; ``metrics_problem`` where there are none."""
+    """The run's metrics written again, as ``program`` says; ``metrics_problem`` where there are none."""
     (folder / METRICS).unlink(missing_ok=True)
     return program_output.write_metrics(folder, program)
 

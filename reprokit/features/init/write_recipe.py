@@ -27,10 +27,10 @@ from reprokit.features.init.trial import (
     written_places,
 )
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
-from reprokit.layout import ENVIRONMENT, RECIPE, read_json
+from reprokit.layout import RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.session import Session
 
 _SEEDS = (1, 2)
@@ -104,7 +104,7 @@ class _ProgramInspection:
         self._metrics(folders)
         problem = self._repeatability(folders)
         self._seed(folders[0])
-        environment = read_json(folders[0] / ENVIRONMENT)
+        environment = environment_json.recorded(folders[0])
         self._values["platforms"] = [fingerprint.platform_of(environment)]
         name = str(self._values["name"])
         return Proposal(
@@ -183,7 +183,7 @@ class _ProgramInspection:
             self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, {exact}"
             return ""
         first = comparison.divergence
-        where = f"from step {first.step} on, {first.metric}" if first else "in what they hold"
+        where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
         return f"two runs with one seed differ {where}"
 
     def _seed(self, first: Path) -> None:

@@ -110,7 +110,7 @@ def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Pro
 
 
 def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_progress: Progress) -> Relocked:
-    """Make the folder anew elsewhere, and replace its files only when all of it is there."""
+    """Make the folder again elsewhere, and replace its files only when all of it is there."""
     declared = _with_python(declared, project=project)
     asked = _dependencies(declared, project=project)
     editables = tuple(editable_of(one) for one in asked.editable)

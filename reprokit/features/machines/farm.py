@@ -126,7 +126,7 @@ def verify_on(
         CannotRunError: A recipe cannot be made ready, here or on a machine.
     """
     project = session.project
-    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    platform = fingerprint.platform_of_host(capture.capture_host(project.root))
     every = asked.names or recipes.list_names(project.recipes_dir)
     chosen = [recipes.load(name, recipes_dir=project.recipes_dir) for name in every]
     chosen = [recipe for recipe in chosen if asked.names or platform in recipe.platforms]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from reprokit import capture, recipes, runs, workspace
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import Outcome
 from reprokit.errors import CannotRunError, ReprokitError
 from reprokit.features.machines.free_core import free_core
@@ -227,7 +228,7 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
 
 
 def _group(
-    job: MemberJob, request: Request, *, project: Project, host: Mapping[str, Any] | None = None
+    job: MemberJob, request: Request, *, project: Project, host: MachineFacts | None = None
 ) -> SweepGroup:
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)
     return make_ready(

@@ -68,7 +68,7 @@ def verify_cpus(
         CannotRunError: There is no emulator; in a container, none without libraries of its own.
     """
     emulator = _checked(request, cpus=cpus, updates=updates)
-    platform = fingerprint.platform_of(capture.capture_host(session.project.root))
+    platform = fingerprint.platform_of_host(capture.capture_host(session.project.root))
     answers: list[CpuAnswer] = []
     for name in names or recipes.list_names(session.project.recipes_dir):
         try:

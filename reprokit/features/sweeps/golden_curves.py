@@ -11,8 +11,7 @@ from reprokit.adapters.columns import Numbers
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.features.sweeps.runs_over_seeds import SeedGroup
-from reprokit.layout import ENVIRONMENT, read_json
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +27,7 @@ def golden_curves(group: SeedGroup, *, golden_dir: Path) -> GoldenCurves | None:
     """The golden of the group's recipe and platform, of the first of its seeds that has one."""
     for member in group.members:
         recipe = run_json.recorded(member.folder).recipe
-        environment = read_json(member.folder / ENVIRONMENT)
+        environment = environment_json.recorded(member.folder)
         try:
             folder = golden.locate_for(
                 golden_dir, recipe=str(recipe), environment=environment, seed=member.seed

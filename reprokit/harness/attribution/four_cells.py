@@ -18,16 +18,17 @@ from typing import Any
 from reprokit import adapters, golden, recipes
 from reprokit.capture import environment_diff, git_history
 from reprokit.core import inputs
+from reprokit.core.environment_record import sections
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging.compared_with.reference import tolerances_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.programs.program_files import program_files
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 
@@ -240,10 +241,8 @@ def _machine(folder: Path | None, case: _Case) -> str:
     if folder is None:
         return ""
     recorded = case.blessed.provenance.environment
-    here = read_json(folder / ENVIRONMENT)
-    return what_changed.environment_rows(
-        environment_diff.diff(recorded, {name: here.get(name) for name in recorded})
-    )
+    here = environment_json.recorded(folder)
+    return what_changed.environment_rows(environment_diff.diff(recorded, sections(here, recorded)))
 
 
 def _tree(case: _Case, *, locks: Path) -> Path:

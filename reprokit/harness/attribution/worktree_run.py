@@ -66,11 +66,11 @@ def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objec
 
 
 def _output(command: list[str], root: Path) -> tuple[str, str]:
-    surroundings = {**os.environ, "PYTHONPATH": str(package_of(root).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(package_of(root).parent)}
     with subprocess.Popen(
         command,
         cwd=root,
-        env=surroundings,
+        env=environment,
         text=True,
         errors="replace",
         stdin=subprocess.DEVNULL,

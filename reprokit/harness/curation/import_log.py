@@ -56,7 +56,7 @@ def import_log(
         GoldenError: There is a golden already.
     """
     known = recipes.load(recipe, recipes_dir=project.recipes_dir)
-    platform = platform or fingerprint.platform_of(capture.capture_host(project.root))
+    platform = platform or fingerprint.platform_of_host(capture.capture_host(project.root))
     if platform not in known.platforms:
         raise UsageError(
             f"the recipe does not declare the platform {platform}",

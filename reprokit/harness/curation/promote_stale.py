@@ -66,7 +66,7 @@ def promote_stale(
             explains its numbers; nothing is written.
         UsageError: One of the names has no golden on this platform.
     """
-    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    platform = fingerprint.platform_of_host(capture.capture_host(project.root))
     stale: list[_Stale] = []
     left: list[tuple[str, str]] = []
     faults: list[str] = []

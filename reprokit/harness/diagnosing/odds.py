@@ -14,7 +14,7 @@ succession (every value of it is as likely before), ``repeated`` equal runs come
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
@@ -41,18 +41,23 @@ class Odds:
         differ: Runs that were left free and differ from the first.
         equal: Runs that were left free and equal it.
         repeated: Runs that repeated another one because of what they were given.
+        looks: How many suspicions were tried: of many, one is sooner equal by luck.
         by_replay: Whether they repeated it in so many digits that no luck does.
     """
 
     differ: int
     equal: int
     repeated: int
+    looks: int = 1
     by_replay: bool = False
 
     @property
     def luck(self) -> float:
-        """How likely so many runs are equal by luck."""
+        """How likely so many runs are equal by luck for one of all that was tried."""
         pairs = self.differ + self.equal
+        return min(1.0, self.looks * self._luck_of_one(pairs))
+
+    def _luck_of_one(self, pairs: int) -> float:
         return prod((self.equal + 1 + one) / (pairs + 2 + one) for one in range(self.repeated))
 
     @property
@@ -62,9 +67,7 @@ class Odds:
     @property
     def wanted(self) -> int:
         """How many runs have to be equal in all for luck to be unlikely."""
-        tried = (
-            Odds(differ=self.differ, equal=self.equal, repeated=one).luck < ACCEPTED for one in range(_MOST)
-        )
+        tried = (replace(self, repeated=one).luck < ACCEPTED for one in range(_MOST))
         return next((number for number, unlikely in enumerate(tried) if unlikely), _MOST)
 
     def as_data(self) -> dict[str, Any]:
@@ -73,10 +76,16 @@ class Odds:
             "pairs": self.differ + self.equal,
             "differ": self.differ,
             "repeated": self.repeated,
+            "looks": self.looks,
             "wanted": self.wanted,
             "by_replay": self.by_replay,
             "luck": None if self.by_replay else round(self.luck, 6),
         }
+
+    def bound(self) -> str:
+        """What was reached where the budget ended before luck was unlikely."""
+        reached = f"{100 * self.luck:.2g} % of answers would be luck"
+        return f"so far {reached}: {self.wanted} repeated runs are wanted, {self.repeated} were made"
 
     def sentence(self) -> str:
         """The number that stands beside the confidence."""

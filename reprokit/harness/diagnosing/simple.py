@@ -7,25 +7,29 @@ full-precision values, that is proof after three runs. Whatever else was recorde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reprokit import diagnosis
 from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Site
-from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.first_divergence import like
 from reprokit.harness.diagnosing.inquiry import Investigation, described
 from reprokit.harness.diagnosing.odds import by_replay
 
-#: Kinds of lines that are tried together, the likeliest first; so many of these are tried.
-_CLASSES = (
+#: Kinds of lines, the likeliest first; of each the likeliest are tried alone, and so many in all.
+_KINDS = (
     frozenset({"unseeded", "torch_unseeded"}),
     frozenset({"set_order", "hash"}),
     frozenset({"entropy"}),
     frozenset({"clock"}),
 )
-_MOST_TRIED, _MOST_SOURCES = 2, 3
+_MOST_OF_A_KIND, _MOST_TRIED = 2, 3
+#: A program that takes no longer than this is run again as often: a few times, and where some of these runs
+#: are equal until so many runs were made in all, as long as that leaves time and runs for a cause.
+_QUICK_S, _FEW_PAIRS, _MOST_PAIRS = 3.0, 2, 30
+_LEFT_FOR_A_CAUSE, _MOST_SHARE = 8, 0.25
 #: Generators that a whole program draws from, by how a site's words begin: name, and the library that has it.
 _GLOBAL = {
     "torch.": ("PyTorch's default generator", "torch"),
@@ -47,23 +51,23 @@ class Source:
 
 
 def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
-    """The site that explains the difference, proven by one run for each kind; None where none is."""
-    tried = 0
-    for kinds in _CLASSES:
-        sources = _sources(inquiry, kinds)
-        if not sources or tried == _MOST_TRIED or not inquiry.lab.can_make(1):
-            continue
-        tried += 1
-        found = _proven_source(inquiry, sources)
-        if found is not None:
-            return _answer(inquiry, found)
-        if any(equal for _, equal in inquiry.held_runs):
-            return None  # it is of this kind: the search goes on among its lines
+    """The line that explains the difference, proven by one run for each that is tried; None where none is."""
+    chosen = [one for kinds in _KINDS for one in _sources(inquiry, kinds)[:_MOST_OF_A_KIND]]
+    if chosen:
+        inquiry.lab.progress.phase("is it a simple cause?")
+    for source in chosen[:_MOST_TRIED]:
+        if not inquiry.lab.can_make(1):
+            break
+        if _explains(inquiry, source):
+            return _answer(inquiry, source)
     return None
 
 
 def _sources(inquiry: Investigation, kinds: frozenset[str]) -> list[Source]:
-    """What lines of these kinds whose values differ draw on, in the order of their first draws."""
+    """What lines of these kinds whose values differ draw on: generators of the whole program first.
+
+    Of other lines the one nearest to the numbers comes first.
+    """
     first = inquiry.first.trace
     seeded = set(first.facts.get("seeded 0") or ())
     found: dict[str, list[str]] = {}
@@ -73,10 +77,15 @@ def _sources(inquiry: Investigation, kinds: frozenset[str]) -> list[Source]:
             generator, library = _global_generator(site)
             never = bool(generator) and library not in seeded
             found.setdefault(generator if never else name, []).append(name)
-    return [
+    both = [
         Source(tuple(names), "" if key in first.sites else key)
         for key, names in found.items()
         if not all(first.sites[name].overwritten for name in names)
+    ]
+    order = [name for name, _ in _GLOBAL.values()]
+    return [
+        *sorted((one for one in both if one.generator), key=lambda one: order.index(one.generator)),
+        *(one for one in reversed(both) if not one.generator),
     ]
 
 
@@ -88,37 +97,15 @@ def _global_generator(site: Site) -> tuple[str, str]:
     return "", ""
 
 
-def _proven_source(inquiry: Investigation, sources: Sequence[Source]) -> Source | None:
-    """The one source that explains the difference where it alone is held."""
-    inquiry.lab.progress.phase("is it a simple cause?")
-    inquiry.suspected = (_first_that_matters(inquiry, sources[0]),)
-    inquiry.lab.progress.note(f"so far: {_so_far(inquiry)}, by one more run")
-    together = tuple(name for one in sources for name in one.sites)
-    ran = _held(inquiry, together)
-    if not inquiry.saw(ran, held=together):
-        inquiry.suspected = ()
-        return None
-    found = sources[0]
-    if len(sources) > 1:
-        if len(sources) > _MOST_SOURCES:
-            return None
-        for found in sources:
-            if not inquiry.lab.can_make(1):
-                return None
-            ran = _held(inquiry, found.sites)
-            if inquiry.saw(ran, held=found.sites):
-                break
-        else:
-            return None
-    if len(found.sites) > 1 and not found.generator:
-        return None
-    return found if by_replay(inquiry, ran, held=found.sites) else None
-
-
-def _held(inquiry: Investigation, names: tuple[str, ...]) -> InstrumentedRun:
-    """A run with the first run's values at these lines, and its own everywhere else."""
-    inquiry.lab.expect(1)
-    return inquiry.lab.run("simple", Conditions(pins=names, like=inquiry.first))
+def _explains(inquiry: Investigation, source: Source) -> bool:
+    """Whether a run with the first run's values of this source, and its own everywhere else, is proof."""
+    lab = inquiry.lab
+    inquiry.suspected = (_first_that_matters(inquiry, source),)
+    lab.progress.note(f"so far: perhaps {lab.in_source(inquiry.described)}, by one more run")
+    lab.expect(1)
+    ran = lab.run("simple", Conditions(pins=source.sites, like=inquiry.first))
+    inquiry.suspected = ()
+    return inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)
 
 
 def _first_that_matters(inquiry: Investigation, source: Source) -> str:
@@ -127,14 +114,10 @@ def _first_that_matters(inquiry: Investigation, source: Source) -> str:
     return next(name for name in source.sites if not sites[name].overwritten)
 
 
-def _so_far(inquiry: Investigation) -> str:
-    return inquiry.lab.in_source(inquiry.described)
-
-
 def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
     """Name the source by its first line that matters; rule out what differed all the same."""
     name = _first_that_matters(inquiry, found)
-    inquiry.suspected, inquiry.confidence = (), "high"
+    inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
     if found.generator:
         inquiry.never_seeded = found.generator
@@ -148,3 +131,18 @@ def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
             how = "left to chance, the runs are equal all the same"
             inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
     return (name,)
+
+
+def look_at_pairs(inquiry: Investigation) -> None:
+    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal."""
+    lab, first = inquiry.lab, inquiry.first
+    if first.duration_s > _QUICK_S:
+        return
+    lab.progress.phase("how often do two runs differ?")
+    until = lab.made + _FEW_PAIRS
+    while lab.made < until and lab.can_make(_LEFT_FOR_A_CAUSE):
+        equal = inquiry.saw(lab.run("again", Conditions(progress=like(first))), held=())
+        if equal and lab.time_share < _MOST_SHARE:
+            until = max(until, _MOST_PAIRS)
+        elif equal:
+            break

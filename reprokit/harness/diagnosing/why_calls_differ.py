@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reprokit.diagnosis import Cause
 from reprokit.diagnosis.calls import Candidate
-
-if TYPE_CHECKING:
-    from reprokit.harness.diagnosing.conditions import InstrumentedRun
-    from reprokit.harness.diagnosing.first_call import _Proof
+from reprokit.harness.diagnosing.call_experiments import Proof, told_of
+from reprokit.harness.diagnosing.conditions import InstrumentedRun
 
 #: Pools of threads in compiled code: what they are called → the variable that decides how many they are.
 _POOLS = {
@@ -25,12 +23,12 @@ _SEEDS = ("random_state", "seed", "generator", "rng")
 _THREADS = ("n_jobs", "num_threads", "n_threads", "nthread", "thread_count", "workers")
 
 
-def causes(proof: _Proof, held: Sequence[Candidate]) -> tuple[Cause, ...]:
+def causes(proof: Proof, held: Sequence[Candidate]) -> tuple[Cause, ...]:
     """A cause for each of the calls that must be held."""
     return tuple(_cause(proof, one) for one in held)
 
 
-def _cause(proof: _Proof, one: Candidate) -> Cause:
+def _cause(proof: Proof, one: Candidate) -> Cause:
     facts = _facts(proof.kept, one.site)
     category, why, fix = "unknown", "", ""
     drawn = _generator(facts)
@@ -56,14 +54,10 @@ def _cause(proof: _Proof, one: Candidate) -> Cause:
 
 
 def _facts(kept: Sequence[InstrumentedRun], site: str) -> list[dict[str, Any]]:
-    """What was noted of a site in the two runs that kept its results; an empty record where nothing was."""
+    """What was around a site's first call in the two runs that kept its results."""
     found = []
     for ran in kept:
-        records = [
-            fact["sites"][site]
-            for name, fact in sorted(ran.trace.facts.items())
-            if name.startswith("calls ") and isinstance(fact, dict) and site in (fact.get("sites") or {})
-        ]
+        records = [one for one in told_of(ran) if one["site"] == site and "generators" in one]
         found.append(records[0] if records else {})
     return found
 
@@ -74,7 +68,7 @@ def _generator(facts: Sequence[dict[str, Any]]) -> str:
     return next((path for path, state in one.items() if other.get(path, state) != state), "")
 
 
-def _pool(proof: _Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
+def _pool(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
     """The threads whose order decides, and what gives them one order; None where no experiment shows it."""
     if any(record.get("python_threads") for record in facts) and proof.equal_under(calls={"mode": "turns"}):
         return "the threads that it starts", "let it work with one thread"

@@ -10,12 +10,14 @@ import numpy as np
 
 from reprokit import adapters, golden, runs
 from reprokit.core import fingerprint, log_shape
+from reprokit.core.comparing.metric_names import better
 from reprokit.core.evidence import EnsembleEvidence
 from reprokit.core.sampling import seed_rule
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
 from reprokit.core.verdicts import comparability
+from reprokit.core.verdicts.rows import listed
 from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
 from reprokit.harness.judging.compared_with.run_identity import identity_of
@@ -26,9 +28,9 @@ from reprokit.harness.judging.seed_response import (
     silent_metrics,
 )
 from reprokit.harness.judging.windowed_values import windowed_values
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.workspace import sha256_of
 
 PLAN = PlanOfLooks()
@@ -65,7 +67,7 @@ def ensemble_evidence(
         path=str(place),
         num_seeds=len(ensemble.members),
         left_out=ensemble.provenance.left_out,
-        fingerprint_equal=fingerprint.same(ensemble.provenance.environment, read_json(first / ENVIRONMENT)),
+        fingerprint_equal=fingerprint.same(ensemble.provenance.environment, environment_json.recorded(first)),
         is_member=_is_member(first, ensemble),
         runs=tuple(map(str, folders)),
     )
@@ -140,7 +142,7 @@ def _judged(
     if outcome.conclusion is Conclusion.EQUIVALENT:
         if problem := _silent(recipe, first, stored, new) or _other_logs(first, stored, ensemble):
             return replace(about, problem=problem)
-        reason += "" if ensemble.provenance.logs else _LOGS_NOT_KEPT
+        reason += _one_training(first, stored) + ("" if ensemble.provenance.logs else _LOGS_NOT_KEPT)
     data = {
         "reference": reference,
         "new": new,
@@ -177,7 +179,10 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
             return objection.about(one.path).reason
     digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
     for one in stored:
-        digest, name = sha256_of(one.path / METRICS), f"seed {one.record.seed}"
+        name = f"seed {one.record.seed}"
+        if not (one.path / METRICS).is_file():
+            return f"{name} left no metrics that could be compared: {one.path}"
+        digest = sha256_of(one.path / METRICS)
         if digest in digests:
             return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"
         digests[digest] = name
@@ -223,6 +228,24 @@ def _silent(
             "two of the new seeds have the same metrics, but for what repeats the seed: they are one result"
         )
     return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
+
+
+def _one_training(first: Path, stored: Sequence[runs.StoredRun]) -> str:
+    """That a result beside those judged, such as a loss, is equal in all seeds; "" where none is."""
+    logs = [adapters.read_series(folder / METRICS) for folder in (first, *(one.path for one in stored))]
+    equal = [
+        name
+        for name in logs[0]
+        if better(name)
+        and all(name in log for log in logs)
+        and seed_rule.is_of_one_curve([np.asarray(log[name].values, dtype=np.float64) for log in logs])
+    ]
+    if not equal:
+        return ""
+    return (
+        f"; {listed(equal)} {'has' if len(equal) == 1 else 'have'} one curve in all {len(logs)} seeds: the "
+        "training may not follow the seed, so that these are one training, judged again"
+    )
 
 
 def _metrics(ensemble: Ensemble) -> tuple[Metric, ...]:

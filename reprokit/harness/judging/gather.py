@@ -14,6 +14,7 @@ from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, inputs, problems
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparison import Comparison, Problem, unreadable
+from reprokit.core.environment_record import EnvironmentRecord, sections
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.comparability import Objection
@@ -41,7 +42,6 @@ from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.environments.lock_files import locked_versions
 from reprokit.layout import (
     CHECKPOINTS,
-    ENVIRONMENT,
     INSTRUMENT,
     MANIFEST,
     METRICS,
@@ -52,7 +52,7 @@ from reprokit.layout import (
 )
 from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 
 _UNFINISHED = "no finished run to compare"
 _LEFT = "it is a link, a special file or has a reserved name"
@@ -163,7 +163,7 @@ def _golden_of(
     recipe: Recipe | None,
     stored: Sequence[runs.StoredRun],
     *,
-    environment: Mapping[str, Any],
+    environment: EnvironmentRecord,
     golden_dir: Path | None,
 ) -> Reference | Objection:
     platform = fingerprint.platform_of(environment)
@@ -203,7 +203,7 @@ def _usable(
 
 
 def _golden_evidence(
-    reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any], *, records: int | None
+    reference: Reference, first: runs.StoredRun, environment: EnvironmentRecord, *, records: int | None
 ) -> GoldenEvidence:
     digests = first.record.digests
     changed = () if reference.is_foreign else inputs.changed(reference.digests, digests)
@@ -212,7 +212,7 @@ def _golden_evidence(
     if records is not None:
         expected, environment = recorded_at_start(expected), recorded_at_start(environment)
     unknown = "" if reference.is_foreign else fingerprint.why_unknown(expected, environment)
-    differs = environment_diff.diff(expected, {name: environment.get(name) for name in expected})
+    differs = environment_diff.diff(expected, sections(environment, expected))
     return GoldenEvidence(
         noun=reference.noun,
         path=str(reference.path),
@@ -223,7 +223,6 @@ def _golden_evidence(
         environment_unknown=unknown,
         # Beside a record that does not say what is inside, all of the other would be a difference.
         environment_diff=[one for one in differs if not (unknown and one["field"].startswith("inside."))],
-        recipe_digest_equal=not changed,
         changed=changed,
         program_changes=program_changes(reference.path, reference.provenance, first),
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
@@ -264,7 +263,7 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         incomplete_because=run.incomplete_because,
         stopped_at_golden=runs.stopped_at_golden(run),
         run=run.record,
-        environment=read_json(run.path / ENVIRONMENT),
+        environment=environment_json.recorded(run.path),
         runtime=read_json(run.path / RUNTIME),
         instrument=read_json(run.path / INSTRUMENT),
         other_seed=other_seed,

@@ -16,6 +16,7 @@ import numpy as np
 
 from reprokit import adapters, golden, runs
 from reprokit.core import fingerprint, inputs
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.provenance import OtherSeeds
 from reprokit.core.records import digest
@@ -27,9 +28,9 @@ from reprokit.core.verdicts.rows import counted
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import sha256_of
@@ -64,7 +65,7 @@ def response_of(
 def response_to_seed(
     recipe: Recipe | None,
     stored: Sequence[runs.StoredRun],
-    environment: Mapping[str, Any],
+    environment: EnvironmentRecord,
     golden_dir: Path | None,
     *,
     others: Sequence[Path],
@@ -298,7 +299,7 @@ def find_other_seeds(
     data = recipe.as_data()
     if recipe.traces or recipe.modified or not takes_seed(data) or not agree(folders):
         return ()
-    environment = read_json(folders[0] / ENVIRONMENT)
+    environment = environment_json.recorded(folders[0])
     seed = request.seed_of(recipe.seeds)
     place = golden.locate_for(
         session.project.golden_dir, recipe=recipe.name, environment=environment, seed=seed
@@ -367,5 +368,5 @@ def _are_alike(first: Path, other: Path) -> bool:
         theirs.plain_command,
     ):
         return False
-    environments = [read_json(folder / ENVIRONMENT) for folder in (first, other)]
+    environments = [environment_json.recorded(folder) for folder in (first, other)]
     return fingerprint.same(*environments)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reprokit.core.environment_record import InsideFacts
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import WorkspaceError
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
@@ -66,7 +67,7 @@ def unless_environment_changed(
     )
 
 
-def unless_cut_short(result: RunResult, inside: Mapping[str, Any]) -> RunResult:
+def unless_cut_short(result: RunResult, inside: InsideFacts) -> RunResult:
     """The result; never a completed one of a trainer that ended its process before it was done.
 
     How operations round is added to the record of the numerics after the training (``runtime.launch``).

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, runs, workspace
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, EngineError
 from reprokit.execution.engine_socket import remove_orphans
@@ -110,7 +111,7 @@ def _must_fit(folder: Path, request: Request, *, is_recipe: bool) -> None:
     adapters.must_fit(found, request.ignore, option="--ignore-metric")
 
 
-def _captured(command: Sequence[str], project: Project) -> dict[str, Any]:
+def _captured(command: Sequence[str], project: Project) -> MachineFacts:
     """This host and, asked at the same time, the program's Python: both before the program starts."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         inside = beside.submit(capture.capture_interpreter, command)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import recipes
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.evidence import fact, is_integer
 from reprokit.core.fingerprint import platforms_of_host
 from reprokit.core.records import digest
@@ -56,7 +56,7 @@ class SweepGroup:
     request: Request
     seeds: tuple[int, ...]
     ready: PreparedRuns | None = None
-    host: Mapping[str, Any]
+    host: MachineFacts
     inputs: RunInputs | None = None
     problem: str = ""
     machines: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def load_recipes(
 
 
 def make_ready(
-    recipe: Recipe, request: Request, *, seeds: Seeds, host: Mapping[str, Any], session: Session
+    recipe: Recipe, request: Request, *, seeds: Seeds, host: MachineFacts, session: Session
 ) -> SweepGroup:
     """A recipe made ready to run, or why it cannot be."""
     chosen = seeds(recipe.seeds)

@@ -66,7 +66,9 @@ def _code_changes(found: Mapping[str, Any]) -> Facts:
 def _lines(file: Mapping[str, Any]) -> str:
     if file.get("added") is None:
         return "new, not in git" if file.get("removed") == 0 else "not text"
-    return f"+{file['added']} -{file.get('removed')} lines"
+    count = f"+{file['added']} -{file.get('removed')} lines"
+    lines = [str(line).removeprefix(f"{file.get('path')}:") for line in file.get("lines") or ()]
+    return f"{count}; line {', '.join(lines)}" if lines else count
 
 
 def _attribution(found: Mapping[str, Any]) -> Facts:

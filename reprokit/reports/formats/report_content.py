@@ -11,7 +11,16 @@ from typing import Any
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, log_lines, one_line
-from reprokit.reports.format_values import Facts, error_text, facts_of, in_words, measured, value_text
+from reprokit.reports.format_values import (
+    Facts,
+    error_text,
+    facts_of,
+    in_words,
+    measured,
+    relative_text,
+    ulps_text,
+    value_text,
+)
 from reprokit.reports.formats.explanations import explanations
 from reprokit.reports.formats.results_over_seeds import results_over_seeds
 from reprokit.reports.pages.cause import CausePage, cause_page
@@ -32,6 +41,7 @@ MEANING: Mapping[Verdict, Visible] = {
     Verdict.NOT_RUN: Visible("a run did not finish"),
 }
 
+_TONES = {Verdict.NO_GOLDEN: "plain"}  # nothing is wrong: there is nothing yet to compare with
 _EFFECTS = ("yes", "maybe", "no")
 _MAX_METRICS = 50
 _MAX_DIFFERENCES = 200
@@ -96,7 +106,7 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A report, ready to be drawn. ``tone`` is ``good``, ``bad`` or ``unknown``."""
+    """A report, ready to be drawn. ``tone`` is ``good``, ``bad``, ``plain`` or ``unknown``."""
 
     verdict: Verdict
     exit_code: int
@@ -134,7 +144,7 @@ def outline(report: Report) -> Outline:
     return Outline(
         verdict=report.verdict,
         exit_code=report.exit_code,
-        tone={0: "good", 1: "bad"}.get(report.exit_code, "unknown"),
+        tone=_TONES.get(report.verdict, {0: "good", 1: "bad"}.get(report.exit_code, "unknown")),
         recipe=one_line(report.recipe),
         platform=one_line(report.platform),
         seed=one_line(report.seed),
@@ -158,6 +168,15 @@ def outline(report: Report) -> Outline:
         environment=_environment(report.environment),
         timing=in_words(facts_of(report.timing)),
     )
+
+
+def in_short(divergence: Facts) -> Facts:
+    """What of a divergence has room on one screen: where, both values, one measure of their difference."""
+    labels = {str(label) for label, _ in divergence}
+    place = "step" if "step" in labels else "record"
+    error = "units in the last place" if "units in the last place" in labels else "relative error"
+    shown = ("what", place, "metric", "expected", "actual", error)
+    return tuple(fact for fact in divergence if fact[0].startswith(shown))
 
 
 def _subject(report: Report) -> Facts:
@@ -197,16 +216,16 @@ def _divergence(report: Report) -> Facts:
         return ()
     between_runs = report.verdict is Verdict.NONDETERMINISTIC
     expected, actual = ("run 1", _first_differing(report)) if between_runs else ("golden", "run 1")
-    ulps = found.get("ulps")
+    step = found.get("step")
     facts = {
         "what": one_line(found.get("what") or "values differ"),
-        "step": value_text(found.get("step")),
+        "step": Visible("") if step is None else value_text(step),
         "metric": one_line(found.get("metric") or "(whole record)"),
         f"expected ({expected})": value_text(found.get("expected")),
         f"actual ({actual})": value_text(found.get("actual")),
         "absolute error": error_text(found.get("abs_error")),
-        "relative error": error_text(found.get("rel_error")),
-        "units in the last place": one_line("" if ulps is None else f"{ulps:,}"),
+        "relative error": relative_text(found.get("rel_error")),
+        "units in the last place": ulps_text(found.get("ulps")),
         "record": one_line(f"{found.get('record')} (counted from 0)"),
     }
     return tuple((Visible(label), text) for label, text in facts.items() if text)

@@ -11,7 +11,7 @@ from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.report_content import Compared, FactGroup, Outline, ReportRow, outline
 from reprokit.reports.pages.cause import cause_facts
 
-_VERDICT_SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
+_VERDICT_SIGNS = {"good": "✅", "bad": "❌", "plain": "⚪", "unknown": "❔"}
 _STATUS_SIGNS = {Status.PASSED: "✅", Status.FAILED: "❌", Status.SKIPPED: "⏭️", Status.ERROR: "❗"}
 
 

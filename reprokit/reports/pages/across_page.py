@@ -37,5 +37,5 @@ def _headline(found: Any) -> str:
     first = found.comparison.divergence
     if first is None or first.metric is None:
         return "NONDETERMINISTIC: the two runs differ"
-    place = f"step {first.step} on, in {shown(str(first.metric))}"
+    place = f"{first.place} on, in {shown(str(first.metric))}"
     return f"NONDETERMINISTIC: the runs differ from {place} ({first.expected} and {first.actual})"

@@ -35,12 +35,17 @@ def _lines(found: Any, *, root: Path) -> Iterator[str]:
         yield f"  cause: {cause.category} at {place}: {shown(cause.what)}"
         if cause.source:
             yield f"  source: {shown(cause.source)}"
-        yield f"  fix: {shown(cause.fix)}"
-        yield f"  confidence: {confidence_text(cause)}"
+        if cause.fix:
+            yield f"  fix: {shown(cause.fix)}"
+        if cause.category != "unknown" or cause.confidence == "high":
+            yield f"  confidence: {confidence_text(cause)}"
+    if found.odds is not None:
+        yield f"  odds: {found.odds.sentence()}"
     yield from (f"  known: {shown(one)}" for one in found.known)
     yield from _ruled_out(found)
     yield from _suspicious(found)
     yield from _not_seen(found)
+    yield from _next(found)
     yield f"{found.runs} runs, kept in {shown(str(found.folder))}"
 
 
@@ -49,11 +54,18 @@ def headline(found: Any, *, root: Path) -> str:
     where, cause = what_differs(found), found.cause
     if found.divergence is None:
         return f"{'UNJUDGED' if found.verdict == 'UNJUDGED' else 'REPEATABLE'}: {where}"
-    if cause is None:
-        return f"NONDETERMINISTIC: {where}; cause unknown: no experiment shows one"
+    if cause is None or (cause.category == "unknown" and cause.confidence != "high"):
+        return f"NONDETERMINISTIC: {where}; cause unknown: {_unknown_text(cause, root)}"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
     what = shown(_cause_text(cause, root))
     return f"NONDETERMINISTIC: {where}; {_certainty_text(cause)}: {what}{fix}"
+
+
+def _unknown_text(cause: Cause | None, root: Path) -> str:
+    """What stands in a cause's place: the first inexplicable call, or that nothing was shown."""
+    if cause is None or not cause.file:
+        return "no experiment shows one"
+    return shown(_cause_text(cause, root))
 
 
 def what_differs(found: Any) -> str:
@@ -74,7 +86,7 @@ def _first_place(found: Any) -> str:
     first = found.divergence
     if first is None or not first.metric:
         return "differs"
-    return f"first differs at step {first.step}, in {shown(str(first.metric))}"
+    return f"first differs at {first.place}, in {shown(str(first.metric))}"
 
 
 def _where_they_part(found: Any) -> Iterator[str]:
@@ -88,7 +100,7 @@ def _where_they_part(found: Any) -> Iterator[str]:
             yield f"  another state from update {at} on: {shown(name)}"
     if first is not None and first.metric:
         values = f"{first.expected} and {first.actual}"
-        yield f"  first metric that differs: step {first.step}, {shown(str(first.metric))} ({values})"
+        yield f"  first metric that differs: {first.place}, {shown(str(first.metric))} ({values})"
 
 
 def _ruled_out(found: Any) -> Iterator[str]:
@@ -125,6 +137,16 @@ def _not_seen(found: Any) -> Iterator[str]:
     if found.limits:
         yield "Not recorded:"
         yield from (f"  {shown(limit)}" for limit in found.limits[:_MOST])
+
+
+def _next(found: Any) -> Iterator[str]:
+    """Where the cause is unknown: what was tried, and what to type next."""
+    if not found.next:
+        return
+    yield "Tried:"
+    yield from (f"  {counted(one.runs, 'run')}: {shown(one.what)}" for one in found.tried)
+    yield "Next:"
+    yield from (f"  {shown(one)}" for one in found.next)
 
 
 def _certainty_text(cause: Cause) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import fact
 from reprokit.reports.tables import folded
 
@@ -25,20 +26,22 @@ _FACTS = (
 )
 
 
-def environment_lines(record: Mapping[str, Any]) -> Iterator[str]:
+def environment_lines(record: EnvironmentRecord) -> Iterator[str]:
     """One line for each fact, then one for each that is missing, with the reason."""
     rows: list[tuple[str, Any]] = [
         ("platform", fingerprint.platform_of(record)),
         ("fingerprint", fingerprint.fingerprint(record)),
     ]
     rows += [(title, fact(record, path)) for title, path in _FACTS]
-    rows.append(("packages", len(record["inside"].get("packages") or {})))
+    rows.append(("packages", len((record.get("inside") or {}).get("packages") or {})))
     rows += [
-        ("GPU", f"{gpu.get('name')}, driver {gpu.get('driver')}") for gpu in record["host"].get("gpus") or ()
+        ("GPU", f"{gpu.get('name')}, driver {gpu.get('driver')}")
+        for gpu in (record.get("host") or {}).get("gpus") or ()
     ]
     if fact(record, "source.dirty"):
         rows.append(("changed", f"{fact(record, 'source.changed')} files differ from the commit"))
     yield from (f"{title:<12} {value}" for title, value in rows if value is not None)
-    if record["missing"]:
+    missing = record.get("missing") or {}
+    if missing:
         yield "missing"
-    yield from (folded(f"  {field}: {reason}", indent=4) for field, reason in record["missing"].items())
+    yield from (folded(f"  {field}: {reason}", indent=4) for field, reason in missing.items())

@@ -14,7 +14,7 @@ from reprokit.core.comparing.difference import Comparison, Divergence, MetricSum
 from reprokit.core.json_values import MISSING
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.format_values import error_text, value_text
+from reprokit.reports.format_values import error_text, relative_text, ulps_text, value_text
 from reprokit.reports.tables import aligned
 
 Paint = Callable[[str, str], str]
@@ -94,8 +94,8 @@ def _divergence(
     yield f"  {one_line(divergence.what)}"
     sizes = {
         "absolute error": error_text(divergence.abs_error),
-        "relative error": error_text(divergence.rel_error),
-        "ulps": "" if divergence.ulps is None else f"{divergence.ulps:,}",
+        "relative error": relative_text(divergence.rel_error),
+        "ulps": ulps_text(divergence.ulps),
     }
     errors = [f"{label} {text}" for label, text in sizes.items() if text]
     if divergence.metric is not None:

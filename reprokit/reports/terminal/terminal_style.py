@@ -24,8 +24,8 @@ STATUS_COLOURS = {
     Status.SKIPPED: "yellow",
     Status.ERROR: "bold magenta",
 }
-#: What a verdict means, in one of three words → its colour.
-TONE_COLOURS = {"good": "bold green", "bad": "bold red", "unknown": "bold yellow"}
+#: What a verdict means, in one word → its colour.
+TONE_COLOURS = {"good": "bold green", "bad": "bold red", "unknown": "bold yellow", "plain": "bold"}
 _LINE_STYLES = {"title": "bold", "dim": "dim", "command": "bold cyan", "hint": "cyan", "code": "bold"}
 _ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "-"}
 

@@ -7,11 +7,12 @@ out are counted; ``-v`` and the report's page show all.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
 from reprokit.reports.formats.explanations import GATE_TITLE
-from reprokit.reports.formats.report_content import Outline, ReportRow
+from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.terminal.row_groups import that_matter
 from reprokit.reports.terminal.terminal_lines import (
@@ -28,7 +29,6 @@ _MOST_OF_FAILURE = 8
 _LINES_OF_DATA = 2
 _MOST_OF_GATE = 8
 _IN_CAUSE = ("answer", "source", "fix", "kept in")
-_IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the last place")
 
 
 def summary(found: Outline, *, width: int) -> list[TerminalLine]:
@@ -44,11 +44,15 @@ def summary(found: Outline, *, width: int) -> list[TerminalLine]:
 
 
 def _verdict(found: Outline, *, width: int) -> Iterator[TerminalLine]:
+    """The verdict, then its sentence; where there is no golden yet, that the runs agree comes first."""
     about = f"{found.recipe} · {found.platform} · seed {found.seed}"
-    for text in wrapped(about, width=width, lead=f"{found.verdict.value}  "):
-        yield TerminalLine(text=text, tone="verdict")
-    for text in wrapped(found.sentence, width=width):
-        yield TerminalLine(text=text)
+    verdict = [
+        TerminalLine(text=text, tone="verdict")
+        for text in wrapped(about, width=width, lead=f"{found.verdict.value}  ")
+    ]
+    sentence = [TerminalLine(text=text) for text in wrapped(found.sentence, width=width)]
+    first_run = found.verdict is Verdict.NO_GOLDEN
+    yield from [*sentence, *verdict] if first_run else [*verdict, *sentence]
 
 
 def _what_happened(found: Outline, *, width: int) -> Iterator[TerminalLine]:
@@ -57,7 +61,7 @@ def _what_happened(found: Outline, *, width: int) -> Iterator[TerminalLine]:
         yield TerminalLine(text=cut(f"  │ {text}", width=width), tone="dim")
     gate = dict(found.explanations).get(GATE_TITLE, ())
     yield from fact_lines(GATE_TITLE, gate, width=width, most=_MOST_OF_GATE)
-    divergence = () if gate else [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
+    divergence = () if gate else in_short(found.divergence)
     yield from fact_lines("First divergence", divergence, width=width, most_of_value=_LINES_OF_DATA)
     cause = [fact for fact in cause_facts(found.cause) if fact[0] in _IN_CAUSE]
     yield from fact_lines("Cause", cause, width=width)
@@ -78,8 +82,19 @@ def _not_passed(found: Outline) -> list[ReportRow]:
     """Failed rows and errors first, then what is required and was not judged."""
     if found.verdict is Verdict.NOT_RUN:
         return []
-    failed = [row for row in found.rows if row.status in {Status.FAILED, Status.ERROR}]
-    return [*failed, *(row for row in found.rows if row.status is Status.SKIPPED and row.required)]
+    is_shown = found.divergence and GATE_TITLE not in dict(found.explanations)
+    said = "repeatable" if found.verdict is Verdict.NONDETERMINISTIC else "equals_golden"
+    rows = [
+        _in_short(row) if is_shown and row.id == said and row.status is Status.FAILED else row
+        for row in found.rows
+    ]
+    failed = [row for row in rows if row.status in {Status.FAILED, Status.ERROR}]
+    return [*failed, *(row for row in rows if row.status is Status.SKIPPED and row.required)]
+
+
+def _in_short(row: ReportRow) -> ReportRow:
+    """A row whose reason is the first divergence once more."""
+    return replace(row, reason=Visible("see the first divergence"), remedy=Visible(""))
 
 
 def _rows(rows: Sequence[ReportRow], *, width: int, room: int) -> list[TerminalLine]:

@@ -37,7 +37,6 @@ def test_what_nobody_said_of_a_golden_is_not_known():
         path="golden/a", provenance=Provenance(), comparison=None, fingerprint_equal=False
     )
     assert (golden.num_records, golden.trace, golden.has_trace) == (0, None, False)
-    assert golden.recipe_digest_equal
 
 
 def test_nothing_is_asked_for_and_nothing_is_strict_unless_somebody_says_so():

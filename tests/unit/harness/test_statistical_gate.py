@@ -98,6 +98,21 @@ def test_an_ensemble_has_a_line_a_seed_and_its_provenance_once(here):
     assert lines[7]["values"]["return"] == pytest.approx(math.fsum(last) / 3, rel=1e-15)
 
 
+def test_a_new_seed_that_logs_nothing_is_no_evidence(here):
+    program = PROGRAM.replace("import settings", "import settings\nif sys.argv[1] == '21': sys.exit()")
+    here.write(train_py=program, settings_py=NOISIER)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+    assert "seed 21 left no metrics" in report.sentence
+
+
+def test_a_sweep_with_a_seed_that_logged_nothing_is_not_promoted(fresh):
+    program = PROGRAM.replace("import settings", "import settings\nif sys.argv[1] == '3': sys.exit()")
+    fresh.begin().write(train_py=program)
+    with pytest.raises(GoldenError, match="left no metrics"):
+        fresh.sweep("10").bless(min_seeds=10)
+
+
 def test_the_same_bits_are_reproduced_and_no_new_seed_is_run(here):
     report = here.judged()
     assert (report.verdict, report.exit_code, report.statistical) == (Verdict.REPRODUCED, 0, None)
@@ -250,7 +265,7 @@ def test_new_logs_of_another_shape_are_unjudged(here, why):
     assert why in report.sentence
 
 
-def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
+def without_logs(here):
     about = here.ensemble / "provenance.json"
     provenance = json.loads(about.read_text())
     del provenance["logs"]
@@ -258,10 +273,27 @@ def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
         [BlessedMetric(**one) for one in provenance["statistical"]]
     )
     about.write_text(json.dumps(provenance))
+
+
+def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
+    without_logs(here)
     here.write(settings_py=NOISIER)
     report = here.judged()
     assert report.verdict == Verdict.EQUIVALENT
     assert "was not judged: it was promoted before that was kept" in report.sentence
+
+
+def test_a_training_that_is_equal_in_all_seeds_is_told_where_only_its_evaluation_follows_them(here):
+    without_logs(here)
+    fixed = '"lr": 1 / (step + 1), "train/loss": 3 / (step + 1), "val/accuracy": 0.5, "return":'
+    here.write(train_py=PROGRAM.replace('"return":', fixed), settings_py=NOISIER)
+    report = here.judged()
+    assert report.verdict == Verdict.EQUIVALENT
+    count = len(report.statistical["new"]) + 1
+    assert (
+        f"train/loss has one curve in all {count} seeds: the training may not follow the seed, so that "
+        "these are one training, judged again" in report.sentence
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reprokit import adapters, golden, recipes, runs
 from reprokit.compressed import stored
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Tolerances
+from reprokit.core.environment_record import EnvironmentRecord, sections
 from reprokit.core.evidence import ReferenceRun
 from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError, MetricsError, UsageError
-from reprokit.layout import ENVIRONMENT, METRICS, TRACE, read_json
+from reprokit.layout import METRICS, TRACE
 from reprokit.recipes import Recipe
+from reprokit.records import environment_json
 
 _SECTIONS = ("schema", "inside", "host", "image")
 
@@ -38,7 +39,7 @@ class Reference:
     noun: str
     path: Path
     provenance: Provenance
-    environment: Mapping[str, Any]
+    environment: EnvironmentRecord
     digests: Mapping[str, str]
     tolerances: Tolerances
     num_records: int
@@ -85,7 +86,7 @@ def golden_reference(blessed: golden.Golden, recipe: Recipe) -> Reference:
 
 def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
     """A finished run in place of a golden; its overrides are what is to be repeated."""
-    recorded = read_json(stored.path / ENVIRONMENT)
+    recorded = environment_json.recorded(stored.path)
     platform = fingerprint.platform_of(recorded)
     run = ReferenceRun(path=str(stored.path), overrides=stored.record.modified or ())
     return Reference(
@@ -97,7 +98,7 @@ def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
             seed=stored.record.seed,
             fingerprint=fingerprint.fingerprint(recorded),
         ),
-        environment={name: recorded.get(name) for name in _SECTIONS},
+        environment=sections(recorded, _SECTIONS),
         digests=stored.record.digests,
         tolerances=recipe.tolerances_on(platform),
         num_records=_num_records(stored.path / METRICS),

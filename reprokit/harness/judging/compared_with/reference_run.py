@@ -25,8 +25,9 @@ from reprokit.harness.judging.compared_with.reference import run_reference
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.clock import now
 from reprokit.harness.running.plan import shell_line
-from reprokit.layout import ENVIRONMENT, RECIPE, SOURCE, read_json
+from reprokit.layout import RECIPE, SOURCE
 from reprokit.recipes import Recipe
+from reprokit.records import environment_json
 from reprokit.request import Request
 
 _FROM_SNAPSHOT = "ask for the run folder as it was written, with its source/"
@@ -112,4 +113,4 @@ def judge_against(
 
 def platform_of(stored: runs.StoredRun) -> str:
     """The platform that a run was made on."""
-    return fingerprint.platform_of(read_json(stored.path / ENVIRONMENT))
+    return fingerprint.platform_of(environment_json.recorded(stored.path))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from reprokit import adapters, runs
 from reprokit.core.comparison import Comparison, Tolerances, unreadable
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.errors import MetricsError
 from reprokit.layout import METRICS
 
@@ -28,16 +28,16 @@ def common_records(stored: Sequence[runs.StoredRun]) -> int | None:
         return 0
 
 
-def recorded_at_start(environment: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_at_start(environment: EnvironmentRecord) -> EnvironmentRecord:
     """An environment record without what a training sets when it has begun, such as deterministic algorithms.
 
     The record of a run that was stopped is from before that, a golden's from its end. What decides about
     these switches is compared besides: versions, variables, and the code that sets them.
     """
     inside = environment.get("inside")
-    torch = inside.get("torch") if isinstance(inside, Mapping) else None
-    if not isinstance(inside, Mapping) or not isinstance(torch, Mapping):
-        return dict(environment)
+    torch = inside.get("torch") if inside else None
+    if not inside or not isinstance(torch, Mapping):
+        return environment
     kept = {name: value for name, value in torch.items() if name not in _SET_BY_TRAINING}
     return {**environment, "inside": {**inside, "torch": kept}}
 

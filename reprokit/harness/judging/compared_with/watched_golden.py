@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from reprokit import adapters, golden
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import fact
 from reprokit.harness.judging.compared_with.reference import golden_reference
 from reprokit.harness.running.watch_golden import FindGolden, WatchedGolden
@@ -27,7 +26,7 @@ def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> Fi
         return None
     seed = request.seed_of(recipe.seeds)
 
-    def find(environment: Mapping[str, Any]) -> WatchedGolden | None:
+    def find(environment: EnvironmentRecord) -> WatchedGolden | None:
         platform = fingerprint.platform_of(environment)
         folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
         if platform not in recipe.platforms or not folder.is_dir():

@@ -54,7 +54,7 @@ def _changes(name: str, before: Mapping[str, str], project: Path, commit: str, n
         yield f"{name} is gone"
     else:
         old = _old_text(name, before[name], project, commit)
-        yield from (name,) if old is None else _lines(name, old, new.read_bytes())
+        yield from (name,) if old is None else changed_lines(name, old, new.read_bytes())
 
 
 def _old_text(name: str, sha256: str, project: Path, commit: str) -> bytes | None:
@@ -66,7 +66,8 @@ def _old_text(name: str, sha256: str, project: Path, commit: str) -> bytes | Non
     return content if digest_bytes(content) == sha256 else None
 
 
-def _lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
+def changed_lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    """``name:line old → new``, the first of each stretch of lines; ``name`` alone where it is no text."""
     if max(len(old), len(new)) > _LARGEST_BYTES or b"\0" in old + new or old == new:
         yield name
         return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from reprokit import capture
 from reprokit.capture.gpus import GpuState, GpuSurvey, survey_gpus
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.numerics import CUDA
 from reprokit.errors import DeviceError, ImageError
 from reprokit.images import locks
@@ -38,7 +38,7 @@ def gpus_for(
 
 def choose_gpus(
     recipe: Recipe,
-    host: Mapping[str, Any],
+    host: MachineFacts,
     *,
     exclusive: bool,
     note: Callable[[str], None],
@@ -64,7 +64,7 @@ def choose_gpus(
     if recipe.device != CUDA:
         return ()
     must_be_there(recipe, host)
-    names = [_platform(str(gpu.get("name"))) for gpu in host["gpus"]]
+    names = [_platform(str(gpu.get("name"))) for gpu in host.get("gpus") or ()]
     found = survey()
     ours = [n for n, name in enumerate(names) if name == (recipe.platform or names[0])]
     ours = _visible(ours, caller, found)
@@ -92,7 +92,7 @@ def choose_gpus(
     return tuple(chosen)
 
 
-def must_be_there(recipe: Recipe, host: Mapping[str, Any]) -> None:
+def must_be_there(recipe: Recipe, host: MachineFacts) -> None:
     """Refuse a recipe that asks for a GPU, or for one model of it, on a host without.
 
     Raises:
@@ -121,7 +121,7 @@ def must_be_there(recipe: Recipe, host: Mapping[str, Any]) -> None:
         )
 
 
-def must_have_driver(recipe: Recipe, host: Mapping[str, Any], *, least: str) -> None:
+def must_have_driver(recipe: Recipe, host: MachineFacts, *, least: str) -> None:
     """Refuse a driver that is older than the variant needs.
 
     Raises:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from reprokit import layout, workspace
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import fact
 from reprokit.core.run_record import RunRecord
 from reprokit.errors import ImageError
 from reprokit.images import packages
 
 
-def locked_versions(folder: Path, record: RunRecord, environment: Mapping[str, Any]) -> dict[str, str] | None:
+def locked_versions(folder: Path, record: RunRecord, environment: EnvironmentRecord) -> dict[str, str] | None:
     """What the lock of a run's environment names for the machine and Python that it had.
 
     Args:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from reprokit import capture, data, golden
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord, MachineFacts
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.environments.recipe_data import sources_of
 from reprokit.harness.running.programs.program_files import program_files
@@ -32,7 +32,7 @@ def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None
     host = capture.capture_host(session.project.root)
     platforms = platforms_here(recipe, host)
     for platform in platforms:
-        environment = {"host": host, "inside": {"numerics": {"profile": recipe.numerics}}}
+        environment: EnvironmentRecord = {"host": host, "inside": {"numerics": {"profile": recipe.numerics}}}
         where, name = session.project.golden_dir, recipe.name
         if platform.startswith("cpu-"):  # the host's own, of which the golden may be that of another CPU
             folder = golden.locate_for(where, recipe=name, environment=environment, seed=seed)
@@ -85,7 +85,7 @@ def _python_of(recipe: Recipe) -> list[tuple[str, bytes]]:
     return [(str(recipe.trainer), recipe.trainer.read_bytes()), *parts]
 
 
-def platforms_here(recipe: Recipe, host: Mapping[str, Any]) -> list[str]:
+def platforms_here(recipe: Recipe, host: MachineFacts) -> list[str]:
     """Where a recipe's device would train on this host; empty where that shows only in a run."""
     if recipe.platform:
         return [recipe.platform]

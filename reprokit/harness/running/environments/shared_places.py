@@ -8,6 +8,7 @@ shared memory it is enough that it was left. What a plain command leaves in its 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import stat
 import tempfile
@@ -75,7 +76,8 @@ class SharedPlaces:
             if not is_confined:
                 earlier = [path for path, end in self._written.items() if end <= began]
                 kept = tuple(_kept_folders(spec))
-                for path in sorted(_not_open(one for one in earlier if _was_read(one, since=began))):
+                found = _not_open(one for one in earlier if _was_read(one, since=began))
+                for path in sorted({_source_of(one) or one for one in found}):
                     read["kept" if path.startswith(kept) else "files"].append(path)
                 for path in self._now_written(spec, began):
                     _as_unread(path)
@@ -97,7 +99,10 @@ class SharedPlaces:
             for path, status in _files(folder, depth=depth):
                 is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
                 if is_own and status.st_ctime >= began and not path.startswith(self._leave_out):
-                    yield path
+                    source = _source_of(path)
+                    # byte-code of a module that was there before says nothing that its source does not
+                    if not source or os.stat(source).st_ctime >= began:  # noqa: PTH116
+                        yield path
 
 
 def _kept_folders(spec: RunSpec) -> Iterator[str]:
@@ -112,7 +117,7 @@ def _kept_folders(spec: RunSpec) -> Iterator[str]:
 
 
 def _files(folder: str, *, depth: int) -> Iterator[tuple[str, os.stat_result]]:
-    """The files of a folder, so many levels of it; byte-code and what may not be read are left out."""
+    """The files of a folder, so many levels of it; what may not be read is left out."""
     left, entries = [(folder, 1)], 0
     while left and entries < _MOST_ENTRIES:
         here, level = left.pop()
@@ -122,8 +127,16 @@ def _files(folder: str, *, depth: int) -> Iterator[tuple[str, os.stat_result]]:
                 if child.is_dir(follow_symlinks=False):
                     if level < depth:
                         left.append((child.path, level + 1))
-                elif not child.name.endswith(".pyc"):
+                else:
                     yield child.path, child.stat(follow_symlinks=False)
+
+
+def _source_of(path: str) -> str:
+    """The source that byte-code in ``__pycache__`` was compiled from, if it is still there; else ""."""
+    with contextlib.suppress(ValueError):
+        source = importlib.util.source_from_cache(path) if path.endswith(".pyc") else ""
+        return source if os.path.isfile(source) else ""  # noqa: PTH113
+    return ""
 
 
 def _memory_since(began: float) -> Iterator[str]:

@@ -11,12 +11,13 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reprokit.capture import probe
 from reprokit.capture.interpreter import not_asked
 from reprokit.capture.python_of_command import PythonStart, start_of
 from reprokit.core import numerics
+from reprokit.core.environment_record import InsideFacts
 from reprokit.core.environments.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError
@@ -28,7 +29,7 @@ _PROBE = "probe.py"
 _LONGEST_S = 180.0
 
 
-def inside_of(spec: RunSpec, *, backend: Backend) -> dict[str, Any]:
+def inside_of(spec: RunSpec, *, backend: Backend) -> InsideFacts:
     """The facts about the environment that a run would have.
 
     Args:
@@ -75,7 +76,8 @@ def inside_of(spec: RunSpec, *, backend: Backend) -> dict[str, Any]:
         )
     variables = spec.environment
     held = settings.verify(profile=variables.get(numerics.MARK), facts=facts, at_start=variables)
-    return {**facts, "numerics": _by_numpys_own_names(held, facts, variables)}
+    told = {**facts, "numerics": _by_numpys_own_names(held, facts, variables)}
+    return cast("InsideFacts", told)
 
 
 def _start_of(spec: RunSpec) -> PythonStart:
@@ -83,7 +85,7 @@ def _start_of(spec: RunSpec) -> PythonStart:
     return start_of(spec.command, folder=folder.absolute(), path=path, in_copy=True)
 
 
-def named_by_numpy(spec: RunSpec, inside: Mapping[str, Any]) -> RunSpec:
+def named_by_numpy(spec: RunSpec, inside: InsideFacts) -> RunSpec:
     """The run with what the profile ``portable`` switches off under the names that its numpy has for it."""
     features = (inside.get("numpy") or {}).get("cpu_features")
     own = names_to_switch_off(features)

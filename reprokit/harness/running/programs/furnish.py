@@ -22,4 +22,4 @@ def furnish(folder: Path, plan: RunPlan) -> None:
     for name in plan.executables:
         (folder / name).chmod(0o755)
     if plan.program is not None:
-        program_output.make_room(folder, plan.program)
+        program_output.make_working_copy(folder, plan.program)

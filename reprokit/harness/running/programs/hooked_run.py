@@ -108,7 +108,7 @@ def compile_hook() -> None:
     compileall.compile_dir(HOOK, quiet=2)
 
 
-def make_room(spec: RunSpec, stage: Path) -> None:
+def make_trace_folder(spec: RunSpec, stage: Path) -> None:
     """Make the folder that a container's trace goes to; whoever the program is there may write to it."""
     if in_container(spec):
         folder = stage / OUTPUT / WATCH
@@ -118,13 +118,13 @@ def make_room(spec: RunSpec, stage: Path) -> None:
 
 def bring_out(spec: RunSpec, stage: Path, traced: Path) -> None:
     """Move what a container's watch has left to where traces lie, links and all else but files left out."""
-    room = stage / OUTPUT / WATCH
-    if not in_container(spec) or room.is_symlink() or not room.is_dir():
+    traces = stage / OUTPUT / WATCH
+    if not in_container(spec) or traces.is_symlink() or not traces.is_dir():
         return
-    for path in sorted(room.iterdir()):
+    for path in sorted(traces.iterdir()):
         if path.is_file() and not path.is_symlink() and path.name != ORDERS:
             shutil.move(path, traced / path.name)
-    shutil.rmtree(room)
+    shutil.rmtree(traces)
 
 
 def own_mounts(spec: RunSpec, stage: Path) -> RunSpec:

@@ -61,12 +61,12 @@ def is_watched(spec: RunSpec) -> bool:
     return spec.environment.get("REPROKIT_HOOK") == _LIGHT
 
 
-def make_room(spec: RunSpec, folder: Path) -> None:
+def make_trace_folder(spec: RunSpec, folder: Path) -> None:
     """Make the folder that the hook writes to; whoever the program is in a container may write to it."""
     if is_watched(spec):
-        room = folder / OUTPUT / WATCH
-        room.mkdir()
-        room.chmod(0o777)
+        traces = folder / OUTPUT / WATCH
+        traces.mkdir()
+        traces.chmod(0o777)
 
 
 def collect_records(spec: RunSpec, folder: Path) -> None:
@@ -75,11 +75,11 @@ def collect_records(spec: RunSpec, folder: Path) -> None:
     Raises:
         WorkspaceError: The folder cannot be written.
     """
-    room = folder / OUTPUT / WATCH
-    if not is_watched(spec) or room.is_symlink() or not room.is_dir():
+    traces = folder / OUTPUT / WATCH
+    if not is_watched(spec) or traces.is_symlink() or not traces.is_dir():
         return
     try:
-        found = dict(_records(room))
+        found = dict(_records(traces))
         own = [f"{path}/" for path, name in places_of(folder).items() if name == "{project}"]
         own.sort(key=len, reverse=True)
         record = {
@@ -88,18 +88,18 @@ def collect_records(spec: RunSpec, folder: Path) -> None:
             "processes": {name: _relative(one, own) for name, one in found.items()},
         }
         workspace.write_json(folder / INSTRUMENT, record)
-        _join_traces(room, sorted(found), folder / TRACE)
-        file_tree.remove(room)
+        _join_traces(traces, sorted(found), folder / TRACE)
+        file_tree.remove(traces)
     except OSError as error:
         raise workspace.cannot_write(folder, error) from error
 
 
-def _records(room: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(traces: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """What each process left: its name, its record. Links and special files are not followed."""
-    names = sorted(entry.name for entry in file_tree.walk(room) if entry.kind is file_tree.Kind.FILE)
+    names = sorted(entry.name for entry in file_tree.walk(traces) if entry.kind is file_tree.Kind.FILE)
     for name in names[: 3 * _MOST_PROCESSES]:
         match = _RECORD.fullmatch(name)
-        record = read_json(room / name) if match is not None else {}
+        record = read_json(traces / name) if match is not None else {}
         if match is not None and record:
             yield match[1], record
 
@@ -141,9 +141,9 @@ def _same_words(planned: Sequence[str], actual: Sequence[str]) -> bool:
     )
 
 
-def _join_traces(room: Path, processes: Sequence[str], target: Path) -> None:
+def _join_traces(traces: Path, processes: Sequence[str], target: Path) -> None:
     """One trace of all processes, in the order of their names; none where no one took a step."""
-    parts = [room / f"light-{name}.trace" for name in processes]
+    parts = [traces / f"light-{name}.trace" for name in processes]
     parts = [part for part in parts if part.is_file() and not part.is_symlink()]
     if not parts:
         return

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import recipes
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import digest
 from reprokit.harness.running.numbers import recipe_digests
 from reprokit.harness.running.plan import RunPlan
@@ -27,7 +27,7 @@ _LONGEST_NAME = 64
 
 
 def as_recipe(
-    plan: RunPlan, command: Sequence[str], request: Request, *, golden: str, host: Mapping[str, Any]
+    plan: RunPlan, command: Sequence[str], request: Request, *, golden: str, host: MachineFacts
 ) -> RunPlan:
     """The plan of a plain command as that of its recipe.
 
@@ -68,9 +68,7 @@ def _digests(recipe: Recipe, command: Sequence[str]) -> dict[str, str]:
     return {**recipe_digests(recipe, files=()), "program": digest(list(command))}
 
 
-def _text(
-    name: str, command: Sequence[str], request: Request, *, seed: int, host: Mapping[str, Any]
-) -> bytes:
+def _text(name: str, command: Sequence[str], request: Request, *, seed: int, host: MachineFacts) -> bytes:
     """The recipe, as JSON, which is YAML too."""
     inside = fingerprint.platform_of({"inside": host.get("plain_inside") or {}, "host": host})
     platforms = dict.fromkeys([inside, *fingerprint.platforms_of_host(host)])

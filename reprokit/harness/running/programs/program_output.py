@@ -44,7 +44,7 @@ _MOST_OUTPUTS = 10_000
 _MOST_SEARCHED = 16 << 20  # bytes
 
 
-def make_room(folder: Path, program: Program) -> None:
+def make_working_copy(folder: Path, program: Program) -> None:
     """Give a program that writes below its working folder a copy of the project, which it may write to."""
     if not program.collect:
         return

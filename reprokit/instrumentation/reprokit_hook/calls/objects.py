@@ -66,7 +66,7 @@ def add(walk: Walk, value: Any, kind: type) -> None:
 
 def _container(walk: Walk, value: Any, kind: type) -> bool:
     if kind is list or kind is tuple:
-        walk.leaf(b"[%d" % len(value))
+        walk.leaf(b"%s%d" % (b"[" if kind is list else b"(", len(value)))
         walk.items(value)
     elif kind is dict:
         walk.leaf(b"{%d" % len(value))
@@ -204,8 +204,8 @@ def attributes_of(value: Any, kind: type) -> dict[str, Any] | None:
     """``__dict__`` and slots, read past what the class makes of attributes; None where there are none."""
     found: dict[str, Any] | None = None
     for one in kind.__mro__:
-        descriptor = one.__dict__.get("__dict__")
-        if type(descriptor) is types.GetSetDescriptorType:
+        descriptor: Any = one.__dict__.get("__dict__")
+        if type(descriptor) in (types.GetSetDescriptorType, types.MemberDescriptorType):
             own = descriptor.__get__(value, kind)
             found = dict(own) if isinstance(own, dict) else found
             break

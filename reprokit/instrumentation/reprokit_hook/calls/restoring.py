@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import random
 import sys
 import types
@@ -10,6 +11,7 @@ from typing import Any
 from . import generators
 from .objects import attributes_of, is_compiled, name_of
 
+_CONTAINERS = (list, dict, set, tuple, collections.deque)
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), type, types.FunctionType, types.ModuleType)
 
 
@@ -25,7 +27,7 @@ def rebinds(owner: Any, kind: type) -> bool:
 
     ``__setstate__`` of a live object may succeed and leave it broken.
     """
-    if generators.state_of(owner, kind) is not None or _is_array(kind) or kind in (list, dict, set):
+    if generators.state_of(owner, kind) is not None or _is_array(kind) or kind in _CONTAINERS:
         return False
     compiled = any(is_compiled(one) for one in kind.__mro__ if one is not object)
     return compiled and not attributes_of(owner, kind)
@@ -90,12 +92,12 @@ def _array(new: Any, old: Any, kind: type) -> bool:
 
 def _container(new: Any, old: Any, kind: type, live: dict[int, Any], kept: list[str]) -> bool:
     """Elements that are there already are changed themselves: others may know them."""
-    if kind is list:
+    if kind is list or kind is collections.deque:
         for one, other in zip(new, old, strict=False):
             put_in_place(one, other, live, kept)
-        old[:] = [
-            _one(one, old[number] if number < len(old) else one, live) for number, one in enumerate(new)
-        ]
+        before = list(old)
+        old.clear()
+        old.extend(_one(one, before[at] if at < len(before) else one, live) for at, one in enumerate(new))
     elif kind is dict:
         for name, one in new.items():
             if name in old:

@@ -1,7 +1,8 @@
 """The record of every watched call of a process: a line a call, with digests of what went in and came out.
 
 A line is ``C``, thread, site, hit, name, receiver, arguments, result, both afterwards (``=`` where they are
-as before), the moment and the context, separated by tabs; or ``T``, place and number of a watched round.
+as before), the moment and the context, separated by tabs; or ``T``, place and number of a watched round, and
+the digest of small variables there.
 The digest of the receiver stands for itself: an object may hold a state that no earlier call shows.
 """
 
@@ -28,6 +29,7 @@ _NAMED = (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType
 _moment, _open = time.monotonic_ns, io.open  # as they were before the program changed them
 _MOST_LINES = 2_000_000
 _BUFFERED = 500
+_SMALL, _LARGE = (int, float, complex, bool, str), 4096
 _SETS = (set, frozenset)
 
 
@@ -111,7 +113,12 @@ class Stream:
         else:
             watched = self._rounds[place] = self._rounds.get(place, -1) + 1
             number = ticks.number_of(watched)
-        self._write(f"T\t{place}\t{number}\n")
+        self.busy.on = True
+        try:
+            found = digest(_small(sys._getframe(1).f_locals), self.seen)
+        finally:
+            self.busy.on = False
+        self._write(f"T\t{place}\t{number}\t{found}\t{_moment()}\n")
 
     def order(self, site: str, items: Any, /) -> Any:
         """What a loop iterates over; the order of a set is recorded as the result of a call."""
@@ -180,6 +187,16 @@ class Stream:
                 stream.write("".join(lines).encode("utf-8", "backslashreplace"))
         except OSError:  # the folder is gone; the program goes on
             pass
+
+
+def _small(variables: dict[str, Any]) -> list[Any]:
+    """Numbers, texts and small arrays among the variables: what is computed without a call shows there."""
+    found = []
+    for name, value in list(variables.items()):
+        kind = type(value)
+        if kind in _SMALL or (kind.__module__ == "numpy" and getattr(value, "nbytes", _LARGE) < _LARGE):
+            found.append((name, value))
+    return found
 
 
 def ended(calls: list[Call], site: str, frame: int) -> Call | None:

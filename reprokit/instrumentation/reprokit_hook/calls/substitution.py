@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import io
+import json
 import os
 import pickle
 import sys
@@ -27,6 +28,7 @@ from .walk import Seen, digest
 if TYPE_CHECKING:
     from ..watch import Watch
 
+_open = io.open  # as it was before the program changed it
 _MOST_BYTES = 1 << 29
 _UNREAD = (types.GeneratorType, types.CoroutineType, types.FrameType)
 
@@ -49,22 +51,25 @@ class _Substitution:
         self._own = _Kept()
         self._hits: dict[str, int] = {}
         self._seen = Seen()
-        self.notes: dict[str, int] = {}
+        self._notes: set[str] = set()
         self._rebound: dict[str, Any] = {}
-        #: Site → what was around its first call: see ``surroundings``.
-        self.surroundings: dict[str, dict[str, Any]] = {}
-        watch.at_end.append(self._tell)
-
-    def _tell(self) -> None:
-        told = {"notes": dict(self.notes), "sites": self.surroundings}
-        self._watch.facts[f"calls {self._watch.process}"] = told
+        #: Sites of which it was told what was around their first call.
+        self.told: set[str] = set()
 
     def rebound(self, site: str, value: Any, /) -> Any:
         """The object that a name stands for after the call at a site."""
         return self._rebound.pop(site, value)
 
-    def note(self, text: str) -> None:
-        self.notes[text] = self.notes.get(text, 0) + 1
+    def note(self, site: str, text: str) -> None:
+        """Say something of a site, once: at once, for a worker may be killed."""
+        if f"{site}: {text}" not in self._notes:
+            self._notes.add(f"{site}: {text}")
+            self.tell({"site": site, "note": text})
+
+    def tell(self, record: dict[str, Any]) -> None:
+        path = os.path.join(self._watch.out, f"calls-{self._watch.process}.jsonl")
+        with _open(path, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record) + "\n")
 
     def _key(self, call: Call) -> tuple[Any, ...]:
         first = "." not in self._watch.process and self._watch.process == "0"
@@ -96,7 +101,7 @@ class Recorder(_Substitution):
             call = Call(site, called, arguments, words, id(sys._getframe(1)))
             call.key = self._key(call)
             call.before = generators.states()
-            call.surroundings = None if site in self.surroundings else Surroundings(call, self._seen)
+            call.surroundings = None if site in self.told else Surroundings(call, self._seen)
         finally:
             own.busy = False
         own.calls.append(call)
@@ -121,18 +126,19 @@ class Recorder(_Substitution):
         moved = {name: now[name] for name in now if before.get(name) != after[name]}
         if call.surroundings is not None:
             moving = {name: before[name] for name in moved if name in before}
-            self.surroundings[call.site] = call.surroundings.found(result, moving)
+            self.told.add(call.site)
+            self.tell({"site": call.site, **call.surroundings.found(result, moving)})
         owner = None if isinstance(call.owner, types.FunctionType) else call.owner
         try:
             data = _dumps((result, owner, call.arguments, call.words, moved))
         except Exception as error:  # what cannot be kept cannot be given again
-            self.note(f"{call.site}: {type(error).__name__}: {str(error)[:80]}")
+            self.note(call.site, f"{type(error).__name__}: {str(error)[:80]}")
             return
         self._bytes += len(data)
         if self._bytes > _MOST_BYTES:
-            self.note(f"{call.site}: more than {_MOST_BYTES >> 20} MB")
+            self.note(call.site, f"more than {_MOST_BYTES >> 20} MB")
             return
-        with open(os.path.join(self._watch.out, f"kept-{self._watch.process}.pickles"), "ab") as stream:
+        with _open(os.path.join(self._watch.out, f"kept-{self._watch.process}.pickles"), "ab") as stream:
             pickle.dump((call.key, data), stream)
 
 
@@ -152,14 +158,14 @@ class Replayer(_Substitution):
             call = Call(site, called, arguments, words, 0)
             data = self._kept.get(self._key(call))
             if data is None:
-                self.note(f"{site}: not in the other run")
+                self.note(site, "not in the other run")
                 return ready
             try:
                 result = self._given(call, data)
             except Exception as error:  # the call is made, and the run shows nothing
-                self.note(f"{site}: {type(error).__name__}: {str(error)[:80]}")
+                self.note(site, f"{type(error).__name__}: {str(error)[:80]}")
                 return ready
-            self.note(f"{site}: given")
+            self.note(site, "given")
             return lambda: result
         finally:
             own.busy = False
@@ -180,7 +186,7 @@ class Replayer(_Substitution):
         for name in words:
             put_in_place(words[name], call.words.get(name), live, kept)
         for name in kept:
-            self.note(f"{call.site}: {name} stays")
+            self.note(call.site, f"{name} stays")
         generators.put(moved)
         return live.get(id(result), result)
 
@@ -229,7 +235,7 @@ def _read(folder: str) -> dict[Any, bytes]:
     for name in sorted(os.listdir(folder)):
         if not name.startswith("kept-"):
             continue
-        with open(os.path.join(folder, name), "rb") as stream:
+        with _open(os.path.join(folder, name), "rb") as stream:
             while True:
                 try:
                     key, data = pickle.load(stream)  # noqa: S301 - written by the other run's hook

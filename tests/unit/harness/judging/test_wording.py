@@ -85,6 +85,18 @@ def dirty(evidence: Evidence) -> Evidence:
     return replace(evidence, runs=(first, *evidence.runs[1:]))
 
 
+def first_run(record: RunRecord) -> Evidence:
+    return replace(EVIDENCE, runs=(replace(EVIDENCE.runs[0], run=record), EVIDENCE.runs[1]))
+
+
+def plain(evidence: Evidence) -> Evidence:
+    """Of a command without a recipe, of which three runs were asked for."""
+    command = ("python", "train.py", "--seed", "{seed}")
+    rerun = "reprokit reproduce --seed 3 --output '*.pt' --repeats 3 -- python train.py --seed {seed}"
+    record = RunRecord(seed=3, plain_command=command)
+    return replace(first_run(record), recipe=None, rerun=rerun)
+
+
 SAID = {
     "reproduced": case(Verdict.REPRODUCED, evidence=with_golden()),
     "reproduced within tolerance": case(
@@ -92,11 +104,47 @@ SAID = {
         evidence=with_golden(comparison=compare_records(ROW, [{"step": 10, "loss": 2.0}])),
     ),
     "equivalent": case(Verdict.EQUIVALENT),
+    "reproduced, and rows that no one asked for": case(
+        Verdict.REPRODUCED,
+        evidence=replace(with_golden(), recipe={"name": "r", "command": ["python"]}),
+        not_judged=14,
+    ),
     "repeatable": case(Verdict.REPEATABLE),
     "nondeterministic": case(Verdict.NONDETERMINISTIC, divergence=HERE),
     "nondeterministic in the trace only": case(Verdict.NONDETERMINISTIC),
+    "nondeterministic, of a plain command": case(
+        Verdict.NONDETERMINISTIC, divergence=HERE, evidence=plain(EVIDENCE)
+    ),
+    "nondeterministic in nothing but the clock": case(
+        Verdict.NONDETERMINISTIC,
+        divergence=HERE,
+        evidence=replace(
+            plain(EVIDENCE),
+            repeats=(compare_records(ROW, [{"step": 10, "loss": 2.0}]),),
+            clock_metrics={"loss": "rate"},
+        ),
+    ),
+    "nondeterministic, of a bundle": case(
+        Verdict.NONDETERMINISTIC,
+        divergence=HERE,
+        evidence=first_run(RunRecord(recipe="r", bundle={"file": "r.tar.gz"})),
+    ),
     "regression": case(
         Verdict.REGRESSION, divergence=HERE, evidence=with_golden(changed=("trainer", "config"))
+    ),
+    "regression, and rows failed that no golden mends": case(
+        Verdict.REGRESSION,
+        divergence=HERE,
+        evidence=with_golden(changed=("config",)),
+        failed=("equals_golden", "seeded"),
+    ),
+    "regression of runs that were stopped": case(
+        Verdict.REGRESSION,
+        divergence=HERE,
+        evidence=replace(
+            with_golden(changed=("config",)),
+            runs=tuple(replace(one, complete=False, stopped_at_golden=True) for one in EVIDENCE.runs),
+        ),
     ),
     "regression out of nowhere": case(Verdict.REGRESSION, divergence=HERE, evidence=with_golden()),
     "stale golden": case(

@@ -1,0 +1,166 @@
+"""Experiments with calls: what some of them gave in one run is given to others in their place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reprokit import diagnosis
+from reprokit.diagnosis.calls import Candidate
+from reprokit.errors import MetricsError
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.inquiry import Investigation
+
+#: So many lines are tried alone where all together prove nothing.
+_MOST_ALONE = 3
+#: A proof that luck would give as often is none.
+_LUCK = 0.01
+
+
+def watched(inquiry: Investigation, **orders: Any) -> Conditions:
+    """The conditions of a run in which calls alone are watched; hash seed and files are the first run's."""
+    return Conditions(like=inquiry.first, hash_seed=True, fresh=True, level="calls", calls=orders)
+
+
+def same(inquiry: Investigation, first: InstrumentedRun, second: InstrumentedRun) -> bool:
+    """Whether two runs have the same numbers; one that left none equals no other."""
+    try:
+        return inquiry.lab.equal(first, second)
+    except MetricsError:
+        return False
+
+
+class Proof:
+    """Experiments with the suspicious calls of two runs.
+
+    Attributes:
+        kept: A run in which what the calls gave is kept; and a second one, to compare.
+        confidence: Of what was proven.
+    """
+
+    def __init__(self, inquiry: Investigation, pair: tuple[InstrumentedRun, InstrumentedRun]) -> None:
+        self.inquiry = inquiry
+        self.free: list[InstrumentedRun] = list(pair)
+        self.kept: list[InstrumentedRun] = []
+        self.confidence = "medium"
+        self.problem = ""
+        self._equal: dict[tuple[str, ...], list[bool]] = {}
+        self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
+
+    def held(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+        """The smallest set of calls whose substitution makes runs equal; empty where none does."""
+        lab = self.inquiry.lab
+        if not lab.can_make(3):
+            self.problem = "the budget is used up"
+            return ()
+        sites = [one.site for one in candidates]
+        for _ in range(2):
+            ran = lab.run("calls-kept", watched(self.inquiry, mode="keep", sites=sites))
+            if ran.trouble:
+                self.problem = "where its results are kept the program does not finish"
+                return ()
+            self.kept.append(ran)
+            self.free.append(ran)
+        lab.progress.phase("does its result decide the difference?")
+        found = self._isolated(candidates)
+        if not found or not self._confirmed(found):
+            return ()
+        self.confidence = "medium" if any(one.unseen for one in found) else "high"
+        return found
+
+    def _isolated(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+        everything = tuple(candidates)
+        if self._enough(everything):
+            return diagnosis.isolate(everything, enough=self._enough)
+        for one in everything[:_MOST_ALONE]:  # of the others one may write what is compared
+            if len(everything) > 1 and self.inquiry.lab.can_make(1) and self._enough((one,)):
+                return (one,)
+        return ()
+
+    def _enough(self, held: tuple[Candidate, ...]) -> bool:
+        """Whether a run in which these calls give what they gave equals the one in which that was kept."""
+        key = tuple(one.site for one in held)
+        equal = self._equal.setdefault(key, [])
+        if not equal:
+            equal.append(self._given(held))
+        return all(equal)
+
+    def _given(self, held: tuple[Candidate, ...]) -> bool:
+        """One more run with these.
+
+        Calls of threads and workers that are told alike are all given the same, which makes other numbers
+        than those of the run in which they were kept: there the first such run is what others have to equal.
+        """
+        lab, key = self.inquiry.lab, tuple(one.site for one in held)
+        given = replace(watched(self.inquiry, mode="give", sites=list(key)), like=self.kept[0])
+        standard = self._standard.get(key, self.kept[0])
+        if any(one.elsewhere for one in held) and key not in self._standard:
+            standard = lab.run("calls-given", given)
+            if standard.trouble or not _were_given(standard):
+                return False
+            self._standard[key] = standard
+        if not lab.can_make(1):
+            return False
+        ran = lab.run("calls-given", given)
+        return not ran.trouble and _were_given(ran) and same(self.inquiry, standard, ran)
+
+    def _confirmed(self, held: tuple[Candidate, ...]) -> bool:
+        """Whether so many runs with these are equal that it is no luck, each of them."""
+        equal = self._equal.setdefault(tuple(one.site for one in held), [])
+        while all(equal) and self._luck() ** len(equal) >= _LUCK:
+            if not self.inquiry.lab.can_make(1):
+                self.problem = f"the budget is used up: equal in {len(equal)} runs, which may be luck"
+                return False
+            equal.append(self._given(held))
+        if not all(equal):
+            self.problem = "with its result given the runs are equal only sometimes"
+        return all(equal)
+
+    def equal_under(
+        self, *, calls: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+    ) -> bool:
+        """Whether runs under these conditions are all equal, so many that it is no luck."""
+        lab = self.inquiry.lab
+        given = watched(self.inquiry, **(calls or {"mode": "off"}))
+        given = replace(given, environment=dict(environment or {}))
+        label = "-".join(["under", *(calls or {}).values(), *(environment or {})])[:40].lower()
+        if not lab.can_make(2):
+            return False
+        standard = lab.run(label, given)
+        if standard.trouble or any(_late(fact) for fact in standard.trace.facts.values()):
+            return False
+        equal = 0
+        while self._luck() ** equal >= _LUCK:
+            if not lab.can_make(1) or not same(self.inquiry, standard, lab.run(label, given)):
+                return False
+            equal += 1
+        return True
+
+    def _luck(self) -> float:
+        """How likely it is, from the runs in which nothing was given, that two runs are equal."""
+        pairs = [(one, other) for number, one in enumerate(self.free) for other in self.free[number + 1 :]]
+        equal = sum(same(self.inquiry, one, other) for one, other in pairs)
+        return (1 + equal) / (2 + len(pairs))
+
+
+def _were_given(ran: InstrumentedRun) -> bool:
+    """Whether any call was given its result, and none failed to take it."""
+    return any(record.get("note") == "given" for record in told_of(ran))
+
+
+def _late(fact: object) -> bool:
+    """Whether tasks did not wait for their turn to the end."""
+    return isinstance(fact, dict) and bool(fact.get("late"))
+
+
+def told_of(ran: InstrumentedRun) -> list[dict[str, Any]]:
+    """What the watch of calls told of the sites in a run, all processes together."""
+    found: list[dict[str, Any]] = []
+    for path in sorted(ran.traced.glob("calls-*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            if isinstance(record, dict) and isinstance(record.get("site"), str):
+                found.append(record)
+    return found

@@ -1,0 +1,32 @@
+"""A program that does not finish with the watch in it: it is run without, and what is lost is said."""
+
+from __future__ import annotations
+
+from reprokit.errors import CannotRunError
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.first_divergence import MEASURE
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of
+
+#: The hook records the conditions of a process and changes nothing.
+LOOK = "look"
+
+
+def first_run(lab: InstrumentedProgram) -> InstrumentedRun:
+    """The first run; without the watch, where the program does not finish with it.
+
+    Raises:
+        CannotRunError: It does not finish without it either.
+    """
+    try:
+        return first_of(lab, "first", Conditions(progress=MEASURE))
+    except CannotRunError as error:
+        watched = error
+    lab.progress.phase("does it finish without the watch?")
+    first = first_of(lab, "unwatched", Conditions(level=LOOK))
+    lab.level = LOOK
+    why = watched.what.partition("did not finish: ")[2] or watched.what
+    lab.lost = (
+        f"with the watch in it the program does not finish ({why}): it was run without. "
+        "Lines that draw, read a clock or take an order are not known, and no condition was varied"
+    )
+    return first
