@@ -17,7 +17,7 @@ from reprokit.harness.running.plan import shell_line
 UNKNOWN = "unknown"
 #: The beginning of a run's label → what is tried by such runs.
 _TRIED = {
-    ("first", "second", "again"): "the program under equal conditions",
+    ("first", "second", "again", "unwatched"): "the program under equal conditions",
     ("simple",): "the values of one line or generator alone replayed",
     ("held",): "recorded lines replayed, all others left to chance",
     ("as-the-other",): "what the differing run had replayed",

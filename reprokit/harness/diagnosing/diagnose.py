@@ -235,7 +235,7 @@ def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("are two runs equal?")
     first = first_run(lab)
-    if not first.trace.processes:
+    if not (first.trace.processes or first.trace.started):
         raise CannotJudgeError(
             f"no cause can be looked for: {why_not_loaded(lab.spec.command)}",
             where=str(first.folder),

@@ -117,7 +117,9 @@ class Investigation:
         failed = [one for one, equal in self.held_runs if not equal]
         free = sum(equal and any(one <= more for more in failed) for one, equal in self.held_runs)
         return Odds(
-            differ=1 + seen.free + (seen.moved if varied else 0),
+            differ=1
+            + (seen.free if held else sum(not one for one in failed))
+            + (seen.moved if varied else 0),
             equal=0 if varied else self.free_equal + free,
             repeated=(seen.equal + 1 if varied else seen.confirmed + seen.moved) if held else 0,
             looks=2 * max(1, len({one for one, _ in self.held_runs if one})),  # equal the first, or the other

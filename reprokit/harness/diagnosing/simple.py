@@ -8,6 +8,7 @@ full-precision values, that is proof after three runs. Whatever else was recorde
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from reprokit import diagnosis
 from reprokit.core.verdicts.rows import counted
@@ -101,7 +102,8 @@ def _explains(inquiry: Investigation, source: Source) -> bool:
     """Whether a run with the first run's values of this source, and its own everywhere else, is proof."""
     lab = inquiry.lab
     inquiry.suspected = (_first_that_matters(inquiry, source),)
-    lab.progress.note(f"so far: perhaps {lab.in_source(inquiry.described)}, by one more run")
+    names = lab.in_source(inquiry.described).replace(f"{Path.cwd()}/", "")
+    lab.progress.note(f"so far: perhaps {names}, by one more run")
     lab.expect(1)
     ran = lab.run("simple", Conditions(pins=source.sites, like=inquiry.first))
     inquiry.suspected = ()
@@ -118,6 +120,7 @@ def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
     """Name the source by its first line that matters; rule out what differed all the same."""
     name = _first_that_matters(inquiry, found)
     inquiry.confidence, inquiry.by_replay = "high", True
+    inquiry.confirmed += 1
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
     if found.generator:
         inquiry.never_seeded = found.generator

@@ -59,7 +59,6 @@ class Watch:
         self.writer = TraceWriter(self)
         #: Libraries whose global generator the program has seeded.
         self.seeded: set[str] = set()
-        self.at_end.append(lambda: self.facts.update({f"seeded {self.process}": sorted(self.seeded)}))
         self._begin()
 
     @classmethod
