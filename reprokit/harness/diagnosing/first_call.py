@@ -81,17 +81,11 @@ def _unlike(inquiry: Investigation) -> tuple[tuple[InstrumentedRun, Instrumented
         if unlike.first is None:
             return last
         last = pair, unlike
-        if unlike.window is None or not inquiry.lab.can_make(2):
-            break
-        now = {"first": _place(unlike.window[0]), "last": _place(unlike.window[1]), "most": _ROUNDS}
-        if now == window:
+        now = {"first": list(unlike.since) if unlike.since else None, "most": _ROUNDS}
+        if not unlike.sampled or now == window or not inquiry.lab.can_make(2):
             break
         window = now
     return last
-
-
-def _place(found: tuple[str, int] | None) -> list[Any] | None:
-    return list(found) if found else None
 
 
 def _pair(
