@@ -52,7 +52,7 @@ y = x @ rng.normal(size=64)
 def gradient(w, x, y):
     return x.T @ (x @ w - y) / len(x)
 w = np.zeros(64)
-for epoch in range(1500):
+for epoch in range(5000):
     for order in np.array_split(rng.permutation(4000), 20):
         w = w - 0.05 * gradient(w, x[order], y[order])
 """,
@@ -67,7 +67,7 @@ net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.Tanh(), torch.nn.Li
 optimizer = torch.optim.Adam(net.parameters())
 x = torch.randn(4000, 64)
 y = x.sum(1, keepdim=True).sin()
-for step in range(4000):
+for step in range(6000):
     order = torch.randint(len(x), (256,))
     loss = torch.nn.functional.mse_loss(net(x[order]), y[order])
     optimizer.zero_grad()

@@ -57,7 +57,10 @@ def by_first_call(inquiry: Investigation) -> FirstCall | None:
     if not unlike.candidates:
         return _only_where(unlike)
     proof = Proof(inquiry, pair)
-    held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
+    try:
+        held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
+    finally:
+        proof.remove()
     not_seen = _not_seen(pair)
     if not held:
         return FirstCall(cause=_unproven(unlike.candidates[0], proof), proven=False, not_seen=not_seen)

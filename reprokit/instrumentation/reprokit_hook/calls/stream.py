@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType)
 _moment, _open = time.monotonic_ns, io.open  # as they were before the program changed them
-_MOST_LINES = 2_000_000
+_MOST_LINES = 500_000
 _BUFFERED = 500
 #: So much may be read for each site; then a call is left out for each so many bytes of the last one.
 _FREE_BYTES, _BYTES_A_CALL = 1 << 28, 1 << 23
