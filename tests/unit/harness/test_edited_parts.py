@@ -179,10 +179,10 @@ def test_a_golden_holds_the_digest_of_parts_and_nothing_of_what_is_mounted_besid
     folders = study.run("A")
     digests = record_of(folders[0])["digests"]
     assert "parts" in digests
-    blessed = study.bless(folders).provenance
+    blessed = study.bless(folders).document
     assert {name: blessed["digests"][name] for name in digests} == digests
     assert record_of(folders[0])["mounted_digest"].startswith("sha256:")
-    assert record_of(folders[0])["mounted_digest"] not in json.dumps(blessed)
+    assert record_of(folders[0])["mounted_digest"] not in json.dumps(dict(blessed))
 
 
 def test_a_probe_or_hook_edited_since_changes_no_golden_and_keeps_no_run_from_being_resumed(study):
