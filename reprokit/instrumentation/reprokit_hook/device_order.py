@@ -15,16 +15,20 @@ another stream reads it (``record_stream``), reads without an operation (``.nump
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import digests
+from .older_pythons import zipped
 
 _HOST = -1
 _COPIES = ("aten.copy_.", "aten._to_copy.")
 _WAITS = "aten._local_scalar_dense."
 _MOST_ACCESSES, _MOST_STORAGES = 32, 4096
 
-Clock = dict[int, int]
+if TYPE_CHECKING:
+    Clock = dict[int, int]
+else:  # before Python 3.9 they take no parameters
+    Clock = dict
 
 
 class _Access(NamedTuple):
@@ -80,7 +84,7 @@ class DeviceOrder:
             told["device"] = self.place(results[0][0]) if results else places[0]
             if stream is not None:
                 told["stream"] = self._numbers.setdefault(stream, len(self._numbers))
-            told |= self._copy(str(func), args, options, made)
+            told.update(self._copy(str(func), args, options, made))
         if stream is None or _is_view(func):
             return told
         return told | self._ordered(func, [*given, *self._new(given, results)], stream, told, at)
@@ -222,6 +226,6 @@ def _bytes(tensor: Any) -> tuple[int, int]:
     """Of a tensor's storage: the first byte that it covers, and the one after its last."""
     if not tensor.numel():
         return 0, 0
-    last = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    last = sum((size - 1) * step for size, step in zipped(tensor.shape, tensor.stride()))
     size = tensor.element_size()
     return tensor.storage_offset() * size, (tensor.storage_offset() + last + 1) * size

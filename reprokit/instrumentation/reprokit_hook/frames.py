@@ -6,8 +6,12 @@ import os
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
-Site = tuple[str, str, int, str]
+if TYPE_CHECKING:
+    Site = tuple[str, str, int, str]
+else:  # before Python 3.9 they take no parameters
+    Site = tuple
 
 STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep

@@ -26,7 +26,7 @@ _OF_THE_LOCALE = ("getpreferredencoding", "getlocale", "getencoding", "strxfrm",
 def watch(watch: Watch) -> None:
     """Wrap all of them."""
     _encodings(watch)
-    for name in _OF_THE_LOCALE:
+    for name in filter(locale.__dict__.__contains__, _OF_THE_LOCALE):  # getencoding came with 3.11
         wrap(locale, name, "locale", watch)
     imports.after("tempfile", lambda module: _temporary_folder(module, watch))
 

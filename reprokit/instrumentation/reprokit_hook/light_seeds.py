@@ -17,7 +17,7 @@ import random
 import sys
 import threading
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import digests
 from .frames import _HOOK, is_own, own_caller, real
@@ -28,7 +28,10 @@ _MOST = 50_000
 _RANDOM = random.__file__
 _LONGEST = 40
 _DEEP = 200
-Place = tuple[str, int, str, bool]
+if TYPE_CHECKING:
+    Place = tuple[str, int, str, bool]
+else:  # before Python 3.9 they take no parameters
+    Place = tuple
 
 
 class Seeds:

@@ -90,7 +90,7 @@ class Parameters:
             record["process"] = self._light.process
         if self._numbers[key]:
             record["of_optimizer"] = self._numbers[key]
-        record |= self._ledger.take()
+        record.update(self._ledger.take())
         record["parameters"] = {name: _digest(one) for name, one in named}
         record["random"] = dict(self._states())
         self._streams.update(record)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from .frames import STANDARD, is_own
+from .older_pythons import without_prefix
 from .watch import Watch
 
 _FRAMEWORKS = ("jax", "tensorflow", "mxnet", "paddle", "mindspore", "cupy", "tinygrad", "mlx", "dgl")
@@ -69,7 +70,7 @@ def _extensions(modules: dict[str, Any]) -> set[str]:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or not file.endswith(_SUFFIXES):
             continue
-        inside = file.removeprefix(STANDARD)
+        inside = without_prefix(file, STANDARD)
         standard = inside != file and not inside.startswith(("site-packages", "dist-packages"))
         package = name.partition(".")[0]
         if not standard and package not in _WATCHED:

@@ -24,6 +24,7 @@ from typing import Any
 
 from . import loader_ids
 from .light_seeds import where
+from .older_pythons import zipped
 from .read_ahead import ReadAhead
 
 _MOST_WORDS = 2_048
@@ -141,8 +142,8 @@ class LoaderLedger:
         number = self._numbers.setdefault(loader, len(self._numbers))
         if number == len(self.loaders) < _MOST_LOADERS:
             made, used, (data_set, _), *_ = loader
-            names = dict(zip(("file", "line", "function"), made or used, strict=False))
-            names |= {"used_at": used[1], "data_set": data_set}
+            names = dict(zipped(("file", "line", "function"), made or used))
+            names.update({"used_at": used[1], "data_set": data_set})
             known = {"workers": iterator._num_workers, "stream": _is_stream(iterator), "redrawn": None}
             counts = {"batches": 0, "samples": 0, "without_gradients": 0}
             self.loaders.append({**names, **known, **counts})
@@ -156,7 +157,7 @@ class LoaderLedger:
             found["stream"] = True
         if self.loaders[number]["stream"]:
             workers = {batch.worker for batch in batches}
-            found |= {"worker": workers.pop()} if len(workers) == 1 and None not in workers else {}
+            found.update({"worker": workers.pop()} if len(workers) == 1 and None not in workers else {})
         given = [batch.contents for batch in batches if batch.contents is not None]
         if len(given) == len(batches) and len(ids) <= _MOST_CONTENTS:
             found["contents"] = b"".join(one.astype(">u8").tobytes() for one in given).hex()
@@ -174,12 +175,12 @@ class LoaderLedger:
             return
         equal = all(map(operator.eq, map(known.get, ids, contents), contents))
         if equal:
-            known.update(zip(ids, contents, strict=True))
+            known.update(zipped(ids, contents))
             equal = all(map(operator.eq, map(known.get, ids), contents))  # an id may come twice in one update
         if len(known) > before:
             firsts.append((self._updates, ids))
         if not equal:
-            pairs = zip(ids, contents, strict=True)
+            pairs = zipped(ids, contents)
             wrong = next(one for one, content in pairs if known.get(one, content) != content)
             first = next(update for update, given in firsts if wrong in given)
             self.loaders[number]["redrawn"] = {"sample": wrong, "first": first, "update": self._updates}

@@ -38,7 +38,8 @@ def _begin(light: Any, info: Any, data_set: Any, collate: Any) -> None:
     held = worker_generators.found(_roots(data_set, collate))
     began = dict(_states(held))
     record: dict[str, Any] = {"worker": info.id, "of": info.num_workers, "iterator": info.seed - info.id}
-    record |= {"file": file, "line": line, "function": function, "data_set": type(data_set).__qualname__}
+    kind = type(data_set).__qualname__
+    record.update({"file": file, "line": line, "function": function, "data_set": kind})
     light.torch["worker"] = record
     light.torch["generators"] = {name: {"began": one, "drawn": False} for name, one in began.items()}
 

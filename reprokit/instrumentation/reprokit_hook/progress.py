@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import current
 from .generator_states import Generators
@@ -22,7 +22,10 @@ from .generator_states import Generators
 _SHARE = 0.005
 _WINDOW = 64
 _MOST_EVENTS = 20_000
-Digests = dict[str, str]
+if TYPE_CHECKING:
+    Digests = dict[str, str]
+else:  # before Python 3.9 they take no parameters
+    Digests = dict
 
 
 class TrainingProgress:

@@ -7,10 +7,15 @@ import os
 from ast import literal_eval
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from .older_pythons import zipped
 
 #: How many there were, the numbers at which the value changed, and to what.
-_Values = tuple[int, list[int], list[str]]
+if TYPE_CHECKING:
+    _Values = tuple[int, list[int], list[str]]
+else:  # before Python 3.9 they take no parameters
+    _Values = tuple
 
 
 class Earlier:
@@ -47,7 +52,7 @@ class Earlier:
     def ranks(self, unit: str) -> dict[int, int]:
         """Which came when: number → rank."""
         found = self._values.get(unit, {}).values()
-        seen = sorted(pair for one in found for pair in zip(one[1], one[2], strict=True))
+        seen = sorted(pair for one in found for pair in zipped(one[1], one[2]))
         return {int(literal_eval(number)): rank for rank, (_, number) in enumerate(seen)}
 
 
@@ -55,7 +60,7 @@ def reordered(both: list[tuple[str, Any]], plain: list[str], names: list[str]) -
     """Items in the order of the other run's names; where names differ, in the same shuffle."""
     ranks = {name: rank for rank, name in enumerate(names)}
     if len(names) == len(both) and not set(plain) <= set(ranks):
-        ranks = dict(zip(plain, (ranks[name] for name in sorted(names)), strict=True))
+        ranks = dict(zipped(plain, (ranks[name] for name in sorted(names))))
     return sorted(both, key=lambda one: ranks.get(one[0], len(ranks)))
 
 

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import imports
 from .frames import above, is_own, library_of, own_caller, site_of
@@ -25,7 +25,10 @@ _OF_NOW = frozenset({"localtime", "gmtime", "strftime", "ctime", "asctime"})
 _TIME, _LOCALTIME = time.time, time.localtime  # as they are before anything is wrapped
 
 #: What answers a library's question: its frame, the call as it is, and as it is varied.
-Deep = Callable[[FrameType, Callable[[], Any], Callable[[], Any]], Any]
+if TYPE_CHECKING:
+    Deep = Callable[[FrameType, Callable[[], Any], Callable[[], Any]], Any]
+else:  # before Python 3.9 they take no parameters
+    Deep = Callable
 
 
 class Answers(NamedTuple):

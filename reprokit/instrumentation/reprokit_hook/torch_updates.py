@@ -13,6 +13,7 @@ from typing import Any
 
 from . import digests
 from .frames import own_caller
+from .older_pythons import zipped
 from .progress import TrainingProgress
 from .watch import Watch
 
@@ -70,7 +71,8 @@ class _Updates:
                 given = digests.of(before, *self._given.values())
                 made = streams["parameters"]
                 self._watch.note_operation("the optimizer's step", own_caller(), given=given, made=made)
-            streams |= {f"state of {name}": one for name, one in self._progress.generators.states().items()}
+            states = self._progress.generators.states()
+            streams.update({f"state of {name}": one for name, one in states.items()})
             self._given, self._seen = {}, digests.new()
         spent, self._spent = self._spent + perf_counter() - began, 0.0
         self._progress.updated(streams, spent=spent)
@@ -168,7 +170,7 @@ def _samples(batch: Any) -> int:
     parts = list(batch) if isinstance(batch, (list, tuple)) else [batch]
     columns = list(batch.values()) if isinstance(batch, dict) else parts
     try:
-        rows = list(zip(*columns, strict=False))
+        rows = list(zipped(*columns))
     except TypeError:  # no rows: a batch of the program's own making
         rows = [(batch,)]
     return sum(int(digests.of(*row), 16) for row in rows)
