@@ -1,6 +1,8 @@
-"""Puts into the wheel what `reprokit.packaged` looks for there: what images are made from, pages of docs/."""
+"""Puts into the wheel what `reprokit.packaged` looks for there, and a README for the package's own page."""
 
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from setuptools import setup
@@ -12,10 +14,13 @@ FILES = [
     *ROOT.glob("images/base/*.lock"),
     *(
         page
-        for kind in ("tutorial", "how-to", "reference", "explanation")
+        for kind in ("tutorial", "how-to", "reference", "explanation", "evidence")
         for page in ROOT.glob(f"docs/{kind}/*.md")
     ),
 ]
+
+_RELATIVE_LINK = re.compile(r"\]\((?![a-z]+:|#)([^)]+)\)")
+_PICTURES = (".png", ".svg")
 
 
 class BuildWithFolders(build_py):
@@ -31,4 +36,28 @@ class BuildWithFolders(build_py):
             shutil.copyfile(path, target)
 
 
-setup(cmdclass={"build_py": BuildWithFolders})
+def with_absolute_links(text: str, *, repository: str) -> str:
+    """A page whose links to other files lead to the repository: elsewhere a relative one leads nowhere.
+
+    >>> with_absolute_links("[a](docs/a.md) ![b](docs/b.svg)", repository="https://host/o/r")
+    '[a](https://host/o/r/blob/main/docs/a.md) ![b](https://host/o/r/raw/main/docs/b.svg)'
+    """
+    return _RELATIVE_LINK.sub(
+        lambda link: f"]({repository}/{'raw' if link[1].endswith(_PICTURES) else 'blob'}/main/{link[1]})",
+        text,
+    )
+
+
+def readme() -> str:
+    """README.md as the package's page shows it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return with_absolute_links(text, repository=project["urls"]["Source"])
+
+
+if __name__ == "__main__":
+    setup(
+        cmdclass={"build_py": BuildWithFolders},
+        long_description=readme(),
+        long_description_content_type="text/markdown",
+    )

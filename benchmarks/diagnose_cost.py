@@ -161,8 +161,8 @@ def main() -> int:
 
         return watched_calls.main(repeats=options.repeats)
     from reprokit import capture, images, recipes
-    from reprokit.harness.running import hooked_run
-    from reprokit.harness.running.recipe_data import fetched
+    from reprokit.harness.running.environments.recipe_data import fetched
+    from reprokit.harness.running.programs import hooked_run
 
     overrides = [f"platform={options.platform}"] if options.platform else []
     recipe = recipes.load(options.recipe, recipes_dir=PROJECT / "recipes", overrides=overrides)

@@ -26,7 +26,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset, dataloader
 
 from reprokit import data, instrumentation, recipes
-from reprokit.harness.running.recipe_data import sources_of
+from reprokit.harness.running.environments.recipe_data import sources_of
 from reprokit.images.cache import cache_folder
 from reprokit.runtime import config
 from reprokit.runtime.launch import load_trainer

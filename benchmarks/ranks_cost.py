@@ -23,7 +23,7 @@ from pathlib import Path
 
 from reprokit import recipes
 from reprokit.core import numerics
-from reprokit.harness.running.recipe_data import fetched
+from reprokit.harness.running.environments.recipe_data import fetched
 from reprokit.layout import TIMING
 
 PROJECT = Path(__file__).resolve().parent.parent

@@ -35,11 +35,12 @@ import psutil
 SOURCE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SOURCE), str(SOURCE / "tests")]
 
-from reprokit import where  # noqa: E402
+from reprokit.features.machines import elsewhere  # noqa: E402
+from reprokit.features.machines import place as where  # noqa: E402
+from reprokit.features.machines import sweep_on_machines as sweeps_there  # noqa: E402
+from reprokit.features.machines.place import Task, TaskState, TaskStatus  # noqa: E402
 from reprokit.harness import Request, judge_again  # noqa: E402
-from reprokit.harness.sweeping import elsewhere  # noqa: E402
 from reprokit.project import Project  # noqa: E402
-from reprokit.where import Task, TaskState, TaskStatus  # noqa: E402
 from support import places  # noqa: E402
 from support.sweep_program import RECIPE, RecordedSweep, swept  # noqa: E402
 
@@ -182,11 +183,9 @@ def engine(root: Path, num_runs: int) -> Cost:
     template = project_with_one_run(root)
     place = SimulatedPlace(template)
     where.open_place = lambda *_args, **_more: place  # type: ignore[assignment]
-    sys.modules["reprokit.harness.sweep"].on_machines = lambda groups, **_more: groups  # type: ignore[attr-defined]
+    sweeps_there.on_machines = lambda groups, **_more: groups
     run = elsewhere.carry_out_elsewhere
-    sys.modules["reprokit.harness.sweep"].carry_out_elsewhere = (  # type: ignore[attr-defined]
-        lambda *args, **more: run(*args, **more, sleep=place.step)
-    )
+    sweeps_there.carry_out_elsewhere = lambda *args, **more: run(*args, **more, sleep=place.step)
     before, start = time.process_time(), time.perf_counter()
     answer = swept(root, seeds=f"0..{num_runs - 1}", on="ray", told=RecordedSweep())
     cpu, wall = time.process_time() - before - place.copying_s, time.perf_counter() - start

@@ -298,7 +298,7 @@ TRACER = textwrap.dedent(
 
     def seen():
         frames = stack()
-        begins = next((i for i, f in enumerate(frames) if f.filename.endswith("cli/reproduce.py")), None)
+        begins = next((i for i, f in enumerate(frames) if f.filename.endswith("commands/reproduce.py")), None)
         if begins is not None:
             places = (frame.filename.rpartition("/reprokit/")[2] for frame in frames[begins:])
             lines = [f"FRAME {place} {frame.name}" for place, frame in zip(places, frames[begins:])]

@@ -185,7 +185,7 @@ def options() -> argparse.Namespace:
 def prepare(words: argparse.Namespace) -> None:
     """Tell the contestants where nanoGPT and the texts are; the texts are fetched where they are missing."""
     from reprokit import data, recipes
-    from reprokit.harness.running.recipe_data import sources_of
+    from reprokit.harness.running.environments.recipe_data import sources_of
     from reprokit.images.cache import cache_folder
 
     if words.nanogpt is None:

@@ -21,8 +21,8 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE))
 
-from reprokit.features.tune import carry_out as tuning_carry_out  # noqa: E402
 from reprokit.features.tune.asked import Asked  # noqa: E402
+from reprokit.features.tune.trials import carry_out as tuning_carry_out  # noqa: E402
 from reprokit.features.tune.tune import tune  # noqa: E402
 from reprokit.harness import Request  # noqa: E402
 from reprokit.harness.sweeping import carry_out  # noqa: E402

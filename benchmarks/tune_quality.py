@@ -25,9 +25,9 @@ import tune_on_recipe
 
 from reprokit.core.statistics.windows import Window
 from reprokit.features.tune.definition import Definition, Objective
-from reprokit.features.tune.samplers import distribution_of
 from reprokit.features.tune.studies import Trial, TrialState
-from reprokit.features.tune.suggestions import Suggestions
+from reprokit.features.tune.trials.samplers import distribution_of
+from reprokit.features.tune.trials.suggestions import Suggestions
 from reprokit.recipes import Distribution
 
 BUDGETS = (25, 50, 100)

@@ -21,9 +21,17 @@ FEATURES = (
     "doctor",
     "github",
     "init",
+    "kubernetes",
     "learning",
+    "locking",
+    "machines",
     "numerics",
+    "rebuild",
     "selftest",
+    "signing",
+    "statement",
+    "sweeps",
+    "tables",
     "tune",
 )
 
@@ -63,12 +71,14 @@ class Feature:
         verbs: Name → verb.
         subverbs: Group of verbs, such as ``report`` → name → ``module:name`` of the click command.
         extends: Verb → ``module:name`` of the ``Extension`` for it.
+        offers: What it does for other features, by a name: ``module:name`` of the function.
     """
 
     name: str
     verbs: Mapping[str, Verb] = field(default_factory=dict)
     subverbs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     extends: Mapping[str, str] = field(default_factory=dict)
+    offers: Mapping[str, str] = field(default_factory=dict)
 
 
 def features() -> Iterator[Feature]:
@@ -79,6 +89,12 @@ def features() -> Iterator[Feature]:
         if spec is not None and spec.origin is not None:  # None: a folder in which only byte-code was left
             found: Feature = importlib.import_module(f"{package}.declaration").FEATURE
             yield found
+
+
+def offered(name: str) -> Any | None:
+    """What a feature does for others under this name; None where none that is installed does."""
+    places = (feature.offers[name] for feature in features() if name in feature.offers)
+    return next(map(load, places), None)
 
 
 def load(place: str) -> Any:

@@ -1,4 +1,4 @@
-"""Loading every file of a folder as a plugin: checks, adapters and variations are found and verified here.
+"""Loading every file of a folder as a plugin: checks and adapters are found and verified here.
 
 A file is checked against the protocol of its folder when it is loaded, so a mistake in it is an error that
 names the file, the attribute and what is expected, and never a plugin that is left out or breaks later.

@@ -27,7 +27,7 @@ import pytest
 from reprokit import images
 from reprokit.core.records import Realisation
 from reprokit.errors import EngineError
-from reprokit.harness.running.emulation import EMULATOR
+from reprokit.harness.running.varying.emulation import EMULATOR
 from reprokit.images import cache
 from reprokit.images.building import bases, image_store
 from reprokit.images.locks import read_lock

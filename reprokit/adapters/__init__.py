@@ -10,15 +10,15 @@ it holds, and its curves.
     True
 """
 
-from reprokit.adapters.canonical import CanonicalMetrics, canonical_records
 from reprokit.adapters.clock_hints import machine_metrics
 from reprokit.adapters.columns import MetricColumns, read_columns
 from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
+from reprokit.adapters.folders.canonical import CanonicalMetrics, canonical_records
+from reprokit.adapters.folders.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.log_shape import shape_of
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
-from reprokit.adapters.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.sources import adapter_named, adapters, find, find_all, is_by_content, source_of
 from reprokit.adapters.summaries import (
     fits_no_metric,

@@ -11,8 +11,9 @@ from typing import Any
 
 from reprokit.adapters.reading import MetricsSource
 from reprokit.adapters.summaries import read
-from reprokit.core import clock_metrics, clock_texts, json_values
-from reprokit.core.difference import Comparison
+from reprokit.core import json_values
+from reprokit.core.comparing import clock_metrics, clock_texts
+from reprokit.core.comparing.difference import Comparison
 
 _MOST_RECORDS = 20_000
 

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from reprokit.adapters import from_jsonl, sources
-from reprokit.adapters.jsonl_block import read_table
-from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
-from reprokit.adapters.jsonl_line import LONG_LINE_BYTES
+from reprokit.adapters.jsonl.jsonl_block import read_table
+from reprokit.adapters.jsonl.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.jsonl.jsonl_line import LONG_LINE_BYTES
 from reprokit.adapters.summaries import as_float, read
-from reprokit.core import json_values, steps
-from reprokit.core.record_table import RecordTable
+from reprokit.core import json_values
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.record_table import RecordTable
 
 Numbers = npt.NDArray[np.float64]
 

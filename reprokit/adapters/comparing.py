@@ -13,10 +13,11 @@ from typing import Any
 
 from reprokit.adapters import from_json, from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, Reading, open_file
-from reprokit.core import clock_metrics, means, problems
-from reprokit.core.comparer import Comparer
-from reprokit.core.difference import Comparison
-from reprokit.core.metric_names import Selection
+from reprokit.core import problems
+from reprokit.core.comparing import clock_metrics, means
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Comparison
+from reprokit.core.comparing.metric_names import Selection
 from reprokit.core.problems import ProblemLog
 from reprokit.core.texts import Placeholders
 from reprokit.core.tolerance import Tolerances

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.adapters.run_folders import Pair
+from reprokit.adapters.folders.run_folders import Pair
 from reprokit.adapters.summaries import read_from
-from reprokit.core import steps
-from reprokit.core.difference import Divergence, NearbyRecord
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.difference import Divergence, NearbyRecord
 from reprokit.core.json_values import MISSING
 
 RADIUS = 3

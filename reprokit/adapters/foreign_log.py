@@ -18,10 +18,11 @@ from typing import Any
 
 from reprokit.adapters import from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource
-from reprokit.core import json_values, problems, steps
-from reprokit.core.comparer import Comparer
-from reprokit.core.difference import Comparison
-from reprokit.core.metric_names import nearest
+from reprokit.core import json_values, problems
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Comparison
+from reprokit.core.comparing.metric_names import nearest
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
 

@@ -33,6 +33,8 @@ WHOLE_FOLDER = False
 PATTERNS = ("progress.csv", "metrics.csv", "*.csv", "*.tsv")
 
 MAX_INTEGER_DIGITS = 640
+#: As in ``jsonl_file``: a longer line is none of a table, and would be held in memory whole.
+MAX_LINE = 4 << 20
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOAT = re.compile(
@@ -85,6 +87,17 @@ def is_number(cell: str) -> bool:
     return _FLOAT.fullmatch(cell.strip()) is not None
 
 
+class _LineTooLongError(Exception):
+    """A line is longer than ``MAX_LINE``."""
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise _LineTooLongError
+        yield line
+
+
 def _readings(file: TextIO) -> Iterator[Reading]:
     rows = _rows(file)
     try:
@@ -122,13 +135,16 @@ def _readings(file: TextIO) -> Iterator[Reading]:
         yield Reading(line=rows.line_num + 1, record=None, notes=(("invalid_utf8", error.reason),))
     except csv.Error as error:
         yield Reading(line=rows.line_num, record=None, notes=(("ragged_row", str(error)),))
+    except _LineTooLongError:
+        yield Reading(line=rows.line_num + 1, record=None, notes=(("line_too_long", ""),))
 
 
 def unread_comments(path: Path) -> str:
     """The comments above a header, which no record holds; "" where a library wrote its times there."""
     lines: list[str] = []
-    with contextlib.suppress(OSError, UnicodeDecodeError), path.open(encoding="utf-8") as file:
-        for line in file:
+    skipped = (OSError, UnicodeDecodeError, _LineTooLongError)
+    with contextlib.suppress(*skipped), path.open(encoding="utf-8") as file:
+        for line in _lines(file):
             if not line.startswith("#"):
                 break
             lines.append(line)
@@ -138,11 +154,11 @@ def unread_comments(path: Path) -> str:
 def _rows(file: TextIO) -> Any:
     """A reader of the table; the first line that is no comment shows what stands between cells."""
     header = ""
-    with contextlib.suppress(UnicodeDecodeError):  # the reader comes to the same place
-        header = next((line for line in file if not line.startswith("#")), "")
+    with contextlib.suppress(UnicodeDecodeError, _LineTooLongError):  # the reader comes to the same place
+        header = next((line for line in _lines(file) if not line.startswith("#")), "")
     file.seek(0)
     delimiter = next((one for one in _DELIMITERS if one in header), _DELIMITERS[0])
-    return csv.reader(file, strict=True, delimiter=delimiter)
+    return csv.reader(_lines(file), strict=True, delimiter=delimiter)
 
 
 def _header(rows: Iterator[list[str]]) -> tuple[list[str] | None, str]:

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters.jsonl_line import flattened, read_line
+from reprokit.adapters.jsonl.jsonl_line import flattened, read_line
 from reprokit.adapters.reading import Note, Reading, open_file
-from reprokit.core import steps
+from reprokit.core.comparing import steps
 
 NAME = "json"
 ORDER = 110

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
-from reprokit.adapters.jsonl_walk import MAX_UNREADABLE, Pace, Walk, readings
+from reprokit.adapters.jsonl.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.jsonl.jsonl_walk import MAX_UNREADABLE, JsonlWalk, Pace, readings
 from reprokit.adapters.reading import Reading
-from reprokit.core.comparer import Comparer
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Comparison
 from reprokit.core.texts import Placeholders
 from reprokit.core.tolerance import Tolerances
 from reprokit.layout import METRICS
@@ -90,7 +90,7 @@ def compare(
             comparer = Comparer(
                 tolerances=tolerances, metrics=metrics, ignore=ignore, placeholders=placeholders
             )
-            walk = Walk(left, right, comparer, pace=pace, may_skip=may_skip)
+            walk = JsonlWalk(left, right, comparer, pace=pace, may_skip=may_skip)
             walk.run()
             if not walk.num_skipped or comparer.knows_enough:
                 return comparer.finish()

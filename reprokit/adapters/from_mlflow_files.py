@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from reprokit import file_tree
-from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.jsonl.jsonl_file import LineFile, LineTooLongError
 from reprokit.adapters.reading import Note, Reading
 from reprokit.adapters.steps_merged import TooManyError, records
 from reprokit.file_tree import Kind

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
-from reprokit.adapters.printed_rest import rest_of
-from reprokit.adapters.printed_tokens import cell_value, label_of, tokens_in
+from reprokit.adapters.jsonl.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.printed.printed_rest import rest_of, without_places
+from reprokit.adapters.printed.printed_tokens import cell_value, label_of, tokens_in
 from reprokit.adapters.reading import Reading
 
 NAME = "printed"
@@ -37,7 +37,9 @@ _MOST_NAMES_SAID = 12
 _REST = "other text"
 _DRAWN_OVER = re.compile(r"\r|\x08+")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_RULE = re.compile(r"[\s|+=:─━┄-]{3,}")
+_RULE = re.compile(r"[\s|+=:\u2500-\u257f-]{3,}")
+#: Sides of cells, as libraries draw tables.
+_SIDES = str.maketrans("│┃║", "|||")
 _CELL_ENDS = re.compile(r"\s{2,}|\s*\|\s*|\t")
 _CELLS = re.compile(r"[^\s|]+")
 _LEADING = re.compile(r"\s*(?:\[(?P<bracket>\d{1,15})\]|(?P<bare>\d{1,15}):)\s")
@@ -116,7 +118,7 @@ class _Log:
         states = [state for state in _DRAWN_OVER.split(text) if state.strip()]
         if not states:
             return
-        line = states[-1]
+        line = without_places(states[-1].translate(_SIDES))
         self.num_lines += 1
         self.num_drawn_over += len(states) - 1
         cells = [cell.strip() for cell in line.strip().split("|")]

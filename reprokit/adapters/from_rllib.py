@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.adapters import from_jsonl, tune_fields
-from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.adapters.reading import Reading, open_file
 from reprokit.errors import MetricsError
 

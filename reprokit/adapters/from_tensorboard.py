@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.adapters.reading import Note, Reading, open_file
-from reprokit.adapters.tensorboard_event import Scalar, parse
+from reprokit.adapters.wire.tensorboard_event import Scalar, parse
 
 NAME = "tensorboard"
 ORDER = 30

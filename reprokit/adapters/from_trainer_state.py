@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprokit.adapters.jsonl_line import flattened, read_line
+from reprokit.adapters.jsonl.jsonl_line import flattened, read_line
 from reprokit.adapters.reading import Reading, open_file
 
 NAME = "trainer_state"

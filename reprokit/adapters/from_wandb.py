@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from reprokit.adapters.jsonl_line import read_line
-from reprokit.adapters.protobuf_wire import BYTES, FIXED64, VARINT, Field, fields, signed
+from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.adapters.reading import Note, Reading, open_file
 from reprokit.adapters.steps_merged import MAX_METRICS
+from reprokit.adapters.wire.protobuf_wire import BYTES, FIXED64, VARINT, Field, fields, signed
 
 NAME = "wandb"
 ORDER = 50

@@ -8,7 +8,7 @@ from typing import Any
 
 from reprokit.adapters import sources
 from reprokit.adapters.summaries import read
-from reprokit.core import steps
+from reprokit.core.comparing import steps
 from reprokit.core.log_shape import LogShape
 
 #: As some programs log them in JSON, which has no such numbers.

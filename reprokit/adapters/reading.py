@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from reprokit.compressed import descriptor_of, stored
-from reprokit.core.difference import Problem
+from reprokit.core.comparing.difference import Problem
 from reprokit.errors import MetricsError
 
 Note = tuple[str, str]

@@ -18,15 +18,8 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from reprokit import file_tree
-from reprokit.adapters import (
-    content,
-    from_json,
-    from_jsonl,
-    from_printed,
-    held_numbers,
-    run_files,
-    source_names,
-)
+from reprokit.adapters import from_json, from_jsonl, from_printed
+from reprokit.adapters.folders import content, held_numbers, run_files, source_names
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind

@@ -20,11 +20,12 @@ import numpy.typing as npt
 
 from reprokit.adapters import from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, MetricsSummary, Reading, Series
-from reprokit.core import json_values, problems, steps
+from reprokit.core import json_values, problems
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.metric_names import nearest, quoted, within
+from reprokit.core.comparing.steps import StepWatch
 from reprokit.core.json_values import MISSING
-from reprokit.core.metric_names import nearest, quoted, within
 from reprokit.core.problems import ProblemLog
-from reprokit.core.steps import StepWatch
 from reprokit.errors import MetricsError, UsageError
 
 _NO_STEPS = "step"

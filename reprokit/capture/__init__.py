@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reprokit.capture.interpreter import capture_interpreter
 from reprokit.capture.outside_code import outside_code
 from reprokit.capture.probe import VARIABLES
 from reprokit.capture.software import capture_software
 from reprokit.capture.source import capture_source
+from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, SourceFacts
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.redaction import redact, redact_command, secret_values, without
 
@@ -36,7 +37,7 @@ _VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
 _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 
-def capture_host(project: Path) -> dict[str, Any]:
+def capture_host(project: Path) -> MachineFacts:
     """The section ``host`` of environment.json with its ``missing``, and as ``source`` the project's tree."""
     # Not above: this package is imported inside the environment that trains, without psutil and tomllib.
     from reprokit.capture.hardware import capture_hardware  # noqa: PLC0415
@@ -46,17 +47,17 @@ def capture_host(project: Path) -> dict[str, Any]:
     missing = {**machine.pop("missing"), **programs.pop("missing")}
     told = settings_of(project)
     source = capture_source(project, apart_from=(told.runs, told.reports))
-    return {**programs, **machine, "missing": missing, "source": source}
+    return cast("MachineFacts", {**programs, **machine, "missing": missing, "source": source})
 
 
 def merge(
-    inside: Mapping[str, Any],
-    host: Mapping[str, Any],
+    inside: InsideFacts,
+    host: MachineFacts,
     *,
-    source: Mapping[str, Any],
+    source: SourceFacts,
     image: Mapping[str, Any] | None,
     limits: Mapping[str, Any] | None,
-) -> dict[str, Any]:
+) -> EnvironmentRecord:
     """One ``environment.json`` from what was seen inside (which is not trusted) and outside.
 
     ``image`` is None for a plain command, ``limits`` where nothing confined it; ``missing`` maps dotted paths
@@ -82,7 +83,7 @@ def merge(
         cleaned["inside"]["packages"] = packages
     if isinstance(sources, Mapping):  # likewise: pyjwt is a package's name
         cleaned["inside"]["sources"] = {str(name): redact(origin) for name, origin in sources.items()}
-    return cleaned
+    return cast("EnvironmentRecord", cleaned)
 
 
 def _reasons(section: str, missing: Any) -> dict[str, str]:
@@ -108,7 +109,7 @@ def _allowed(variables: Any) -> dict[str, str]:
     return {name: str(variables[name]) for name in VARIABLES if name in variables}
 
 
-def _add_driver(inside: dict[str, Any], host: Mapping[str, Any]) -> None:
+def _add_driver(inside: dict[str, Any], host: dict[str, Any]) -> None:
     """A container sees the GPU but not always its driver, which is the host's."""
     device, gpus = inside.get("device"), host.get("gpus")
     if isinstance(device, Mapping) and device.get("kind") == "cuda" and not device.get("driver") and gpus:

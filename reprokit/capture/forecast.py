@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import (
+    CpuFacts,
+    DeviceFacts,
+    DifferingFact,
+    EnvironmentRecord,
+    InsideFacts,
+    MachineFacts,
+)
 
 # What a Python environment has at rest of these two; the rest of them is set at launch.
 _TORCH_AT_REST = ("version", "git_version", "cuda", "cudnn", "mkl", "onednn", "openmp", "compiler", "build")
 _NUMPY_AT_REST = ("version", "blas")
-_WHOLE_AT_REST = ("packages", "sources", "python", "libc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +33,7 @@ class Forecast:
     """
 
     matches: tuple[str, ...]
-    differences: tuple[Mapping[str, Any], ...]
+    differences: tuple[DifferingFact, ...]
     open: tuple[str, ...]
     platform: str
     host_platforms: tuple[str, ...]
@@ -37,12 +44,12 @@ class Forecast:
 
 
 def forecast(
-    expected: Mapping[str, Any],
+    expected: EnvironmentRecord,
     *,
-    host: Mapping[str, Any],
+    host: MachineFacts,
     packages: Mapping[str, str] | None = None,
     python: str | None = None,
-    inside: Mapping[str, Any] | None = None,
+    inside: InsideFacts | None = None,
 ) -> Forecast:
     """Compare what can change numbers of this host, and of an environment at rest, with an earlier record.
 
@@ -51,7 +58,11 @@ def forecast(
     here, judged = _sections_here(
         expected.get("inside") or {}, host=host, packages=packages, python=python, inside=inside
     )
-    predicted = {**expected, "inside": _overlaid(expected.get("inside") or {}, here), "host": dict(host)}
+    predicted: EnvironmentRecord = {
+        **expected,
+        "inside": _overlaid(expected.get("inside") or {}, here),
+        "host": host,
+    }
     differences = tuple(
         entry for entry in environment_diff.diff(expected, predicted) if entry["can_change_numbers"] != "no"
     )
@@ -67,49 +78,66 @@ def forecast(
 
 
 def _sections_here(
-    expected: Mapping[str, Any],
+    expected: InsideFacts,
     *,
-    host: Mapping[str, Any],
+    host: MachineFacts,
     packages: Mapping[str, str] | None,
     python: str | None,
-    inside: Mapping[str, Any] | None,
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+    inside: InsideFacts | None,
+) -> tuple[InsideFacts, tuple[str, ...]]:
     """What is known of a run here, in the shape of ``inside``, and the paths it covers."""
     cpu = host.get("cpu") or {}
     features = cpu.get("features") or ()
-    known: dict[str, Any] = {"cpu": {"architecture": cpu.get("architecture")}}
+    seen: CpuFacts = {"architecture": cpu.get("architecture")}
     if features:
-        known["cpu"] |= {"avx2": "avx2" in features, "avx512f": "avx512f" in features}
+        seen |= {"avx2": "avx2" in features, "avx512f": "avx512f" in features}
+    known: InsideFacts = {"cpu": seen}
     device = _device_here(expected.get("device") or {}, host)
     if device:
         known["device"] = device
     if inside is not None:
-        known |= {name: inside.get(name) or {} for name in _WHOLE_AT_REST}
-        for library, names in (("torch", _TORCH_AT_REST), ("numpy", _NUMPY_AT_REST)):
-            known[library] = {name: (inside.get(library) or {}).get(name) for name in names}
+        known |= {
+            "packages": inside.get("packages") or {},
+            "sources": inside.get("sources") or {},
+            "python": inside.get("python") or {},
+            "libc": inside.get("libc") or {},
+            "torch": {name: (inside.get("torch") or {}).get(name) for name in _TORCH_AT_REST},
+            "numpy": {name: (inside.get("numpy") or {}).get(name) for name in _NUMPY_AT_REST},
+        }
     elif packages is not None:
         known["packages"] = dict(packages)
         if python is not None:
             known["python"] = {"minor": python}
-    judged = [f"inside.{name}.{field}" for name, section in known.items() for field in section]
+    judged = [f"inside.{name}.{field}" for name, section in _parts(known).items() for field in section]
     whole = [f"inside.{name}." for name in ("packages", "sources", "libc") if name in known]
     return known, (*judged, *whole, "host.", "inside.device.kind")
 
 
-def _device_here(expected: Mapping[str, Any], host: Mapping[str, Any]) -> dict[str, Any]:
+def _device_here(expected: DeviceFacts, host: MachineFacts) -> DeviceFacts:
     if expected.get("kind") == "cuda":
         gpus = host.get("gpus") or ()
-        names = ("name", "driver", "compute_capability")
-        return {"kind": "cuda", **{name: gpus[0].get(name) for name in names}} if gpus else {"kind": "cpu"}
+        if not gpus:
+            return {"kind": "cpu"}
+        gpu = gpus[0]
+        return {
+            "kind": "cuda",
+            "name": gpu.get("name"),
+            "driver": gpu.get("driver"),
+            "compute_capability": gpu.get("compute_capability"),
+        }
     if expected.get("kind") == "tpu":
         return {"kind": "tpu" if host.get("tpu") else "cpu"}
     return {}
 
 
-def _overlaid(expected: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _overlaid(expected: InsideFacts, known: InsideFacts) -> InsideFacts:
     """The expected section with what is known laid over it; packages are replaced as a whole."""
-    result = dict(expected)
-    for name, section in known.items():
-        before = {} if name in {"packages", "sources", "libc"} else expected.get(name) or {}
-        result[name] = {**before, **section}
-    return result
+    result, before = dict(expected), _parts(expected)
+    for name, section in _parts(known).items():
+        kept = {} if name in {"packages", "sources", "libc"} else before.get(name) or {}
+        result[name] = {**kept, **section}
+    return cast("InsideFacts", result)
+
+
+def _parts(inside: InsideFacts) -> Mapping[str, Mapping[str, Any]]:
+    return cast("Mapping[str, Mapping[str, Any]]", inside)

@@ -6,17 +6,18 @@ import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from reprokit.capture import probe
 from reprokit.capture.python_of_command import start_of
+from reprokit.core.environment_record import InsideFacts
 
 _TIMEOUT_S = 120.0  # a first import of torch from a cold network disk takes tens of seconds
 
 
 def capture_interpreter(
     command: Sequence[str], *, with_torch: bool = False, timeout_s: float = _TIMEOUT_S
-) -> dict[str, Any]:
+) -> InsideFacts:
     """What the Python behind a command line says; if it cannot be asked, only ``missing`` with the reason.
 
     ``with_torch`` lets the probe import torch and numpy (seconds); else it says only what is installed.
@@ -38,7 +39,11 @@ def capture_interpreter(
         facts = json.loads(answer.stdout.decode("utf-8", "replace").splitlines()[-1])
     except (ValueError, IndexError):
         return not_asked("the probe's answer was not JSON")
-    return facts if isinstance(facts, dict) else not_asked("the probe's answer was no record")
+    return (
+        cast("InsideFacts", facts)
+        if isinstance(facts, dict)
+        else not_asked("the probe's answer was no record")
+    )
 
 
 def find_python(command: Sequence[str]) -> str | None:
@@ -47,6 +52,6 @@ def find_python(command: Sequence[str]) -> str | None:
     return start.words[-1] if start.words and not start.is_managed else None
 
 
-def not_asked(reason: str) -> dict[str, Any]:
+def not_asked(reason: str) -> InsideFacts:
     """What is said of a Python that could not be asked."""
     return {"missing": {"python": reason, "packages": reason}}

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.errors import ReportError
 from reprokit.layout import ENVIRONMENT, PROVENANCE, REPORT
+from reprokit.records.strict import FormError, typed
 
 #: Where a record stands in a folder: a run's, a golden's, a report's, an unfinished run's.
 _PLACES = (ENVIRONMENT, PROVENANCE, REPORT, "output/environment.json")
 _MOST_BYTES = 64 << 20
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> EnvironmentRecord:
     """The environment record of a run, a golden, a report, or a JSON file that is or holds one.
 
     A folder of goldens (``golden/<recipe>``) will do while all were made in one environment.
@@ -47,20 +49,33 @@ def read_record(path: Path) -> dict[str, Any]:
     return records[below[0]]
 
 
-def _record_in(file: Path) -> dict[str, Any]:
+def _record_in(file: Path) -> EnvironmentRecord:
     value = _json(file)
     for candidate in (value, value.get("environment") if isinstance(value, Mapping) else None):
         if isinstance(candidate, Mapping):
             if isinstance(candidate.get("inside"), Mapping) or isinstance(candidate.get("host"), Mapping):
-                return dict(candidate)
+                return _checked(candidate, file)
             if isinstance(candidate.get("packages"), Mapping):  # straight from the probe
-                return {"inside": dict(candidate)}
+                return _checked({"inside": candidate}, file)
     raise ReportError(
         "not an environment record",
         where=str(file),
         expected="JSON with the sections inside and host",
         fix="write one with `reprokit capture --output FILE`",
     )
+
+
+def _checked(value: Mapping[str, Any], file: Path) -> EnvironmentRecord:
+    try:
+        return typed(value, EnvironmentRecord)
+    except FormError as error:
+        raise ReportError(
+            f"not an environment record: {error.place!r} has a value of the wrong type",
+            where=str(file),
+            expected=error.expected,
+            actual=error.actual,
+            fix="write one with `reprokit capture --output FILE`",
+        ) from error
 
 
 def _json(file: Path) -> Any:

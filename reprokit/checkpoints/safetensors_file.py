@@ -16,7 +16,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -30,6 +30,7 @@ from reprokit.checkpoints.tensor_diff import content_digest
 from reprokit.checkpoints.tensor_tree import pack, unpack
 from reprokit.checkpoints.tensors import DTYPES, Tensor
 from reprokit.errors import CheckpointError
+from reprokit.records.strict import without_repeats
 
 SUFFIX = ".safetensors"
 
@@ -151,7 +152,7 @@ def _header(stream: BinaryIO) -> tuple[dict[str, _Entry], dict[str, str]]:
     if num_bytes > min(_MAX_HEADER_BYTES, size_bytes - 8):
         raise CheckpointError(f"it claims a header of {num_bytes:,} bytes in a file of {size_bytes:,}")
     try:
-        header = json.loads(stream.read(num_bytes).decode(), object_pairs_hook=_without_duplicates)
+        header = json.loads(stream.read(num_bytes).decode(), object_pairs_hook=without_repeats)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"its header is not valid JSON: {str(error)[:80]}") from error
     if not isinstance(header, dict):
@@ -194,10 +195,3 @@ def _tensor(*, dtype: str, shape: list[int], data: bytearray) -> Tensor:
     except ValueError as error:  # empty, and yet with sizes too large for numpy
         raise CheckpointError("a tensor has an impossible shape", actual=f"{shape!r:.60}") from error
     return Tensor(dtype=kind.name, shape=tuple(shape), values=values)
-
-
-def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
-    return found

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed_runs, not_applicable, passed, skipped
+from reprokit.core.verdicts.rows import Finding, counted, failed_runs, not_applicable, passed, skipped
 from reprokit.layout import FINAL_MODEL, TENSOR_FILES
 
 ID = "checkpoints_complete"
@@ -23,6 +23,8 @@ TITLE = "Checkpoints are there at the promised interval, unchanged and loadable"
 ORDER = 140
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_WATCH = True
+NEEDS_WHOLE_RUNS = True
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _OUTPUT = "output/"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.rows import Finding, failed_runs, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, failed_runs, passed, unjudged
 from reprokit.layout import CONFIG
 
 ID = "config_saved"
@@ -11,6 +11,7 @@ TITLE = "The training configuration is saved with the results"
 ORDER = 120
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_TRAINER = True
 
 _AGAIN = "run it again; config.yaml is written before training starts"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
-from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed, unjudged
 from reprokit.core.run_record import SharedRows
+from reprokit.core.verdicts.rows import Finding, failed, failed_runs, not_applicable, passed, unjudged
 
 ID = "data_recorded"
 TITLE = "Data and the steps that prepare it are recorded"

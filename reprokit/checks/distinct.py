@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from reprokit.core import distinct_streams
 from reprokit.core.evidence import Evidence, RunEvidence, fact
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+from reprokit.core.sampling import distinct_streams
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "distinct"
 TITLE = "Workers, environments and rollouts have different random streams"
 ORDER = 260
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_WATCH = True
 
 _DERIVE = "derive a seed for each: run.seeding.environment_seeds, or one of the worker's number"
 _RELAX = "if they are known to differ: relax the row in the recipe, with the reason"

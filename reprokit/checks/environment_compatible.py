@@ -6,10 +6,10 @@ Another environment with equal numbers is compatible; the row says what differs.
 from __future__ import annotations
 
 from reprokit.core import fingerprint
-from reprokit.core.agreement import why_not_golden
-from reprokit.core.ensemble_tier import is_member_again, may_decide
 from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence
-from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.agreement import why_not_golden
+from reprokit.core.verdicts.ensemble_tier import is_member_again, may_decide
+from reprokit.core.verdicts.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
 ID = "environment_compatible"
 TITLE = "The environment computes as the golden's did"
@@ -53,8 +53,8 @@ def _as_of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
 
 
 def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:
-    recorded = golden.provenance.get("fingerprint")
-    if not isinstance(recorded, str) or not recorded.startswith("sha256:"):
+    recorded = golden.provenance.fingerprint
+    if not recorded.startswith("sha256:"):
         return unjudged(f"{golden.path} holds no numerics fingerprint", _again(evidence))
     differs = _can_change_numbers(golden)
     if golden.environment_unknown:

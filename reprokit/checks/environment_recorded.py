@@ -7,7 +7,7 @@ from typing import Any
 
 from reprokit.core import fingerprint
 from reprokit.core.evidence import Evidence, RunEvidence, fact
-from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
+from reprokit.core.verdicts.rows import Finding, failed_runs, not_applicable, passed
 
 ID = "environment_recorded"
 TITLE = "The environment is recorded"
@@ -48,7 +48,7 @@ def check(evidence: Evidence) -> Finding:
         "see what can be captured: `reprokit capture`",
     ):
         return broken
-    missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
+    missing = sorted({field for run in evidence.runs for field in run.environment.get("missing") or ()})
     if evidence.recipe is None:  # no one was inside a program that has no recipe: that is no lack
         missing = [field for field in missing if not field.startswith("inside.")]
     unknown = fingerprint.why_unknown(*(run.environment for run in evidence.runs)) if is_unpinned else ""

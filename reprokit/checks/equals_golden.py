@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from reprokit.core.agreement import (
+from reprokit.core.comparison import Comparison
+from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence, RunEvidence
+from reprokit.core.verdicts.agreement import (
     difference,
     unresponsive,
     why_not_golden,
     why_not_repeated,
     why_not_responding,
 )
-from reprokit.core.comparability import Objection
-from reprokit.core.comparison import Comparison
-from reprokit.core.ensemble_tier import (
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.ensemble_tier import (
     EQUIVALENT,
     excuses_difference,
     is_equivalent,
     is_member_again,
     may_decide,
 )
-from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "equals_golden"
 TITLE = "The run equals the golden"
@@ -173,7 +173,8 @@ def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence
         "seed": run.run.seed,
     }
     for key, value in asked.items():
-        recorded = golden.provenance.get(key)
-        if recorded is None or type(recorded) is not type(value) or recorded != value:
-            return Objection(f"provenance.json has {key} {recorded!r}, but the run has {value!r}")
+        recorded = getattr(golden.provenance, key)
+        if recorded in {None, ""} or type(recorded) is not type(value) or recorded != value:
+            told = recorded if recorded != "" else None
+            return Objection(f"provenance.json has {key} {told!r}, but the run has {value!r}")
     return None

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.verdicts.rows import Finding, failed, passed
 
 ID = "expected_declared"
 TITLE = "Expected results are declared with tolerances"
 ORDER = 160
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "expected"
 
 _DECLARE = "declare in recipe.yaml: `expected: {METRIC: {value: …, rtol: …, atol: …}}`"
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, failed_runs, passed, skipped, unjudged
+from reprokit.core.verdicts.rows import Finding, failed_runs, passed, skipped, unjudged
 
 ID = "hardened"
 TITLE = "The container was hardened"

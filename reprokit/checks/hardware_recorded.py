@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from reprokit.core import fingerprint, numerics
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
+from reprokit.core.verdicts.rows import Finding, failed_runs, not_applicable, passed
 
 ID = "hardware_recorded"
 TITLE = "The hardware is recorded"

@@ -11,15 +11,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.expected_results import finite_number, over, reached, window_of
-from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
 from reprokit.core.statistics.windows import LAST
+from reprokit.core.verdicts.expected_results import finite_number, over, reached, window_of
+from reprokit.core.verdicts.rows import Finding, counted, failed_runs, passed, unjudged
 
 ID = "headline_results"
 TITLE = "The final results are within the declared tolerances"
 ORDER = 40
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "expected"
+NEEDS_WHOLE_RUNS = True
 
 _LOOK = "see the learning curves: `reprokit report show`; correct the recipe's `expected` if it is wrong"
 

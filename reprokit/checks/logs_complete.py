@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprokit.core.comparison import Problem
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, counted, failed_runs, passed, unjudged
 from reprokit.layout import METRICS, STDERR, STDOUT, TIMING
 
 ID = "logs_complete"
@@ -12,6 +12,7 @@ TITLE = "Logs and metrics are complete"
 ORDER = 150
 ADVISORY = False
 NEEDS_RECIPE = False
+NEEDS_WHOLE_RUNS = True
 
 _STREAMS = (STDOUT, STDERR)
 _RECORDS = (METRICS, TIMING)

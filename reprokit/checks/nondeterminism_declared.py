@@ -6,13 +6,14 @@ An empty list declares that none is known; no list declares nothing.
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, counted, failed, passed
+from reprokit.core.verdicts.rows import Finding, counted, failed, passed
 
 ID = "nondeterminism_declared"
 TITLE = "Known sources of nondeterminism are declared"
 ORDER = 180
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "nondeterminism"
 
 _DECLARE = "declare in recipe.yaml: `nondeterminism: [one sentence a source]`, or `[]` when none is known"
 

@@ -11,10 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core import numerics
-from reprokit.core.cpu_features import VARIABLE, is_avx512, names_to_switch_off
+from reprokit.core.environments.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.numerics import Profile, Setting
-from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.rows import (
+    Finding,
+    failed,
+    failed_runs,
+    not_applicable,
+    passed,
+    skipped,
+    unjudged,
+)
 from reprokit.layout import RECORD, RUNTIME
 
 ID = "numerics_in_force"

@@ -6,8 +6,8 @@ A virtual environment from the same lock is a choice, not a fault: SKIPPED.
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.rows import Finding, failed_runs, passed, skipped, unjudged
 from reprokit.core.run_record import RunImage
+from reprokit.core.verdicts.rows import Finding, failed_runs, passed, skipped, unjudged
 
 ID = "pinned_image"
 TITLE = "Ran in the pinned image"

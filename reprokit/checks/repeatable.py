@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
-from reprokit.core.comparability import Objection
-from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.agreement import chance_of_another, difference, differing, why_not_repeated
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.ensemble_tier import excuses_difference, why_not_repeatable
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "repeatable"
 TITLE = "Two runs with one seed are equal, bit for bit"
@@ -21,7 +21,10 @@ _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
 _REMOVE = "let the program write to {run_dir} only; then remove what is named here and run again"
-_LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
+_LOG = (
+    "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names, "
+    "or what it prints: `sh -c '… > {run_dir}/printed.log'`"
+)
 
 
 def check(evidence: Evidence) -> Finding:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 from reprokit.layout import FINAL_MODEL
 
 ID = "resume_equal"
@@ -14,6 +14,8 @@ TITLE = "A resumed run equals the uninterrupted one"
 ORDER = 240
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "resume"
+ASKED_BY = "resume"
 
 _ASK = "`reprokit reproduce RECIPE --resume`"
 _LOOK = "save and restore it with the trainer's checkpoint: reprokit.runtime.checkpoint.training_state"

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reprokit.core import seed_following
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed, failed_runs, not_applicable, passed, skipped
+from reprokit.core.sampling import seed_following
+from reprokit.core.verdicts.rows import Finding, counted, failed, failed_runs, not_applicable, passed, skipped
 
 ID = "seeded"
 TITLE = "Every random number generator is seeded"
 ORDER = 70
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_WATCH = True
+NEEDS_WHOLE_RUNS = True
 
 _LIBRARIES = ("python", "numpy", "torch")
 _HASH_SEED = "PYTHONHASHSEED"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
-from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, failed, not_applicable, passed, unjudged
 
 ID = "several_seeds"
 TITLE = "Several seeds were run"
 ORDER = 220
 ADVISORY = True
 NEEDS_RECIPE = True
+ON_REQUEST = True
 
 FEWEST = 3
 _SEEDS = "`seeds: [42, 123, 456]`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact
-from reprokit.core.rows import Finding, failed, failed_runs, passed, skipped
+from reprokit.core.verdicts.rows import Finding, failed, failed_runs, passed, skipped
 
 ID = "source_clean"
 TITLE = "The source tree is a clean commit"

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
-from reprokit.core.expected_results import finite_number, over, reached, window_of
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+from reprokit.core.verdicts.expected_results import finite_number, over, reached, window_of
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "statistics"
 TITLE = "Statistics over the seeds were made"
 ORDER = 230
 ADVISORY = True
 NEEDS_RECIPE = True
+ON_REQUEST = True
 
 FEWEST = 3
 _MAKE = "run several seeds (row several_seeds says how); `reprokit stats RECIPE` shows their results"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reprokit.core.agreement import differing_trace
-from reprokit.core.distinct_streams import ledger_problems
-from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison, fact
-from reprokit.core.rows import Finding, Status, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.sampling.distinct_streams import ledger_problems
+from reprokit.core.verdicts.agreement import differing_trace
+from reprokit.core.verdicts.ensemble_tier import excuses_difference, why_not_repeatable
+from reprokit.core.verdicts.rows import Finding, Status, failed, not_applicable, passed, skipped, unjudged
 
 ID = "trace_equal"
 TITLE = "Parameters and random states are equal after every update"
 ORDER = 30
 ADVISORY = False
 NEEDS_RECIPE = False
+NEEDS_WATCH = True
 
 _WRITE = "call reprokit.runtime's trace after every update, in every run"
 _WATCH = "start it with Python, and let it end by itself: the watch writes at its end"

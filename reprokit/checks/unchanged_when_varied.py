@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, VariedEvidence, VariedResult
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "unchanged_when_varied"
 TITLE = "The result is unchanged under the variations that the recipe names"
 ORDER = 250
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "immune_to"
+ASKED_BY = "varied"
 
 _ASK = "`reprokit verify RECIPE --vary`"
 _CAUSE = "find the line: `reprokit diagnose RECIPE`"

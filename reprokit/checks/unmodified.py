@@ -7,7 +7,7 @@ another run must have exactly the overrides that it had.
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, failed, passed, unjudged
 
 ID = "unmodified"
 TITLE = "The recipe was run as it stands"

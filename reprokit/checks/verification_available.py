@@ -6,7 +6,7 @@ import re
 import shlex
 
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.verdicts.rows import Finding, failed, passed
 
 ID = "verification_available"
 TITLE = "The command that checks the result is known"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
 from reprokit.core.run_record import RunImage
+from reprokit.core.verdicts.rows import Finding, failed, not_applicable, passed, unjudged
 
 ID = "versions_locked"
 TITLE = "Package versions are recorded and locked"

@@ -33,90 +33,77 @@ __all__ = ["main", "root"]
 #: The verbs of the core; features bring theirs. Listing them imports no verb.
 _CORE = {
     "reproduce": Verb(
-        command="reprokit.cli.reproduce:command",
+        command="reprokit.cli.commands.reproduce:command",
         help="Train twice, compare the runs and the golden, give a verdict.",
         heading=Heading.TRAIN,
     ),
     "run": Verb(
-        command="reprokit.cli.run:command", help="Run a recipe, or any command, once.", heading=Heading.TRAIN
-    ),
-    "sweep": Verb(
-        command="reprokit.cli.sweep:command",
-        help="Run recipes over seeds and settings, each run once.",
-        heading=Heading.SEVERAL,
+        command="reprokit.cli.commands.run:command",
+        help="Run a recipe, or any command, once.",
+        heading=Heading.TRAIN,
     ),
     "verify": Verb(
-        command="reprokit.cli.verify:command",
+        command="reprokit.cli.commands.verify:command",
         help="Reproduce every recipe of this platform: the gate for CI.",
         heading=Heading.TRAIN,
     ),
     "diff": Verb(
-        command="reprokit.cli.diff:command",
+        command="reprokit.cli.commands.diff:command",
         help="Compare metrics files or run folders, bit for bit by default.",
         heading=Heading.TRAIN,
     ),
     "diagnose": Verb(
-        command="reprokit.cli.diagnose:command",
+        command="reprokit.cli.commands.diagnose:command",
         help="Find the line that makes two runs differ.",
         heading=Heading.EXPLAIN,
     ),
     "trace": Verb(
-        command="reprokit.cli.trace:command",
+        command="reprokit.cli.commands.trace:command",
         help="Compare the recorded traces of two runs.",
         heading=Heading.TRAIN,
     ),
     "report": Verb(
-        command="reprokit.cli.report:command",
+        command="reprokit.cli.commands.report:command",
         help="Show a report, check it against its evidence, sign or export it.",
         heading=Heading.KEEP,
     ),
     "runs": Verb(
-        command="reprokit.cli.runs:command",
+        command="reprokit.cli.commands.runs:command",
         help="List, show, compare, repeat, prune and copy run folders.",
         heading=Heading.KEEP,
     ),
-    "stats": Verb(
-        command="reprokit.cli.stats:command",
-        help="Estimate results over seeds, with intervals.",
-        heading=Heading.SEVERAL,
-    ),
     "recipe": Verb(
-        command="reprokit.cli.recipe:command",
+        command="reprokit.cli.commands.recipe:command",
         help="Check recipes without running them; print their schema.",
         heading=Heading.INPUTS,
     ),
     "data": Verb(
-        command="reprokit.cli.data:command",
+        command="reprokit.cli.commands.data:command",
         help="Fetch, list and verify the data that recipes declare.",
         heading=Heading.INPUTS,
     ),
-    "export": Verb(
-        command="reprokit.cli.export:command",
-        help="Write a recipe or a sweep as jobs for Kubernetes.",
-        heading=Heading.KEEP,
-    ),
     "golden": Verb(
-        command="reprokit.cli.golden:command",
+        command="reprokit.cli.commands.golden:command",
         help="List, show, compare, check, promote, record, import goldens.",
         heading=Heading.KEEP,
     ),
     "capture": Verb(
-        command="reprokit.cli.capture:command",
+        command="reprokit.cli.commands.capture:command",
         help="Record what can change numbers in this environment.",
         heading=Heading.INPUTS,
     ),
     "env": Verb(
-        command="reprokit.cli.env:command",
+        command="reprokit.cli.commands.env:command",
         help="Compare environment records; check this host against a golden's.",
         heading=Heading.INPUTS,
     ),
     "image": Verb(
-        command="reprokit.cli.image:command",
+        command="reprokit.cli.commands.image:command",
         help="Build, list, verify and lock the pinned environments.",
         heading=Heading.INPUTS,
     ),
     "help": Verb(
-        command="reprokit.cli.help:command",
+        command="reprokit.cli.commands.help:command",
         help="Show a page of the documentation, or list them.",
         heading=Heading.TOOL,
     ),

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Options = Mapping[str, Any]
 Reproduce = Callable[["Request", "Session"], "tuple[Report, Path]"]
+Finish = Callable[[Path], None]
+
+
+class UnshownOption(click.Option):
+    """An option of which a report shows only what kind of value it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,21 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What a feature adds to the answer of ``report verify``.
+
+    Attributes:
+        findings: Why the report does not stand.
+        data: For ``--json``, below keys of its own.
+        lines: For a terminal.
+    """
+
+    findings: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
     """What a feature adds to one verb.
 
@@ -45,12 +65,19 @@ class Extension:
         answers: Answers in place of the verb and returns the exit code; None where it was not asked to.
         reproduces: Of ``reproduce``: how what was named is reproduced; None where it is not its kind.
         adds: Of ``verify``: what it adds to the answer on these reports.
+        asks: Of ``sweep``: fields of what is asked for.
+        prepares: Of ``reproduce`` and ``verify``: refuses before anything is run what it could not carry out,
+            and returns what it does with the folder of each report; None where nothing was asked for.
+        audits: Of ``report verify``: what it adds to the answer on this report.
     """
 
     options: tuple[Callable[[Any], Any], ...]
     answers: Callable[[Options], int | None] | None = None
     reproduces: Callable[[str | None, Options], Reproduce | None] | None = None
     adds: Callable[[Sequence[Report], Options, Session], Added] | None = None
+    asks: Callable[[Options], Mapping[str, Any]] | None = None
+    prepares: Callable[[Options], Finish | None] | None = None
+    audits: Callable[[Path, Options], Audited] | None = None
 
 
 def extensions(verb: str) -> list[Extension]:
@@ -70,6 +97,49 @@ def feature_options(verb: str) -> Callable[[_Function], _Function]:
     return add
 
 
+def additions(reports: Sequence[Report], options: Options, session: Session) -> list[Added]:
+    """What features add to the answer of ``verify``."""
+    return [each.adds(reports, options, session) for each in extensions("verify") if each.adds]
+
+
+def answer_of(verb: str, options: Options) -> int | None:
+    """The exit code of the feature that answers in place of a verb; None where none was asked to."""
+    answers = (extension.answers(options) for extension in extensions(verb) if extension.answers)
+    return next((code for code in answers if code is not None), None)
+
+
+def asked_of_features(verb: str, options: Options) -> dict[str, Any]:
+    """What features add to what a verb asks for."""
+    asked = (extension.asks(options) for extension in extensions(verb) if extension.asks)
+    return {name: value for fields in asked for name, value in fields.items()}
+
+
+def typed_of_others(verb: str, options: Options, *, but: Extension) -> list[str]:
+    """The options that other features add to a verb and that were given, as they are typed."""
+
+    def takes() -> None: ...
+
+    for option in (option for each in extensions(verb) if each is not but for option in each.options):
+        option(takes)
+    added: list[click.Option] = getattr(takes, "__click_params__", [])
+    typed = (
+        each for each in added if options.get(each.name or "") not in (None, False, (), [], each.default)
+    )
+    return [each.opts[0] for each in typed]
+
+
+def finishing(verb: str, options: Options) -> Callable[[Path | None], None]:
+    """What features do with the folder of each report that a verb writes."""
+    prepared = [extension.prepares(options) for extension in extensions(verb) if extension.prepares]
+
+    def finish(folder: Path | None) -> None:
+        for each in filter(None, prepared):
+            if folder is not None:
+                each(folder)
+
+    return finish
+
+
 class ExtensibleGroup(click.Group):
     """A verb of verbs to which features add theirs."""
 
@@ -83,6 +153,8 @@ class ExtensibleGroup(click.Group):
         if own is not None and place is not None:
             raise ValueError(f"two verbs are called {self.name} {cmd_name}")
         command: click.Command | None = load(place) if place is not None else own
+        if command is not None:
+            must_differ(command)
         return command
 
     def _added(self) -> dict[str, str]:

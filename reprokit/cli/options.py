@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reprokit.cli.extensions import UnshownOption
 from reprokit.request import BACKENDS, BASES, Request
 
 if TYPE_CHECKING:
@@ -160,18 +161,24 @@ platform_option = click.option(
     "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
 )
 
-#: How a run is made: seed, backend, overrides, limits.
-run_options = all_of(
-    engine_option,
-    click.option(
-        "--seed", type=_Seed(), metavar="N", help="Seed  [default: the recipe's first; 0 for a command]."
-    ),
-    backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."),
-    base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
-    click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
-    platform_option,
-    timeout_option(),
-)
+
+def run_options_with(*, default_seed: str) -> Callable[[_Function], _Function]:
+    """How a run is made: seed, backend, overrides, limits; ``default_seed`` is run without --seed."""
+    return all_of(
+        engine_option,
+        click.option("--seed", type=_Seed(), metavar="N", help=f"Seed  [default: {default_seed}]."),
+        backend_option(
+            metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."
+        ),
+        base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
+        click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
+        platform_option,
+        timeout_option(),
+    )
+
+
+#: The same, for verbs that take a recipe or a plain command.
+run_options = run_options_with(default_seed="the recipe's first; 0 for a command")
 
 #: ``--exclusive``: GPUs that no one else computes on.
 exclusive_option = click.option(
@@ -273,7 +280,6 @@ def project_of(options: dict[str, Any], *, may_lack_goldens: bool = False) -> Pr
 
 def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:
     """What the options ask for."""
-    from reprokit.cli.signing_options import without_key
     from reprokit.harness.running import shell_line
 
     known = {field.name for field in fields(Request)}
@@ -287,11 +293,31 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
             **given,
             "ignore": ignore,
             "side_by_side": not options.get("sequential", False),
-            "command": shell_line(["reprokit", *without_key(sys.argv[1:])]),
+            "command": shell_line(["reprokit", *shown_words(sys.argv[1:])]),
             "resume": options.get("resume", False) or options.get("stop_at") is not None,
             "profile_step": options.get("profile_step") or (1 if options.get("profile") else None),
         }
     )
+
+
+def shown_words(words: Sequence[str]) -> list[str]:
+    """A command line as a report may show it: without the values of options that it must not show."""
+    context = click.get_current_context(silent=True)
+    unshown = {
+        name: option.metavar or ""
+        for option in (context.command.params if context else ())
+        if isinstance(option, UnshownOption)
+        for name in option.opts
+    }
+    shown = list(words)
+    own = shown[: shown.index("--")] if "--" in shown else shown
+    for at, word in enumerate(own):
+        option, equals, _ = word.partition("=")
+        if equals and option in unshown:
+            shown[at] = f"{option}={unshown[option]}"
+        elif at and own[at - 1] in unshown:
+            shown[at] = unshown[own[at - 1]]
+    return shown
 
 
 class RecipeOrCommand(click.Command):

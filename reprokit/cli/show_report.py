@@ -29,7 +29,8 @@ def progress() -> Iterator[progress_display.ProgressDisplay]:
 
 def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verbose: bool = False) -> None:
     """Print a report as JSON, or as one screen (all of it if ``verbose``) with the path of its files."""
-    from reprokit.reports import to_json, to_terminal
+    from reprokit.reports.formats import to_json
+    from reprokit.reports.terminal import to_terminal
 
     if as_json:
         click.echo(to_json.to_json(answer), nl=False)
@@ -77,7 +78,7 @@ def to_github(answers: Sequence[checklist.Report], *, gate: gate_record.GateReco
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if os.environ.get("GITHUB_ACTIONS") != "true" or not (answers or gate):
         return
-    from reprokit.reports import to_github
+    from reprokit.reports.formats import to_github
 
     for line in to_github.annotation_commands(answers):
         click.echo(line, err=True)

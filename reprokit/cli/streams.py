@@ -23,7 +23,7 @@ _CANNOT_WRITE = {
     errno.EIO,  # of a terminal that was closed
     errno.EBADF,  # opened for reading only
 }
-_WRITERS = ("click", "rich", "reprokit.reports.progress", "reprokit.reports.to_terminal")
+_WRITERS = ("click", "rich", "reprokit.reports.progress", "reprokit.reports.terminal.to_terminal")
 _READER_GONE = 141  # as shells say it: 128 + SIGPIPE
 _FAILED = 3
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reprokit.core import ensemble_tier, stopped_at_golden
-from reprokit.core.agreement import (
+from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
+from reprokit.core.verdicts import ensemble_tier, stopped_at_golden
+from reprokit.core.verdicts.agreement import (
     difference,
     differing,
     differing_trace,
@@ -17,9 +18,8 @@ from reprokit.core.agreement import (
     why_not_repeated,
     why_not_responding,
 )
-from reprokit.core.comparability import Objection
-from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
-from reprokit.core.rows import (
+from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.rows import (
     VERDICT_ROWS,
     CheckResult,
     Finding,

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from typing import Any
 
 from reprokit.core import problems
-from reprokit.core.comparer import Comparer
-from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, Problem
 from reprokit.core.tolerance import Tolerance, Tolerances
 from reprokit.errors import MetricsError
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
-from reprokit.core.expected_results import ExpectedWindow
+from reprokit.core.environment_record import DifferingFact, EnvironmentRecord
+from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.expected_results import ExpectedWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ class RunEvidence:
     incomplete_because: str = ""
     stopped_at_golden: bool = False
     run: RunRecord = field(default_factory=RunRecord)
-    environment: Mapping[str, Any] = field(default_factory=dict)
+    environment: EnvironmentRecord = field(default_factory=EnvironmentRecord)
     runtime: Mapping[str, Any] = field(default_factory=dict)
     instrument: Mapping[str, Any] = field(default_factory=dict)
     other_seed: Mapping[str, Any] = field(default_factory=dict)
@@ -127,13 +129,12 @@ class GoldenEvidence:
 
     noun: str = "the golden"
     path: str
-    provenance: Mapping[str, Any]
+    provenance: Provenance
     num_records: int = 0
     comparison: Comparison
     fingerprint_equal: bool
     environment_unknown: str = ""
-    environment_diff: Sequence[Mapping[str, Any]] = ()
-    recipe_digest_equal: bool = True
+    environment_diff: Sequence[DifferingFact] = ()
     changed: tuple[str, ...] = ()
     program_changes: tuple[str, ...] = ()
     trace: TraceComparison | None = None

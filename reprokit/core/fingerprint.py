@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reprokit.core import rounding
-from reprokit.core.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, Rule, rule_for
+from reprokit.core.environment_record import CpuFacts, DifferingFact, EnvironmentRecord, MachineFacts
+from reprokit.core.environments.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, Rule, rule_for
 from reprokit.core.records import canonical_json, digest, leaves
 
 #: What the profile is called under which no bit depends on the model of the CPU.
@@ -26,7 +27,7 @@ _RANK = {"yes": 0, "maybe": 1, "no": 2}
 _VECTOR_FEATURES = re.compile(r"^(sse|ssse|avx|fma|f16c|amx|xop|asimd|sve|sme|neon|fp$|fphp|bf16|i8mm)")
 
 
-def facts(environment: Mapping[str, Any]) -> dict[str, Any]:
+def facts(environment: EnvironmentRecord) -> dict[str, Any]:
     """The facts of a record that can change numbers: dotted path → value, sorted.
 
     Which facts those are depends on the device (GPU facts count only where the run trained on one)
@@ -41,31 +42,31 @@ def facts(environment: Mapping[str, Any]) -> dict[str, Any]:
     return dict(sorted(chosen.items()))
 
 
-def fingerprint(environment: Mapping[str, Any]) -> str:
+def fingerprint(environment: EnvironmentRecord) -> str:
     """SHA-256 of the facts, as ``sha256:<hex>``."""
     return digest(facts(environment))
 
 
-def same(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
+def same(expected: EnvironmentRecord, actual: EnvironmentRecord) -> bool:
     """Whether two records agree in all that can change numbers, by today's rules, not by stored digests."""
     return fingerprint(expected) == fingerprint(actual)
 
 
-def why_unknown(*environments: Mapping[str, Any]) -> str:
+def why_unknown(*environments: EnvironmentRecord) -> str:
     """Why one of the records does not say in which Python its program ran; "" where all do.
 
     Two such records can be equal and still be of different environments.
     """
     for environment in environments:
-        reason = _section(environment, "missing").get("inside.python")
-        if reason and not _section(environment, "inside").get("python"):
-            return str(reason)
+        reason = (environment.get("missing") or {}).get("inside.python")
+        if reason and not (environment.get("inside") or {}).get("python"):
+            return reason
     return ""
 
 
 def explain(
-    fields: Iterable[str], *, expected: Mapping[str, Any], actual: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+    fields: Iterable[str], *, expected: EnvironmentRecord, actual: EnvironmentRecord
+) -> list[DifferingFact]:
     """What of the fields in which two records differ can change numbers, and why; those first.
 
     Args:
@@ -97,37 +98,40 @@ def explain(
     )
 
 
-def platform_of(environment: Mapping[str, Any]) -> str:
+def platform_of(environment: EnvironmentRecord) -> str:
     """The platform that a record's goldens are filed under.
 
     Args:
-        environment: An environment record, or only its ``host`` section (then: the host's CPU).
+        environment: An environment record.
 
     Returns:
         ``cpu-x86_64``, ``cpu-x86_64-noavx2`` (another platform: other kernels), ``cpu-aarch64``,
         ``cuda-<gpu>``, ``tpu-<generation>``, ``xla-cpu``; ``unknown`` where the record does not say.
         Outside Linux the system's name is appended.
     """
-    inside, host = _section(environment, "inside"), _section(environment, "host")
-    if not inside and not host:
-        host = environment
-    device = _section(inside, "device")
+    inside, host = environment.get("inside") or {}, environment.get("host") or {}
+    device = inside.get("device") or {}
     kind = str(device.get("kind") or "cpu")
     if kind in {CUDA, TPU}:
         return f"{kind}-{_slug(device.get('name'))}"
     if kind != "cpu":
         return kind
-    cpu = {**_cpu_of_host(host), **_section(inside, "cpu")}
+    cpu: CpuFacts = {**_cpu_of_host(host), **(inside.get("cpu") or {})}
     if not cpu.get("architecture"):
         return "unknown"
     name = f"cpu-{cpu['architecture']}"
     if cpu["architecture"] == "x86_64" and not cpu.get("avx2"):
         name += "-noavx2" if cpu.get("avx2") is False else "-unknown"
-    system = _section(inside, "os").get("system") or _section(host, "os").get("system") or "Linux"
+    system = (inside.get("os") or {}).get("system") or (host.get("os") or {}).get("system") or "Linux"
     return name if system == "Linux" else f"{name}-{_slug(system)}"
 
 
-def kind_of_cpu(host: Mapping[str, Any]) -> str:
+def platform_of_host(host: MachineFacts) -> str:
+    """The platform of a host's CPU."""
+    return platform_of({"host": host})
+
+
+def kind_of_cpu(host: MachineFacts) -> str:
     """What tells CPUs apart, as part of a file name: the model, and a digest of all of it that computes.
 
     Args:
@@ -136,31 +140,31 @@ def kind_of_cpu(host: Mapping[str, Any]) -> str:
     Returns:
         Such as ``amd-epyc-7b13-1f2e3d4c``; "" where the record does not name a model.
     """
-    cpu = _section(host, "cpu")
+    cpu = host.get("cpu") or {}
     if not cpu.get("model"):
         return ""
     what = [cpu.get("vendor"), cpu["model"], _reduced("host.cpu.features", cpu.get("features"))]
     return f"{_slug(cpu['model'])[:64].strip('-')}-{digest(what)[7:15]}"
 
 
-def cpu_that_counts(environment: Mapping[str, Any]) -> str:
+def cpu_that_counts(environment: EnvironmentRecord) -> str:
     """The kind of CPU where it can change numbers: on a CPU, under any profile but ``portable``; else ""."""
     counts = {NATIVE, "cpu"} <= _conditions(environment)
-    return kind_of_cpu(_section(environment, "host")) if counts else ""
+    return kind_of_cpu(environment.get("host") or {}) if counts else ""
 
 
-def platforms_of_host(host: Mapping[str, Any]) -> tuple[str, ...]:
+def platforms_of_host(host: MachineFacts) -> tuple[str, ...]:
     """Every platform that a host can train on: its CPU first, then its accelerators."""
-    gpus = [f"cuda-{_slug(gpu.get('name'))}" for gpu in host.get("gpus") or () if isinstance(gpu, Mapping)]
-    tpus = [f"tpu-{_slug(host['tpu'].get('name'))}"] if isinstance(host.get("tpu"), Mapping) else []
-    return tuple(dict.fromkeys([platform_of({"host": host}), *gpus, *tpus]))
+    gpus = [f"cuda-{_slug(gpu.get('name'))}" for gpu in host.get("gpus") or ()]
+    tpu = host.get("tpu")
+    tpus = [f"tpu-{_slug(tpu.get('name'))}"] if tpu is not None else []
+    return tuple(dict.fromkeys([platform_of_host(host), *gpus, *tpus]))
 
 
-def _cpu_of_host(host: Mapping[str, Any]) -> dict[str, Any]:
-    cpu = _section(host, "cpu")
+def _cpu_of_host(host: MachineFacts) -> CpuFacts:
+    cpu = host.get("cpu") or {}
     features = cpu.get("features")
-    known = isinstance(features, Sequence) and not isinstance(features, str) and bool(features)
-    return {"architecture": cpu.get("architecture"), "avx2": "avx2" in (features or ()) if known else None}
+    return {"architecture": cpu.get("architecture"), "avx2": "avx2" in features if features else None}
 
 
 def _slug(name: Any) -> str:
@@ -168,16 +172,11 @@ def _slug(name: Any) -> str:
     return words.removeprefix("nvidia-") or "unknown"
 
 
-def _section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = record.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _conditions(environment: Mapping[str, Any]) -> frozenset[str]:
-    inside = _section(environment, "inside")
-    kind = str(_section(inside, "device").get("kind") or "cpu")
+def _conditions(environment: EnvironmentRecord) -> frozenset[str]:
+    inside = environment.get("inside") or {}
+    kind = str((inside.get("device") or {}).get("kind") or "cpu")
     conditions = {ALWAYS, TPU if kind.startswith("xla") else kind}
-    if _section(inside, "numerics").get("profile") != PORTABLE:
+    if (inside.get("numerics") or {}).get("profile") != PORTABLE:
         conditions.add(NATIVE)
     return frozenset(conditions)
 
@@ -186,13 +185,13 @@ def _counts(rule: Rule, conditions: frozenset[str]) -> bool:
     return rule.level != "no" and rule.when in conditions
 
 
-def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(record: EnvironmentRecord) -> Iterator[tuple[str, Any]]:
     """Dotted field → value, equal values spelled alike; an empty section is no fact."""
     for field, value in _fields(record):
         yield field, _spelled(value)
 
 
-def _fields(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _fields(record: EnvironmentRecord) -> Iterator[tuple[str, Any]]:
     """The same with the values as they are."""
     for path, value in leaves(record):
         if not isinstance(value, Mapping):
@@ -228,8 +227,8 @@ def _entry(
     expected: Any,
     actual: Any,
     conditions: frozenset[str],
-    records: tuple[Mapping[str, Any], Mapping[str, Any]],
-) -> dict[str, Any]:
+    records: tuple[EnvironmentRecord, EnvironmentRecord],
+) -> DifferingFact:
     rule = rule_for(field)
     level, why = rule.level, rule.why
     if level != "no" and rule.when not in conditions:
@@ -237,9 +236,8 @@ def _entry(
     elif _equal(_reduced(field, expected), _reduced(field, actual)):
         level, why = "no", "none of the instruction sets that differ computes"
     for side, value, record in zip(("expected", "actual"), (expected, actual), records, strict=True):
-        reason = _section(record, "missing").get(field) or _section(record, "missing").get(
-            field.rpartition(".")[0]
-        )
+        reasons = record.get("missing") or {}
+        reason = reasons.get(field) or reasons.get(field.rpartition(".")[0])
         if value is None and reason:
             why += f" (missing from the {side} record: {reason})"
     if isinstance(expected, list) and isinstance(actual, list) and set(expected) != set(actual):

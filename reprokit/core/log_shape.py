@@ -6,9 +6,10 @@ are all NaN, can have the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from reprokit.core.provenance import LogsOfSeeds
 
 #: Where the ensemble's own seeds differ in their numbers of records, a new one may have so many times fewer.
 _FACTOR = 2
@@ -24,36 +25,36 @@ class LogShape:
     not_finite: frozenset[str]
 
 
-def of_ensemble(shapes: Iterable[LogShape]) -> dict[str, Any]:
-    """What an ensemble keeps of the logs of its seeds, as JSON."""
+def of_ensemble(shapes: Iterable[LogShape]) -> LogsOfSeeds:
+    """What an ensemble keeps of the logs of its seeds."""
     every = list(shapes)
     always = frozenset.intersection(*(one.metrics for one in every))
-    return {
-        "records": [min(one.records for one in every), max(one.records for one in every)],
-        "always": sorted(always),
-        "sometimes": sorted(frozenset().union(*(one.metrics for one in every)) - always),
-        "not_finite": sorted(frozenset().union(*(one.not_finite for one in every))),
-    }
+    return LogsOfSeeds(
+        records=(min(one.records for one in every), max(one.records for one in every)),
+        always=tuple(sorted(always)),
+        sometimes=tuple(sorted(frozenset().union(*(one.metrics for one in every)) - always)),
+        not_finite=tuple(sorted(frozenset().union(*(one.not_finite for one in every)))),
+    )
 
 
-def why_other(known: Mapping[str, Any], shape: LogShape) -> str:
+def why_other(known: LogsOfSeeds, shape: LogShape) -> str:
     """How a log is not as those of an ensemble, to follow what is named; "" where it is.
 
     >>> known = of_ensemble([LogShape(records=10, metrics=frozenset({"loss"}), not_finite=frozenset())])
     >>> why_other(known, LogShape(records=1, metrics=frozenset({"loss"}), not_finite=frozenset({"loss"})))
     'logged 1 record, the ensemble 10'
     """
-    least, most = known["records"]
+    least, most = known.records
     if least == most != shape.records:
         return f"logged {shape.records} record{'s' * (shape.records != 1)}, the ensemble {most}"
     if not least / _FACTOR <= shape.records <= most * _FACTOR:
         return f"logged {shape.records} record{'s' * (shape.records != 1)}, the ensemble {least} to {most}"
-    always, may_be = set(known["always"]), {*known["always"], *known["sometimes"]}
+    always, may_be = set(known.always), {*known.always, *known.sometimes}
     for names, what in (
         (always - shape.metrics, "did not log {}, which the ensemble has"),
         (shape.metrics - may_be, "logged {}, which the ensemble does not have"),
         (
-            shape.not_finite - {*known["not_finite"]},
+            shape.not_finite - {*known.not_finite},
             "has values of {} that are not finite, the ensemble none",
         ),
     ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from reprokit.core.difference import Problem
+from reprokit.core.comparing.difference import Problem
 
 ERROR, DIFFERENCE, WARNING = "error", "difference", "warning"
 BOTH = "both"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import fact
 
 #: Where a probe stands in an environment record.
@@ -47,12 +48,12 @@ def compare(expected: Mapping[str, Any] | None, actual: Mapping[str, Any] | None
     )
 
 
-def compare_records(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> RoundingComparison:
+def compare_records(expected: EnvironmentRecord, actual: EnvironmentRecord) -> RoundingComparison:
     """The same, of two whole environment records."""
     return compare(probe_of(expected), probe_of(actual))
 
 
-def probe_of(environment: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def probe_of(environment: EnvironmentRecord) -> Mapping[str, Any] | None:
     """The probe in an environment record; None in one from before there were probes."""
     value = fact(environment, FIELD)
     return value if isinstance(value, Mapping) else None

@@ -6,10 +6,12 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from reprokit import file_tree
 from reprokit.data import archives
-from reprokit.errors import DataError, UsageError
+from reprokit.errors import CannotRunError, DataError, UsageError
+from reprokit.workspace import sha256_of
 
 #: How the names of archives end that are read as a folder.
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -45,4 +47,19 @@ def each_file(place: Path, do: Callable[[str, bytes], None]) -> None:
     try:
         archives.each(place, each, kind="zip" if zipfile.is_zipfile(place) else "tar", limits=archives.LIMITS)
     except DataError as error:
+        raise UsageError(error.what, where=error.where) from error
+
+
+def digest_and_size(path: Path) -> dict[str, Any]:
+    """``sha256`` and ``bytes`` of a file; of a folder, the digest of all below it and the bytes of its files.
+
+    Raises:
+        UsageError: Something in a folder is no plain file.
+    """
+    if not path.is_dir():
+        return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    try:
+        sizes = (entry.num_bytes for entry in file_tree.walk(path))
+        return {"sha256": file_tree.digest_of(path), "bytes": sum(sizes)}
+    except CannotRunError as error:
         raise UsageError(error.what, where=error.where) from error

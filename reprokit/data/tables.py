@@ -23,6 +23,7 @@ from typing import Any, TextIO, cast
 from reprokit.core.records import digest
 from reprokit.data import columnar, folders, hdf5, images, texts, tokens
 from reprokit.errors import UsageError
+from reprokit.records.strict import without_repeats
 
 #: Tables by the end of their name alone, wherever they lie.
 SUFFIXES = (".csv", ".tsv", ".jsonl", *(f".{form}" for form in columnar.FORMS))
@@ -216,7 +217,7 @@ def _json_rows(stream: Any, path: Path) -> Iterator[DataRow]:
         where = f"{path}:{line}"
         try:
             values = json.loads(
-                text, object_pairs_hook=_without_repeats, parse_constant=_finite, parse_float=_finite
+                text, object_pairs_hook=without_repeats, parse_constant=_finite, parse_float=_finite
             )
         except (ValueError, RecursionError) as error:
             raise UsageError(f"not a JSON object: {error}", where=where) from error
@@ -238,13 +239,6 @@ def _must_be_characters(values: Mapping[str, Any], where: str) -> None:
             expected="both halves, such as \\ud83d\\ude00, or the character itself",
             fix="correct the text, or take the row out",
         ) from error
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
-    return found
 
 
 def _finite(text: str) -> float:

@@ -167,9 +167,14 @@ def category_of(kind: str) -> str:
     return _KINDS.get(kind, _UNKNOWN)[0]
 
 
-def cause_of(site: Site, *, confidence: str) -> Cause:
-    """The cause at a call site that experiments have confirmed."""
+def cause_of(site: Site, *, confidence: str, never_seeded: str = "") -> Cause:
+    """The cause at a call site that experiments have confirmed.
+
+    ``never_seeded`` is the global generator that it draws from, where no seed call of that was seen.
+    """
     category, what, fix = _KINDS.get(site.kind, _UNKNOWN)
+    if never_seeded:
+        what = f"draws first from {never_seeded}, of which no seed call was seen"
     subject = f"{site.what}: " if site.what else ""
     return Cause.at(site, category=category, what=subject + what, fix=fix, confidence=confidence)
 

@@ -75,6 +75,8 @@ def first_operation(one: Path, other: Path) -> Operation | None:
     operation reads, and nothing orders it after the work that writes that, it is this one: a race. Comparison
     ends where the runs' operations themselves differ.
     """
+    if not all((folder / "trace-0.json").is_file() for folder in (one, other)):
+        return None  # killed, or by _exit: the limits of the answer say so
     streams = [json.loads((folder / "trace-0.json").read_bytes())["streams"] for folder in (one, other)]
     nothing_differed = True
     for number, (left, right) in enumerate(zip(*streams, strict=False)):

@@ -22,6 +22,7 @@ class Site:
         count: How often.
         digest: Of all values, in order, by context.
         first: Its rank among the sites of its process.
+        overwritten: Whether all that it drew was overwritten before anything was seen to read it.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Site:
     count: int
     digest: str
     first: int
+    overwritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +155,7 @@ def _site(record: Mapping[str, Any]) -> Site:
         what=record.get("what", ""),
         count=sum(record["counts"].values()),
         digest=digest.hexdigest(),
+        overwritten=bool(record.get("overwritten")),
     )
 
 

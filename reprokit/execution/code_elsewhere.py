@@ -98,8 +98,10 @@ def _is_of_system(path: str, python: Sequence[str]) -> bool:
 
 
 def _is_tool(program: str) -> bool:
+    """Whether a program is the system's and no Python; nor its loader, which runs any that it is given."""
     name = Path(program).name
-    return program.startswith(_SYSTEM) and (name in _TOOLS or not _is_any_python(program, name))
+    runs_others = _SHARED.fullmatch(name) or _is_any_python(program, name)
+    return program.startswith(_SYSTEM) and (name in _TOOLS or not runs_others)
 
 
 def _is_any_python(program: str, name: str) -> bool:

@@ -3,7 +3,7 @@
 The ensemble of a recipe and platform, the golden of many seeds, lies beside them.
 """
 
-from reprokit.golden.candidate import Candidate
+from reprokit.golden.candidate import GoldenCandidate
 from reprokit.golden.ensemble import (
     Ensemble,
     EnsembleMember,
@@ -15,6 +15,7 @@ from reprokit.golden.ensemble import (
 from reprokit.golden.ensemble_promotion import (
     FEWEST_SEEDS,
     USUAL_SEEDS,
+    BlessedSet,
     SweptRun,
     check_swept,
     promote_ensemble,
@@ -28,12 +29,13 @@ __all__ = [
     "FEWEST_SEEDS",
     "OF_CPU",
     "USUAL_SEEDS",
-    "Candidate",
+    "BlessedSet",
     "Ensemble",
     "EnsembleMember",
     "FailedCheck",
     "ForeignNumbers",
     "Golden",
+    "GoldenCandidate",
     "GoldenRow",
     "Promotion",
     "SweptRun",

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.inputs import names_in
+from reprokit.core.provenance import OtherSeeds
 from reprokit.errors import GoldenError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class GoldenCandidate:
     """A run that may become a golden, together with others that agree with it."""
 
     path: Path  # the run folder
@@ -26,10 +28,10 @@ class Candidate:
     metrics: Path  # its `metrics.jsonl`
     trace: Path | None  # its `trace.jsonl`; None for an unmodified program that is not watched
     digests: Mapping[str, str]  # SHA-256 of each input of its numbers (`core.inputs`)
-    image: Mapping[str, Any]  # `kind`, `digest` and `base` of the environment that it ran in
+    image: Mapping[str, str | None]  # `kind`, `digest` and `base` of the environment that it ran in
     fingerprint: str  # hash of the facts that can change numbers
     fingerprint_facts: Mapping[str, Any]  # those facts
-    environment: Mapping[str, Any]  # what of the environment record is worth keeping, and fit to be published
+    environment: EnvironmentRecord  # what of the environment record is worth keeping, and fit to be published
     # The training configuration, so that a later run can say which setting changed
     config: Mapping[str, Any] = field(default_factory=dict)
     program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees
@@ -37,8 +39,8 @@ class Candidate:
     # Code outside the repository that a program of the caller's Python can import; None where no one looked
     outside_code: Mapping[str, Any] | None = None
     command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
-    # Likewise another `seed`, and the `metrics` that are others with it; None where no one looked
-    responds: Mapping[str, Any] | None = None
+    # Likewise another seed, and the metrics that are others with it; None where no one looked
+    responds: OtherSeeds | None = None
     cpu: str = ""  # the kind of CPU that its golden is to hold on alone; "" for all of its platform
 
     @property
@@ -47,7 +49,7 @@ class Candidate:
         return (self.metrics,) if self.trace is None else (self.metrics, self.trace)
 
 
-def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") -> None:
+def check_run(run: GoldenCandidate, *, allow_dirty: bool, again: str = "run again") -> None:
     """Refuse a run that is not whole, not the recipe's own, or of sources that no one can get back.
 
     ``again`` says how such a run is made again.
@@ -57,7 +59,11 @@ def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") ->
     """
     where = str(run.path)
     if not run.complete:
-        raise GoldenError("the run is incomplete", where=where, fix="run the recipe again")
+        what = "the run is incomplete, or a file of it was changed since"
+        raise GoldenError(what, where=where, fix="run the recipe again")
+    if not run.metrics.is_file():
+        fix = "let the program write its metrics into the folder that {run_dir} names"
+        raise GoldenError("the run left no metrics that can be compared", where=where, fix=fix)
     if run.modified:
         fix = "write the setting into the recipe and run it again"
         raise GoldenError(f"the run was modified: {', '.join(run.modified)}", where=where, fix=fix)
@@ -69,7 +75,7 @@ def check_run(run: Candidate, *, allow_dirty: bool, again: str = "run again") ->
         raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
 
 
-def check_alike(first: Candidate, other: Candidate, *, shared: Sequence[str]) -> None:
+def check_alike(first: GoldenCandidate, other: GoldenCandidate, *, shared: Sequence[str]) -> None:
     """Refuse two runs that do not have these attributes in common.
 
     Raises:

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import __version__
+from reprokit.core.provenance import BlessedMetric, ComparedHalves, LogsOfSeeds
 from reprokit.errors import GoldenError
-from reprokit.golden.candidate import Candidate, check_alike, check_run
+from reprokit.golden.candidate import GoldenCandidate, check_alike, check_run
 from reprokit.golden.ensemble import (
     Ensemble,
     EnsembleMember,
-    judged_digest,
     load_ensemble,
     locate_ensemble,
 )
 from reprokit.golden.promotion import Promotion, provenance_of, write_lines, write_provenance
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import ENSEMBLE_LINES
+from reprokit.records.provenance_json import judged_digest
 from reprokit.workspace import cannot_write, sha256_of
 
 #: Fewer leave a drop of any useful margin unseen; what the gate's error rates were measured with.
@@ -36,11 +37,28 @@ _AGAIN_WITHOUT_GIT = "remove these run folders and type the `reprokit sweep` aga
 class SweptRun:
     """A run that may become a member of an ensemble, and its number for each declared metric."""
 
-    candidate: Candidate
+    candidate: GoldenCandidate
     values: Mapping[str, float]
 
 
-def check_swept(runs: Sequence[Candidate], *, least: int, allow_dirty: bool) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlessedSet:
+    """What is blessed with an ensemble.
+
+    Attributes:
+        statistical: The recipe's metrics, windows, margins and directions, as they are now.
+        halves: How the halves of the set compare.
+        left_out: The finished seeds that are no members.
+        logs: The shape of the seeds' logs.
+    """
+
+    statistical: tuple[BlessedMetric, ...]
+    halves: tuple[ComparedHalves, ...]
+    left_out: tuple[int, ...]
+    logs: LogsOfSeeds
+
+
+def check_swept(runs: Sequence[GoldenCandidate], *, least: int, allow_dirty: bool) -> None:
     """Refuse runs that are no ensemble.
 
     Args:
@@ -79,8 +97,7 @@ def promote_ensemble(
     golden_dir: Path,
     *,
     runs: Sequence[SweptRun],
-    told: Mapping[str, Sequence[Any]],
-    logs: Mapping[str, Any],
+    told: BlessedSet,
     promotion: Promotion,
 ) -> Ensemble:
     """Write an ensemble of runs that ``check_swept`` has taken, in place of the one before it.
@@ -88,10 +105,7 @@ def promote_ensemble(
     Args:
         golden_dir: The folder of goldens.
         runs: One a seed.
-        told: What its provenance says of the set: ``statistical``, the recipe's metrics, windows, margins and
-            directions, as they are blessed now; ``halves``, how they compare; ``left_out``, the finished
-            seeds that are no members.
-        logs: The shape of the seeds' logs, as ``core.log_shape`` has it.
+        told: What its provenance says of the set.
         promotion: Why, and when.
 
     Raises:
@@ -108,15 +122,15 @@ def promote_ensemble(
         **about,
         **promotion.as_data(),
         "seeds": [run.candidate.seed for run in ordered],
-        "statistical": [dict(one) for one in told["statistical"]],
-        "halves": [dict(one) for one in told["halves"]],
-        **({"left_out": list(told["left_out"])} if told["left_out"] else {}),
-        "logs": dict(logs),
+        "statistical": [one._asdict() for one in told.statistical],
+        "halves": [one._asdict() for one in told.halves],
+        **({"left_out": list(told.left_out)} if told.left_out else {}),
+        "logs": told.logs._asdict(),
         "previous": sha256_of(before) if before.is_file() else None,
         "tool": {"name": "reprokit", "version": __version__},
     }
     try:
-        _write(folder, ordered, provenance)
+        _write(folder, ordered, provenance, judged_digest(told.statistical, told.left_out, told.logs))
     except OSError as error:
         raise cannot_write(folder, error) from error
     except (TypeError, ValueError) as error:
@@ -124,7 +138,7 @@ def promote_ensemble(
     return load_ensemble(folder)
 
 
-def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]) -> None:
+def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any], judged: str) -> None:
     """Write all files beside the ensemble's place, then put that folder there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
@@ -139,9 +153,7 @@ def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]
         digests = {
             **provenance["digests"],
             "ensemble": sha256_of(fresh / ENSEMBLE_LINES),
-            "statistical": judged_digest(
-                provenance["statistical"], provenance.get("left_out", ()), provenance["logs"]
-            ),
+            "statistical": judged,
         }
         write_provenance(fresh, {**provenance, "digests": digests})
         fresh.chmod(0o755)

@@ -5,47 +5,26 @@ The commit of a golden is the one that last touched its folder, so none is store
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from reprokit.compressed import MOST_BYTES, SUFFIX, sha256_of_stored, stored
-from reprokit.core import fingerprint, inputs
-from reprokit.core.evidence import is_integer
-from reprokit.core.records import SCHEMA_VERSION
+from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord
+from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError, UsageError
 from reprokit.layout import ENSEMBLE, METRICS, PROVENANCE, TRACE
-from reprokit.regular_file import read_regular
+from reprokit.records import provenance_json
+from reprokit.records.provenance_json import RESTORE
 
 #: What begins the folder of goldens that hold on one kind of CPU alone, below that of their platform.
 OF_CPU = "on-"
-_MAX_BYTES = 16_000_000
 _LISTED = 6
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
-RESTORE = "restore it with git, or promote new runs with `reprokit golden promote`"
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "schema": (int,),
-    "recipe": (str,),
-    "platform": (str,),
-    "seed": (int,),
-    "created_at": (str,),
-    "reason": (str,),
-    "runs_agreed": (int,),
-    "digests": (dict,),
-    "image": (dict,),
-    "fingerprint": (str,),
-    "fingerprint_facts": (dict,),
-    "environment": (dict,),
-    "config": (dict,),
-    "tolerances": (dict,),
-    "previous": (str, type(None)),
-    "tool": (dict,),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +32,8 @@ class Golden:
     """A golden whose files are the ones that were promoted."""
 
     path: Path  # its folder
-    provenance: Mapping[str, Any]  # `provenance.json`
+    provenance: Provenance  # `provenance.json`
+    document: Mapping[str, Any]  # the same as it stands there
     # The promoted `metrics.jsonl`, whole; `compressed.open_stored` opens it, compressed or not
     metrics: Path
     # The promoted `trace.jsonl`, thinned, its records exact; None for an unmodified program not watched
@@ -62,7 +42,12 @@ class Golden:
     @property
     def is_foreign(self) -> bool:
         """Whether it is a log that someone published, not a run of one's own."""
-        return "foreign" in self.provenance
+        return self.provenance.foreign is not None
+
+    @property
+    def seed(self) -> int:
+        """Its seed, which ``load`` has seen to be there."""
+        return self.provenance.seed or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +81,7 @@ def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int, cpu: str 
     return (above / f"{OF_CPU}{cpu}" if cpu else above) / f"seed-{seed}"
 
 
-def locate_for(golden_dir: Path, *, recipe: str, environment: Mapping[str, Any], seed: int) -> Path:
+def locate_for(golden_dir: Path, *, recipe: str, environment: EnvironmentRecord, seed: int) -> Path:
     """Where the golden is that a run is compared with: that of its kind of CPU, else that of its platform.
 
     Args:
@@ -136,23 +121,23 @@ def load(path: Path) -> Golden:
             "there is no golden", where=str(path), fix="`reprokit golden list` shows what there is"
         )
     try:
-        provenance = read_provenance(path / PROVENANCE, problem_of=_problem_of)
-        of_cpu = [f"{OF_CPU}{provenance['cpu']}"] if provenance.get("cpu") else []
-        names = (provenance["recipe"], provenance["platform"], *of_cpu, f"seed-{provenance['seed']}")
+        provenance, document = provenance_json.read_golden(path / PROVENANCE)
+        of_cpu = [f"{OF_CPU}{provenance.cpu}"] if provenance.cpu else []
+        names = (provenance.recipe, provenance.platform, *of_cpu, f"seed-{provenance.seed}")
         if path.absolute().parts[-len(names) :] != names:
             actual = f"one of {'/'.join(names)}"
             raise GoldenError(
                 "this golden belongs to another folder", where=str(path), actual=actual, fix=RESTORE
             )
         for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
-            if what in provenance["digests"]:
-                size = (provenance.get("sizes") or {}).get(what, MOST_BYTES)
-                _must_be_promoted(path / name, provenance["digests"][what], most_bytes=size)
+            if digest := provenance.digests.get(what):
+                size = (provenance.sizes or {}).get(what, MOST_BYTES)
+                _must_be_promoted(path / name, digest, most_bytes=size)
     except OSError as error:
         where = str(error.filename or path)
         raise GoldenError(f"cannot read: {error.strerror or error}", where=where, fix=RESTORE) from error
-    trace = path / TRACE if "trace" in provenance["digests"] else None
-    return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=trace)
+    trace = path / TRACE if "trace" in provenance.digests else None
+    return Golden(path=path, provenance=provenance, document=document, metrics=path / METRICS, trace=trace)
 
 
 def list_all(golden_dir: Path) -> list[GoldenRow]:
@@ -195,11 +180,11 @@ def _row(path: Path) -> GoldenRow:
         platform=platform,
         seed=seed,
         path=path,
-        created_at=provenance["created_at"],
-        reason=provenance["reason"],
-        runs_agreed=provenance["runs_agreed"],
-        foreign="foreign" in provenance,
-        command=bool(provenance.get("command")),
+        created_at=provenance.created_at,
+        reason=provenance.reason,
+        runs_agreed=provenance.runs_agreed,
+        foreign=provenance.foreign is not None,
+        command=bool(provenance.command),
     )
 
 
@@ -219,94 +204,3 @@ def _must_be_promoted(file: Path, digest: str, *, most_bytes: int) -> None:
             actual=actual,
             fix=RESTORE,
         )
-
-
-def read_provenance(file: Path, *, problem_of: Callable[[Any], str]) -> dict[str, Any]:
-    """``provenance.json``, read strictly; ``problem_of`` says what is wrong with what it holds, or "".
-
-    Raises:
-        GoldenError: It is missing, too large, not JSON, or something is wrong with it.
-    """
-
-    def malformed(what: str) -> NoReturn:
-        raise GoldenError(what, where=str(file), fix=RESTORE)
-
-    def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({key for key, _ in pairs}) < len(pairs):
-            malformed("a key is repeated")
-        return dict(pairs)
-
-    if file.is_symlink() or not file.is_file():
-        malformed("the file is missing")
-    if file.stat().st_size > _MAX_BYTES:
-        malformed(f"the file is larger than {_MAX_BYTES} bytes")
-    try:
-        value = json.loads(
-            read_regular(file).decode("utf-8"),
-            object_pairs_hook=no_repeats,
-            parse_constant=lambda word: malformed(f"{word} is not JSON"),
-        )
-    except (ValueError, RecursionError) as error:
-        raise GoldenError(f"not JSON: {error}", where=str(file), fix=RESTORE) from error
-    problem = problem_of(value)
-    if problem:
-        malformed(problem)
-    return dict(value)
-
-
-def misfit(value: Any, types: Mapping[str, tuple[type, ...]]) -> str:
-    """Why a provenance is not an object of this schema with these keys; "" where it is."""
-    if not isinstance(value, dict):
-        return "not a JSON object"
-    if value.get("schema") != SCHEMA_VERSION:
-        return f"schema {value.get('schema')!r} is not known; this reprokit reads {SCHEMA_VERSION}"
-    for key, kinds in types.items():
-        if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
-            return f"{key!r} is missing or of the wrong type"
-    return ""
-
-
-def is_digest(value: object) -> bool:
-    """Whether a value is a SHA-256 as files name it."""
-    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
-
-
-def _digests_of_runs(digests: Mapping[str, Any]) -> tuple[str, ...]:
-    """The digests that a golden made of runs must have."""
-    traced = ["trace"] if "program" not in digests or "trace" in digests else []
-    return (*inputs.names_in(digests), "metrics", *traced)
-
-
-def _problem_of(value: Any) -> str:
-    problem = misfit(value, _TYPES)
-    if problem:
-        return problem
-    digests = value["digests"]
-    if not isinstance(value.get("foreign", {}), dict):
-        return "'foreign' is of the wrong type"
-    if not isinstance(value.get("cpu", ""), str):
-        return "'cpu' is of the wrong type"
-    for name in ("metrics",) if "foreign" in value else _digests_of_runs(digests):
-        if not is_digest(digests.get(name)):
-            return f"the digest of {name!r} is missing or malformed"
-    return _problem_of_sizes(value.get("sizes")) or _problem_of_response(value.get("responds"))
-
-
-def _problem_of_sizes(sizes: Any) -> str:
-    """What is wrong with the plain sizes of compressed files; a golden that is not compressed has none."""
-    if sizes is None:
-        return ""
-    whole = isinstance(sizes, dict) and all(
-        is_integer(size) and 0 < size <= MOST_BYTES for size in sizes.values()
-    )
-    return "" if whole else "'sizes' is malformed"
-
-
-def _problem_of_response(responds: Any) -> str:
-    """What is wrong with the record of a run with another seed; goldens may have none."""
-    if responds is None:
-        return ""
-    metrics = responds.get("metrics") if isinstance(responds, dict) else None
-    whole = isinstance(metrics, list) and metrics and all(isinstance(name, str) for name in metrics)
-    seeds = [responds.get("seed"), responds.get("third_seed", 0)] if whole else [None]
-    return "" if all(map(is_integer, seeds)) else "'responds' is malformed"

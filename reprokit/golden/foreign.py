@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import __version__
+from reprokit.core.provenance import ForeignSource
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError
@@ -30,14 +31,14 @@ class ForeignNumbers:
 
     Attributes:
         records: Lines of ``metrics.jsonl``.
-        source: Name of the published file, its ``format``, ``sha256`` (None of a folder) and ``metrics``.
+        source: The published file.
     """
 
     recipe: str
     platform: str
     seed: int
     records: Sequence[bytes]
-    source: Mapping[str, Any]
+    source: ForeignSource
 
 
 def write_foreign(
@@ -70,7 +71,7 @@ def write_foreign(
         "recipe": numbers.recipe,
         "platform": numbers.platform,
         "seed": numbers.seed,
-        "foreign": dict(numbers.source),
+        "foreign": numbers.source._asdict(),
         "image": {},
         "fingerprint": "",
         "fingerprint_facts": {},

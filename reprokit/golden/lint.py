@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.compressed import open_stored
-from reprokit.core.agreement import chance_of_another
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.agreement import chance_of_another
+from reprokit.core.verdicts.rows import counted
 from reprokit.golden.folder import Golden
 from reprokit.layout import PROVENANCE
 
@@ -68,31 +68,31 @@ def _not_finite(golden: Golden) -> Iterator[GoldenFinding]:
 
 
 def _numerics(golden: Golden) -> Iterator[GoldenFinding]:
-    if golden.provenance.get("cpu"):
+    if golden.provenance.cpu:
         return  # it says so itself, and is used on no other
-    if "program" in golden.provenance["digests"]:
+    if "program" in golden.provenance.digests:
         return  # whether an unmodified program is portable, `verify --cpu` must show first
-    profile = golden.provenance["fingerprint_facts"].get("inside.numerics.profile")
-    if str(golden.provenance["platform"]).startswith("cpu-") and profile != "portable":
+    profile = golden.provenance.fingerprint_facts.get("inside.numerics.profile")
+    if golden.provenance.platform.startswith("cpu-") and profile != "portable":
         said = "no numerics profile is recorded" if profile is None else f"made under the profile {profile!r}"
         what = f"{said}, so it holds only on the model of CPU that it was made on"
         yield _finding(golden, "numerics", what, f"set `numerics: portable` in the recipe; {PROMOTE}")
 
 
 def _provenance(golden: Golden) -> Iterator[GoldenFinding]:
-    recorded: Mapping[str, Any] = golden.provenance
-    environment = recorded["environment"]
-    unpinned = "program" in recorded["digests"] and not recorded["image"].get("kind")  # variant: none
+    recorded = golden.provenance
+    environment = recorded.environment
+    unpinned = "program" in recorded.digests and not recorded.image.get("kind")  # variant: none
     lacking = [
         name
         for name, value in (
-            ("reason", recorded["reason"].strip()),
-            ("created_at", recorded["created_at"].strip()),
-            ("fingerprint_facts", recorded["fingerprint_facts"]),
+            ("reason", recorded.reason.strip()),
+            ("created_at", recorded.created_at.strip()),
+            ("fingerprint_facts", recorded.fingerprint_facts),
             ("environment.inside", environment.get("inside")),
             ("environment.host", environment.get("host")),
-            ("image.digest", unpinned or recorded["image"].get("digest")),
-            ("config", recorded["config"]),
+            ("image.digest", unpinned or recorded.image.get("digest")),
+            ("config", recorded.config),
         )
         if not value
     ]
@@ -101,21 +101,21 @@ def _provenance(golden: Golden) -> Iterator[GoldenFinding]:
 
 
 def _agreement(golden: Golden, min_runs: int) -> Iterator[GoldenFinding]:
-    agreed = int(golden.provenance["runs_agreed"])
+    agreed = golden.provenance.runs_agreed
     if agreed < min_runs:
         chance = f"the chance that one more differs is at most {chance_of_another(agreed):.0%}"
         what = f"{counted(agreed, 'run')} agreed when it was promoted, fewer than {min_runs}: {chance}"
-        remedy = f"`reprokit reproduce {golden.provenance['recipe']} --repeats {min_runs}`, then promote it"
+        remedy = f"`reprokit reproduce {golden.provenance.recipe} --repeats {min_runs}`, then promote it"
         yield _finding(golden, "agreement", what, remedy)
 
 
 def _tolerances(golden: Golden) -> Iterator[GoldenFinding]:
     """The promoted runs agree byte for byte: their spread is 0, and supports no tolerance above it."""
-    granted = _granted(golden.provenance["tolerances"], str(golden.provenance["platform"]))
+    granted = _granted(golden.provenance.tolerances or {}, golden.provenance.platform)
     wide = [f"{name} ({terms})" for name, terms in granted.items()]
     if wide:
         shown = ", ".join(wide[:_SHOWN]) + (f" and {len(wide) - _SHOWN} more" if wide[_SHOWN:] else "")
-        agreed = golden.provenance["runs_agreed"]
+        agreed = golden.provenance.runs_agreed
         what = f"a tolerance is granted for {shown}, but the {agreed} promoted runs agree bit for bit"
         remedy = "grant none on this platform; where another one needs it, name it: tolerances.platforms"
         yield _finding(golden, "tolerance", what, remedy)

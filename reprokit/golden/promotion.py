@@ -19,9 +19,10 @@ from typing import Any
 from reprokit import __version__
 from reprokit.compressed import MOST_BYTES, compress, sha256_of_stored, stored
 from reprokit.core.inputs import names_in
+from reprokit.core.provenance import OtherSeeds
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
-from reprokit.golden.candidate import Candidate, check_alike, check_run
+from reprokit.golden.candidate import GoldenCandidate, check_alike, check_run
 from reprokit.golden.folder import Golden, load, locate
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import METRICS, PROVENANCE, TRACE
@@ -74,7 +75,7 @@ class Promotion:
 def promote(
     golden_dir: Path,
     *,
-    runs: Sequence[Candidate],
+    runs: Sequence[GoldenCandidate],
     promotion: Promotion,
     tolerances: Mapping[str, Any],
     failed: Sequence[FailedCheck] = (),
@@ -114,7 +115,7 @@ def promote(
         "tolerances": dict(tolerances),
         "previous": previous,
         "tool": {"name": "reprokit", "version": __version__},
-        **({"responds": dict(first.responds)} if first.responds else {}),
+        **({"responds": _responds(first.responds)} if first.responds else {}),
         **({"failed_checks": [_recorded(row) for row in failed]} if failed else {}),
         **confirm(),
     }
@@ -151,7 +152,7 @@ def thinned(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield left_out
 
 
-def provenance_of(run: Candidate) -> dict[str, Any]:
+def provenance_of(run: GoldenCandidate) -> dict[str, Any]:
     """What a golden says of a run and everything that its numbers stand on."""
     return {
         "schema": SCHEMA_VERSION,
@@ -171,20 +172,24 @@ def provenance_of(run: Candidate) -> dict[str, Any]:
     }
 
 
+def _responds(seen: OtherSeeds) -> dict[str, Any]:
+    third = {} if seen.third_seed is None else {"third_seed": seen.third_seed}
+    return {"seed": seen.seed, **third, "metrics": list(seen.metrics)}
+
+
 def _recorded(row: FailedCheck) -> dict[str, str]:
     return {"id": row.id, "status": row.status, "reason": redact_text(row.reason)}
 
 
-def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
+def _check_fit(runs: Sequence[GoldenCandidate], *, allow_dirty: bool) -> None:
     if len({run.path.resolve() for run in runs}) < 2:
-        raise GoldenError(
-            "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
-        )
+        named = "one run" if len(runs) < 2 else f"one run, named {len(runs)} times"
+        raise GoldenError("a golden needs two runs that agree", actual=named, fix="run the recipe again")
     for run in runs:
         check_run(run, allow_dirty=allow_dirty)
 
 
-def _check_equal(runs: Sequence[Candidate]) -> None:
+def _check_equal(runs: Sequence[GoldenCandidate]) -> None:
     first = runs[0]
     for other in runs[1:]:
         check_alike(first, other, shared=("recipe", "seed", "platform", "cpu", "digests", "fingerprint"))
@@ -237,7 +242,7 @@ def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> 
     seen |= texts
 
 
-def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
+def _write(folder: Path, run: GoldenCandidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
     """Write all files beside the golden's place, then put that folder there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))

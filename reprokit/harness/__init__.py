@@ -14,22 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reprokit.harness.audit import Audit, audit
-    from reprokit.harness.farm import FarmRow, record_goldens, verify_on
     from reprokit.harness.judging.left_out_metrics import must_leave_out
-    from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
-    from reprokit.harness.running.environment import choose_backend
+    from reprokit.harness.running.environments.environment import choose_backend
     from reprokit.harness.single_run import run_command_once, run_once
-    from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
+    from reprokit.harness.sweep import FinishedRuns, Sweep, finished_runs, sweep
     from reprokit.harness.sweeping.carry_out import SweepSession
-    from reprokit.harness.sweeping.on_this_machine import (
-        WhyStopped,
-        carry_out_job,
-        goes_on_from_a_checkpoint,
-        stop_at_time_limit,
-        stop_when_closed,
-    )
     from reprokit.harness.sweeping.what_was_asked import SweepAsked
     from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
     from reprokit.project import Project
@@ -38,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
-    "FarmRow",
     "Field",
     "FinishedRuns",
     "GateAnswer",
@@ -49,48 +39,35 @@ __all__ = [
     "Sweep",
     "SweepAsked",
     "SweepSession",
-    "WhyStopped",
-    "attach",
     "attribution",
     "audit",
     "beside",
-    "carry_out_job",
     "choose_backend",
     "curation",
     "curves",
-    "data_tables",
     "datasets",
     "diagnosing",
-    "export_kubernetes",
-    "export_sweep",
     "finished_runs",
     "gate_code",
     "gate_record",
-    "goes_on_from_a_checkpoint",
     "judge_again",
     "judging",
     "must_hold_reports",
     "must_leave_out",
-    "record_goldens",
     "reproduce",
     "reproduce_command",
     "reproduce_run",
     "run_command_once",
     "run_once",
     "running",
-    "stats",
-    "stop_at_time_limit",
-    "stop_when_closed",
     "sweep",
     "sweeping",
     "verify",
-    "verify_on",
 ]
 
 #: Name → the module that has it. Each is imported where it is used: a run loads no judge.
 _HOMES = {
     "Audit": "reprokit.harness.audit",
-    "FarmRow": "reprokit.harness.farm",
     "Field": "reprokit.harness.rerun",
     "FinishedRuns": "reprokit.harness.sweep",
     "GateAnswer": "reprokit.harness.verify",
@@ -101,33 +78,23 @@ _HOMES = {
     "Sweep": "reprokit.harness.sweep",
     "SweepAsked": "reprokit.harness.sweeping.what_was_asked",
     "SweepSession": "reprokit.harness.sweeping.carry_out",
-    "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
-    "attach": "reprokit.harness.sweep",
     "audit": "reprokit.harness.audit",
     "beside": "reprokit.harness.rerun",
-    "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
-    "choose_backend": "reprokit.harness.running.environment",
+    "choose_backend": "reprokit.harness.running.environments.environment",
     "curves": "reprokit.harness.rerun",
-    "export_kubernetes": "reprokit.harness.kubernetes_job",
-    "export_sweep": "reprokit.harness.kubernetes_job",
     "finished_runs": "reprokit.harness.sweep",
     "gate_code": "reprokit.harness.verify",
     "gate_record": "reprokit.harness.verify",
-    "goes_on_from_a_checkpoint": "reprokit.harness.sweeping.on_this_machine",
     "judge_again": "reprokit.harness.reproduce",
     "must_hold_reports": "reprokit.harness.verify",
     "must_leave_out": "reprokit.harness.judging.left_out_metrics",
-    "record_goldens": "reprokit.harness.farm",
     "reproduce": "reprokit.harness.reproduce",
     "reproduce_command": "reprokit.harness.reproduce",
     "reproduce_run": "reprokit.harness.rerun",
     "run_command_once": "reprokit.harness.single_run",
     "run_once": "reprokit.harness.single_run",
-    "stop_at_time_limit": "reprokit.harness.sweeping.on_this_machine",
-    "stop_when_closed": "reprokit.harness.sweeping.on_this_machine",
     "sweep": "reprokit.harness.sweep",
     "verify": "reprokit.harness.verify",
-    "verify_on": "reprokit.harness.farm",
 }
 
 

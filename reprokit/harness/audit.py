@@ -14,17 +14,15 @@ from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
+from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.layout import RECORD
 from reprokit.project import Project
-from reprokit.reports import signing, to_json
+from reprokit.reports.formats import to_json
 from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
-#: Rows that --strict does not require unless someone requested them.
-_ON_REQUEST = {"several_seeds", "statistics"}
 _OF_THE_MOMENT = {
     "created_at",
     "command",
@@ -48,30 +46,25 @@ class Audit:
         findings: One sentence for each thing that is not as the report says.
         exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
         report: What was checked.
-        signed_by: Whose signature it has, where that was asked for and one counts; "" else.
     """
 
     follows: bool
     findings: tuple[str, ...]
     exit_code: int
     report: Report
-    signed_by: str = ""
 
 
-def audit(path: Path, *, project: Project, signers: Path | None = None) -> Audit:
+def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) -> Audit:
     """Check a report against the run folders and the golden that it names.
 
     Args:
         path: A ``report.json``.
         project: Where goldens live.
-        signers: A file of those of whom one must have signed it; None where no signature is asked for.
+        found_already: What is wrong with it already, such as a signature that does not count.
 
     Raises:
         ReportError: It is no report.
-        UsageError: ``signers`` names no one.
-        CannotRunError: A signature cannot be verified, because OpenSSH is not installed.
     """
-    unsigned, by = _unsigned(path, signers)
     report = to_json.load(path)
     if not report.runs:
         raise ReportError("the report names no run", where=str(path), fix="make it again")
@@ -79,29 +72,19 @@ def audit(path: Path, *, project: Project, signers: Path | None = None) -> Audit
     if gone:
         return Audit(
             follows=False,
-            findings=(*unsigned, *gone),
-            exit_code=1 if unsigned else 4,
+            findings=(*found_already, *gone),
+            exit_code=1 if found_already else 4,
             report=report,
-            signed_by=by,
         )
     touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
-    findings = [*unsigned, *touched, *_redrawn(report, path), *again]
+    findings = [*found_already, *touched, *_redrawn(report, path), *again]
     return Audit(
         follows=not findings,
         findings=tuple(findings),
         exit_code=1 if findings else 0,
         report=report,
-        signed_by=by,
     )
-
-
-def _unsigned(path: Path, signers: Path | None) -> tuple[tuple[str, ...], str]:
-    """What is wrong with the signature, and whose it is where nothing is."""
-    if signers is None:
-        return (), ""
-    found = signing.check(path, signers=signers)
-    return ((found.problem,) if found.problem else ()), found.by
 
 
 def _places(report: Report) -> tuple[str, ...]:
@@ -203,7 +186,7 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
 
 def _as_asked(report: Report) -> Request:
     """The request that the report's rows tell of: whether it was strict, and what it left out."""
-    advisory = {name for name, is_advisory in checks.registry().items() if is_advisory} - _ON_REQUEST
+    advisory = checks.of_every_strict_report()
     ignored = {row.evidence["pattern"] for row in report.checks if row.id.startswith("ignored_metric/")}
     return Request(
         strict=all(row.required for row in report.checks if row.id in advisory), ignore=tuple(sorted(ignored))

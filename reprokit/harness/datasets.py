@@ -14,7 +14,7 @@ from reprokit import data, recipes, workspace
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import DataError, UsageError
 from reprokit.harness.preparing import StepResult, prepare
-from reprokit.harness.running.recipe_data import sources_of
+from reprokit.harness.running.environments.recipe_data import sources_of
 from reprokit.images.cache import cache_folder
 from reprokit.project import Project
 from reprokit.request import Request

@@ -24,9 +24,9 @@ from reprokit.data.preparation import PREPARED, PreparedData, StepInputs
 from reprokit.errors import DataError, DiskFullError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
-from reprokit.harness.running.environment import backend_of, open_backend
-from reprokit.harness.running.preparation import LAUNCHER, code_of, inputs_of, outputs_of
-from reprokit.harness.running.recipe_data import FOLDER, sources_of
+from reprokit.harness.running.environments.environment import backend_of, open_backend
+from reprokit.harness.running.environments.preparation import LAUNCHER, code_of, inputs_of, outputs_of
+from reprokit.harness.running.environments.recipe_data import FOLDER, sources_of
 from reprokit.images.cache import cache_folder
 from reprokit.layout import OUTPUT
 from reprokit.project import Project

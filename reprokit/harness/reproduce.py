@@ -16,18 +16,18 @@ from reprokit.harness.attribution.explain_mismatch import explained
 from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
+from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
 from reprokit.harness.judging.seed_response import agree, find_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
-from reprokit.harness.judging.watched_golden import golden_to_watch
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import now, stamp
-from reprokit.harness.running.interrupted_run import interrupt
+from reprokit.harness.running.environments.preflight import check_before_running
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.preflight import check_before_running
-from reprokit.harness.running.resume_program import must_say_how
+from reprokit.harness.running.resuming.interrupted_run import interrupt
+from reprokit.harness.running.resuming.resume_program import must_say_how
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_command import run_command
 from reprokit.harness.running.start_runs import run_recipe

@@ -15,17 +15,24 @@ from reprokit.core import comparison as comparing
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
-from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
+from reprokit.harness.judging.compared_with.reference_run import (
+    judge_against,
+    platform_of,
+    read_reference_run,
+    recipe_of,
+)
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.environment import backend_of
-from reprokit.harness.running.preflight import tell_false_claims
+from reprokit.harness.running.environments.environment import backend_of
+from reprokit.harness.running.environments.preflight import tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import locks
-from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
+from reprokit.layout import CONFIG, SOURCE
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT
+from reprokit.records import environment_json
 from reprokit.request import Request
 from reprokit.session import Session
 
@@ -148,7 +155,7 @@ def beside(folders: Sequence[Path]) -> RunsCompared:
     for folder in folders:
         runs.must_not_be_stopped(folder, what="it cannot be compared as a finished run")
     stored = [runs.read(folder) for folder in folders]
-    environments = [read_json(folder / ENVIRONMENT) for folder in folders]
+    environments = [environment_json.recorded(folder) for folder in folders]
     differing = _environment(environments)
     return RunsCompared(
         folders=tuple(folders),
@@ -205,8 +212,8 @@ def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project
     path = locks.read_lock(project.root).variant(variant).packages_path
     actual = workspace.sha256_of(path) if path.is_file() else "no such file"
     if actual != recorded:
-        source = read_json(reference.path / ENVIRONMENT).get("source")
-        commit = str(source.get("commit")) if isinstance(source, dict) else ""
+        source = environment_json.recorded(reference.path).get("source") or {}
+        commit = str(source.get("commit"))
         known = _COMMIT.fullmatch(commit)  # a person is about to paste it
         raise ImageError(
             "the lock differs from the one that the run's environment was made from",
@@ -250,7 +257,7 @@ def _fields(found: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
     return tuple(Field(name=name, values=tuple(one.get(name) for one in found)) for name in names)
 
 
-def _environment(records: Sequence[Mapping[str, Any]]) -> list[Field]:
+def _environment(records: Sequence[EnvironmentRecord]) -> list[Field]:
     """Every field in which some record differs from the first, as that comparison tells it."""
     entries = [
         {entry["field"]: entry for entry in environment_diff.diff(records[0], other)} for other in records[1:]

@@ -25,7 +25,7 @@ def run_once(name: str, request: Request, *, session: Session) -> Path:
         return _go_on(name, request, session=session)
     from reprokit import recipes
     from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
-    from reprokit.harness.running.preflight import tell_false_claims
+    from reprokit.harness.running.environments.preflight import tell_false_claims
     from reprokit.harness.running.run_kinds import WholeRun
     from reprokit.harness.running.start_runs import run_recipe
 
@@ -37,8 +37,8 @@ def run_once(name: str, request: Request, *, session: Session) -> Path:
 
 
 def _go_on(name: str, request: Request, *, session: Session) -> Path:
-    from reprokit.harness.running.resume_point import choose, fit
-    from reprokit.harness.running.resume_program import choose_left
+    from reprokit.harness.running.resuming.resume_point import choose, fit
+    from reprokit.harness.running.resuming.resume_program import choose_left
     from reprokit.harness.running.run_kinds import ResumedRun
     from reprokit.harness.running.start_command import close_killed_runs
     from reprokit.harness.running.start_runs import run_recipe

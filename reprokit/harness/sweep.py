@@ -6,22 +6,21 @@ So a sweep that was killed goes on where it stopped, and one that is larger begi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit import capture, where, workspace
+from reprokit import capture, workspace
 from reprokit.core.records import digest
-from reprokit.errors import CannotRunError, UsageError
-from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.errors import CannotRunError
+from reprokit.harness.running.environments.preflight import tell_false_claims
 from reprokit.harness.running.member_runs import by_seed, member_today
-from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepSession, carry_out
-from reprokit.harness.sweeping.elsewhere import RemoteMembers, carry_out_elsewhere
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
     SweepGroup,
@@ -34,9 +33,9 @@ from reprokit.harness.sweeping.groups import (
     with_one_backend,
 )
 from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
-from reprokit.harness.sweeping.machines import on_machines, settled_before
-from reprokit.harness.sweeping.what_was_asked import SweepAsked, read_asked, write_asked
-from reprokit.layout import MACHINES, SWEEP
+from reprokit.harness.sweeping.other_machines import OtherMachines, other_machines
+from reprokit.harness.sweeping.what_was_asked import SweepAsked
+from reprokit.layout import SWEEP
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
@@ -53,7 +52,6 @@ _ACTIONS = {
     MemberState.PRUNED: "retry",
     MemberState.NOT_STARTED: "not_started",
 }
-LOCAL = where.LOCAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,38 +113,39 @@ def sweep(
         WorkspaceBusyError: Another call makes the same sweep now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
-    on, project, progress = asked.on, session.project, session.progress
-    if on not in where.PLACES:
-        raise UsageError(f"nothing is run on {on!r}", where="--on", expected=" or ".join(where.PLACES))
+    project, progress = session.project, session.progress
+    machines = other_machines(asked, session=session)
     wanted = parse_seeds(asked.seeds)
     found = load_recipes(asked.names, settings_grid(asked.settings), project=project)
     with nullcontext() if dry_run else among_others_in(project, note=progress.note):
         groups = _made_ready(found, request, wanted, session=session)
         before = []
-        if on != LOCAL and (told := settled_before(groups, on=on, project=project)):
+        if machines is not None and (told := machines.settled_before(groups)):
             before = as_they_stand(*_named(told), project=project)
             if all(member.state is MemberState.COMPLETE for member in before):
-                progress.note(f"every member is complete: nothing is run, and no machine of {on} is asked")
-                groups, on = told, LOCAL
+                progress.note(
+                    f"every member is complete: nothing is run, and no machine of {asked.on} is asked"
+                )
+                groups, machines = told, None
             else:
                 before = []
-        with _opened(on, asked.place_settings, project=project) as place:
-            if place is not None:
-                groups = on_machines(groups, place=place, project=project, progress=progress)
+        with machines or nullcontext():
+            if machines is not None:
+                groups = machines.asked(groups)
             named, group_of = _named(groups)
             folder = sweeps.folder_of(project.runs_dir, _name(named))
             with nullcontext() if dry_run else workspace.exclusive(folder):
                 before = members = before or as_they_stand(named, group_of, project=project)
                 if not dry_run:
-                    if place is not None:
-                        write_asked(folder, asked, request)
+                    if machines is not None:
+                        machines.keep(folder, request)
                     members = _carried_out(
                         before,
                         group_of,
                         folder,
                         jobs=asked.jobs,
                         session=session,
-                        place=place,
+                        machines=machines,
                     )
     return Sweep(
         name=folder.name,
@@ -155,33 +154,6 @@ def sweep(
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
         warnings=() if dry_run else _warnings(members, group_of, project=project),
     )
-
-
-def attach(record: Path, *, session: SweepSession) -> Sweep:
-    """Go on with a sweep on other machines whose tool has ended: follow what runs, make what is missing.
-
-    Args:
-        record: The sweep's folder, or its ``sweep.json``.
-        session: The project, and who is told how far each member is; runs are where the sweep's record is.
-
-    Raises:
-        ReportError: It is no sweep on other machines.
-        WorkspaceBusyError: The tool that began it is still at work.
-    """
-    folder = (record if record.is_dir() else record.parent).resolve()
-    asked, request = read_asked(folder)
-    session = replace(session, project=replace(session.project, runs_dir=folder.parents[1]))
-    return sweep(asked, request, session=session)
-
-
-@contextmanager
-def _opened(on: str, settings: Mapping[str, str] | None, *, project: Project) -> Iterator[where.Place | None]:
-    """The engine that runs are made on; None for this machine."""
-    if on == where.LOCAL:
-        yield None
-        return
-    with closing(where.open_place(on, settings=settings or {}, folder=project.runs_dir / MACHINES)) as place:
-        yield place
 
 
 def finished_runs(record: Path) -> FinishedRuns:
@@ -249,7 +221,7 @@ def _carried_out(
     *,
     jobs: int | None,
     session: SweepSession,
-    place: where.Place | None = None,
+    machines: OtherMachines | None = None,
 ) -> list[SweepMember]:
     progress = session.progress
     board = SweepMembers(members=list(before), record=lambda now: sweeps.write(folder, now))
@@ -269,16 +241,8 @@ def _carried_out(
         if member.state not in {MemberState.COMPLETE, MemberState.NOT_STARTED}
     }
     try:
-        if going and place is not None:
-            crew = RemoteMembers(
-                board=board,
-                groups=going,
-                place=place,
-                folder=folder,
-                project=session.project,
-                progress=progress,
-            )
-            carry_out_elsewhere(crew, jobs=jobs)
+        if going and machines is not None:
+            machines.carry_out(board, going, folder=folder, jobs=jobs)
         elif going:
             cores = usable_cores()
             carry_out(

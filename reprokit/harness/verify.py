@@ -59,7 +59,7 @@ def verify(
         UsageError: There is no such commit.
     """
     asked = recipes.platform_asked(request.overrides)
-    platform = asked or fingerprint.platform_of(capture.capture_host(session.project.root))
+    platform = asked or fingerprint.platform_of_host(capture.capture_host(session.project.root))
     answers: list[GateAnswer] = []
     chosen = names or recipes.list_names(session.project.recipes_dir)
     unchanged = unchanged_since(changed, chosen, project=session.project) if changed is not None else {}

@@ -131,7 +131,7 @@ def kept_with_runs(
 
     Returns:
         Facts for ``run.json``: whether a virtual environment holds what was installed from its lock, each
-        file read anew with ``whole``. And files: no lock where the one in ``images/`` has changed since the
+        file read again with ``whole``. And files: no lock where the one in ``images/`` has changed since the
         environment was made; no documents of a virtual environment, or of an image built on another machine.
 
     Raises:

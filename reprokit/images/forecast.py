@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from reprokit import capture
 from reprokit.capture.forecast import Forecast, forecast
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.errors import ImageError, UsageError
 from reprokit.images import locks, packages
 
 
 def forecast_here(
-    expected: Mapping[str, Any], *, start: Path, variant: str | None = None, python: str | None = None
+    expected: EnvironmentRecord, *, start: Path, variant: str | None = None, python: str | None = None
 ) -> tuple[Forecast, str]:
     """Compare this host, and a locked environment or an installed ``python``, with an earlier record.
 
@@ -29,7 +28,9 @@ def forecast_here(
     if python is not None:
         inside = capture.capture_interpreter([python], with_torch=True)
         if "packages" not in inside:
-            why = inside["missing"]["python"].removeprefix("which Python the program ran is not known: ")
+            why = (inside.get("missing") or {})["python"].removeprefix(
+                "which Python the program ran is not known: "
+            )
             raise UsageError(
                 f"no Python can be asked here: {why}", where=python, fix="name a Python that has the packages"
             )
@@ -45,7 +46,7 @@ def forecast_here(
     locked = locks.read_lock(project).variant(
         variant or str((expected.get("image") or {}).get("variant") or "cpu")
     )
-    target = packages.Target(machine=str(host["cpu"]["architecture"]), python=locked.python)
+    target = packages.Target(machine=str((host.get("cpu") or {}).get("architecture")), python=locked.python)
     wanted = packages.packages_for(packages.read_packages(locked.packages_path), target)
     versions = {package.name: package.version for package in wanted}
     held = locked.packages_path.relative_to(project)

@@ -17,13 +17,15 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from reprokit.core.records import digest
 from reprokit.errors import WorkspaceError
 from reprokit.file_tree import statuses
+from reprokit.images.file_states import state_of
 from reprokit.images.packages import Package
 from reprokit.workspace import sha256_of, write_json
 
@@ -75,9 +77,9 @@ def listed(folder: Path, *, what: str = "files") -> Mapping[str, str]:
 
 def write_list(folder: Path, *, library: Path | None = None) -> None:
     """List the files of an environment that was made this moment, and of the library of its Python."""
-    seen = _Seen.of(folder, str(library or ""))
-    known = {"files": seen.contents(folder), "library": str(library or ""), "unchanged": seen.digest()}
-    write_json(list_of(folder), {**known, "library_files": seen.library_contents()})
+    of_library = str(library or "")
+    known = {"unchanged": _state(folder, of_library), "files": _contents(folder), "library": of_library}
+    write_json(list_of(folder), {**known, "library_files": _library_contents(of_library)})
 
 
 def changed_since(state: str, folder: Path) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def changed_since(state: str, folder: Path) -> tuple[str, ...]:
     try:
         of_list = list_of(folder).stat()
         library = _library_in(list_of(folder), of_list.st_ino, of_list.st_ctime_ns)
-        if _Seen.of(folder, library).digest() == state:
+        if _state(folder, library) == state:
             return ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass  # the look says what of it is gone
@@ -132,15 +134,15 @@ def _looked_at(
     Raises:
         OSError: A folder or a wheel went away meanwhile, or may not be read.
     """
-    seen = _Seen.of(folder, str(known.get("library", "")))
-    now = seen.digest()
+    library = str(known.get("library", ""))
+    now = _state(folder, library)
     if known.get("unchanged") == now and not whole:
         return Installed(num_files=len(files), whole=False, foreign=(), state=now)
-    found = list(_unlike(files, seen.contents(folder)))
+    found = list(_unlike(files, _contents(folder)))
     of_library = known.get("library_files", {})
     found += [
-        f"{seen.library}/{one}, of the Python itself"
-        for one in _unlike(of_library if isinstance(of_library, dict) else {}, seen.library_contents())
+        f"{library}/{one}, of the Python itself"
+        for one in _unlike(of_library if isinstance(of_library, dict) else {}, _library_contents(library))
     ]
     if wheels is not None and wheels.is_dir():
         found += _against_wheels(files, wheels, packages)
@@ -158,40 +160,26 @@ def _unlike(known: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     yield from (f"{name} is not as installed" for name in known if name in now and now[name] != known[name])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """Every file, link and folder of an environment, and every file of the library of its Python."""
+def _state(folder: Path, library: str) -> str:
+    """What changes when a file of an environment, or of the library of its Python, is written."""
+    of_library = ""
+    if library:  # other tools write byte-code there, which moves the times of its folders
+        of_library = state_of(Path(library), leave_out=NOT_LIBRARY, folders=False)
+    return digest([state_of(folder, but=(MARKER,)), of_library])
 
-    inside: Mapping[str, os.stat_result]
-    library: str  # its folder, or ""
-    of_library: Mapping[str, os.stat_result]
 
-    @classmethod
-    def of(cls, folder: Path, library: str) -> _Seen:
-        found = statuses(Path(library), leave_out=NOT_LIBRARY) if library else {}
-        # other tools write byte-code there, which moves the times of its folders
-        files = {name: one for name, one in found.items() if not stat.S_ISDIR(one.st_mode)}
-        inside = statuses(folder)
-        inside.pop(MARKER, None)
-        return cls(inside=inside, library=library, of_library=files)
+def _contents(folder: Path, *, leave_out: Collection[str] = ()) -> dict[str, str]:
+    """File or link → its digest or target."""
+    found = statuses(folder, leave_out=leave_out)
+    return {
+        name: _content(folder / name, status)
+        for name, status in found.items()
+        if not stat.S_ISDIR(status.st_mode) and name != MARKER
+    }
 
-    def contents(self, folder: Path) -> dict[str, str]:
-        files = {name: one for name, one in self.inside.items() if not stat.S_ISDIR(one.st_mode)}
-        return {name: _content(folder / name, status) for name, status in files.items()}
 
-    def library_contents(self) -> dict[str, str]:
-        return {name: _content(Path(self.library) / name, one) for name, one in self.of_library.items()}
-
-    def digest(self) -> str:
-        """What changes when a file is written, added or removed; its change time cannot be set back."""
-        sha = hashlib.sha256()
-        for seen in (self.inside, self.of_library):
-            for name in sorted(seen):
-                one = seen[name]
-                size = 0 if stat.S_ISDIR(one.st_mode) else one.st_size
-                facts = (one.st_mode, size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
-                sha.update(f"{name}\0{facts}\n".encode("utf-8", "surrogateescape"))
-        return f"sha256:{sha.hexdigest()}"
+def _library_contents(library: str) -> dict[str, str]:
+    return _contents(Path(library), leave_out=NOT_LIBRARY) if library else {}
 
 
 def _content(path: Path, status: os.stat_result) -> str:
@@ -212,8 +200,8 @@ def _against_wheels(files: Mapping[str, str], wheels: Path, packages: tuple[Pack
         if sha256_of(wheel) not in allowed:
             yield f"the wheel {wheel.name} is not in the lock"
             continue
-        for name, digest in _recorded(wheel):
-            if files.get(f"{site}site-packages/{name}") != digest:
+        for name, recorded in _recorded(wheel):
+            if files.get(f"{site}site-packages/{name}") != recorded:
                 yield f"{name} is not as in the wheel {wheel.name}"
 
 

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from reprokit.core import determinism_claims as claims
 from reprokit.recipes.schema_types import STRICT, Platform
+from reprokit.records.strict import without_repeats
 
 #: Of a file. One GPU's 900 rows take half a MiB.
 MAX_BYTES = 16 << 20
@@ -170,14 +171,6 @@ def parse(data: bytes) -> Any:
     if len(data) > MAX_BYTES:
         raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeats)
+        return json.loads(data.decode("utf-8"), object_pairs_hook=without_repeats)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the key {name[:80]!r} is there twice in one object")
-    return record

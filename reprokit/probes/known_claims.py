@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.determinism_claims import environment, is_any_false, keep_differences
-from reprokit.core.false_claims import false_calls
+from reprokit.core.environments.false_claims import false_calls
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.images.cache import cache_folder
 from reprokit.probes.claims_schema import MAX_BYTES, are_findings, mistake_in, parse

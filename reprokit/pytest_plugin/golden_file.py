@@ -8,16 +8,18 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reprokit import adapters, capture, workspace
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Comparison, Tolerances
+from reprokit.core.environment_record import EnvironmentRecord, InsideFacts
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.layout import read_json
 from reprokit.pytest_plugin.records import as_bytes
-from reprokit.reports.diff_to_terminal import diff_to_terminal
+from reprokit.records import environment_json
+from reprokit.reports.terminal.diff_to_terminal import diff_to_terminal
 
 _MOST = 120
 
@@ -56,7 +58,7 @@ def judge(
     ):
         _write(golden, provenance, content)
         return (
-            f"The golden was written anew: {golden}\n"
+            f"The golden was written again: {golden}\n"
             "Look at what changed, commit it, and run the test without the flag."
         )
     if not golden.is_file() and not may_write:
@@ -81,14 +83,14 @@ def judge(
     if says_something and comparison.within_tolerance:
         obtained.unlink()
         return ""
-    recorded = read_json(provenance).get("environment") or {}
+    recorded = environment_json.or_empty(read_json(provenance).get("environment") or {})
     return _failure(comparison, recorded, golden=golden, obtained=obtained, says_something=says_something)
 
 
 def _write(golden: Path, provenance: Path, content: bytes) -> None:
     golden.parent.mkdir(parents=True, exist_ok=True)
     workspace.write_atomic(golden, content)
-    environment = {"inside": _inside()}
+    environment: EnvironmentRecord = {"inside": _inside()}
     facts = {
         "schema": SCHEMA_VERSION,
         "sha256": workspace.sha256_of(golden),
@@ -109,26 +111,26 @@ def _has_a_value(golden: Path) -> bool:
     return bool(set(found.metric_names) - set(found.without_value))
 
 
-def _inside() -> dict[str, Any]:
+def _inside() -> InsideFacts:
     """What this process computes with. torch counts where the test has imported it."""
-    return capture.probe.collect(with_torch="torch" in sys.modules)
+    return cast("InsideFacts", capture.probe.collect(with_torch="torch" in sys.modules))
 
 
 def _failure(
     comparison: Comparison,
-    recorded: Mapping[str, Any],
+    recorded: EnvironmentRecord,
     *,
     golden: Path,
     obtained: Path,
     says_something: bool,
 ) -> str:
-    here = {"inside": _inside()}
+    here: EnvironmentRecord = {"inside": _inside()}
     if not says_something:
         verdict = "UNJUDGED: the metrics cannot be compared with the golden"
     elif fingerprint.same(recorded, here):
         verdict = "REGRESSION: the metrics differ from the golden"
     else:
-        from reprokit.harness.judging import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
+        from reprokit.harness.judging.differences import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
 
         why = what_changed.environment_rows(environment_diff.diff(recorded, here))
         verdict = f"STALE_GOLDEN: the metrics differ from the golden, in another environment: {why}"

@@ -19,7 +19,7 @@ from reprokit import adapters, runs
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.layout import STDERR, STDOUT
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 _MOST_LINES = 30
 #: The job's own summary is about the job, not about what its tests try out.

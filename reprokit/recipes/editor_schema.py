@@ -1,6 +1,6 @@
 """The schema of recipe.yaml as JSON Schema, for editors that complete and underline while one types.
 
-An editor sees shapes, names and limits; ``reprokit recipe check`` holds a recipe against everything.
+An editor sees shapes, names and limits; ``reprokit recipe check`` compares a recipe with everything.
 """
 
 from __future__ import annotations

@@ -154,7 +154,9 @@ def list_names(recipes_dir: Path) -> list[str]:
     """
     if not recipes_dir.is_dir():
         raise RecipeError(
-            "there is no folder of recipes", where=str(recipes_dir), fix="change into the project"
+            "there is no folder of recipes",
+            where=str(recipes_dir),
+            fix="make a recipe: reprokit init -- python train.py",
         )
     found = (path.parent.name for path in recipes_dir.glob(f"*/{RECIPE}"))
     return sorted(name for name in found if re.fullmatch(PLAIN_NAME, name))

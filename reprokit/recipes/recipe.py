@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.provenance import BlessedMetric
 from reprokit.core.statistics.windows import LAST
 from reprokit.core.tolerance import Tolerance, Tolerances
 from reprokit.project import root_of_recipe
@@ -45,9 +46,9 @@ class StatisticalMetric:
     direction: str
     platforms: tuple[str, ...] = ()
 
-    def as_blessed(self) -> dict[str, Any]:
-        """What an ensemble is blessed with, as plain data."""
-        return {name: getattr(self, name) for name in ("metric", "window", "margin", "direction")}
+    def as_blessed(self) -> BlessedMetric:
+        """What an ensemble is blessed with."""
+        return BlessedMetric(self.metric, self.window, self.margin, self.direction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,4 +3,4 @@
 One module a file. No code behind them asks whether a value is of the type that its record says.
 """
 
-__all__ = ["json_file", "run_json", "strict"]
+__all__ = ["environment_json", "json_file", "provenance_json", "run_json", "strict"]

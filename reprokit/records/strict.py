@@ -7,8 +7,9 @@
     Traceback (most recent call last):
     reprokit.records.strict.FormError: pid
 
-A record is a named tuple or a frozen dataclass. A key that it does not have may hold anything: a newer
-version wrote it. A key that is missing stands for the default: an older version did not write it yet.
+A record is a named tuple, a frozen dataclass, or a ``TypedDict``, which stays the object that it was. A key
+that it does not have may hold anything: a newer version wrote it. A key that is missing stands for the
+default: an older version did not write it yet.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -55,7 +57,7 @@ def read_object(path: Path) -> dict[str, Any]:
     if len(content) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES} bytes")
     try:
-        value = json.loads(content, object_pairs_hook=_without_repeats)
+        value = json.loads(content, object_pairs_hook=without_repeats)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if isinstance(value, dict):
@@ -73,11 +75,16 @@ def typed(value: Any, form: type[Record]) -> Record:
     return record
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The ``object_pairs_hook`` of everything that must be one value to all readers of a file.
+
+    Raises:
+        ValueError: A key is repeated.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
+        repeated, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {repeated[:80]!r} is repeated")
     return found
 
 
@@ -85,21 +92,41 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _reader(form: Any) -> _Reader:
     """What reads a value of an annotation."""
     origin, inside = typing.get_origin(form), typing.get_args(form)
+    if origin is not None:
+        return _of_several(origin, inside)
+    if typing.is_typeddict(form):
+        return _checked(form)
     if dataclasses.is_dataclass(form) or hasattr(form, "_field_defaults"):
         return _record(form)
-    if origin in {types.UnionType, typing.Union}:
-        return _one_of(inside)
-    if origin is tuple:
-        return _items(_reader(inside[0]))
-    if origin is Mapping:
-        return _values(_reader(inside[1]))
     if isinstance(form, type) and issubclass(form, Enum):
         return _word(form)
     return _anything if form is Any else _scalar(form)
 
 
+def _of_several(origin: Any, inside: tuple[Any, ...]) -> _Reader:
+    if origin is Mapping:
+        return _values(_reader(inside[1]))
+    if origin in {tuple, Sequence}:
+        return _items(_reader(inside[0]))
+    return _one_of(inside)
+
+
 def _anything(value: Any, _: str) -> Any:
     return value
+
+
+def _checked(form: Any) -> _Reader:
+    readers = {name: _reader(kind) for name, kind in typing.get_type_hints(form).items()}
+
+    def read(value: Any, at: str) -> Any:
+        if not isinstance(value, dict):
+            raise FormError(at, expected="an object", actual=value)
+        for name, reader in readers.items():
+            if name in value:
+                reader(value[name], _below(at, name))
+        return value
+
+    return read
 
 
 def _record(form: Any) -> _Reader:

@@ -34,11 +34,15 @@ _WORDS_FOR = frozenset(
     )
 )
 _CODE = re.compile(r"[\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+[,;)\]:]*")
+# What stands where a variable is not set: ${KEY:-value}, ${oc.env:KEY,value}.
+_OR_DEFAULT = re.compile(r"\$\{[\w.:]{1,80}(?::?-|,[ ]?)(?P<value>[^{}$]+)\}")
+_TEXT_OF_CALL = re.compile(r"\w+\([bru]?(?P<quote>[\"'])(?P<value>[^\"'\s]{12,500})(?P=quote)\)?")
 _SHORTEST, _SHORTEST_IN_CODE, _LONG, _WORDS_OF_PROSE = 4, 6, 20, 6
 
 
 def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     """Whether what stands behind a name is a credential, and no placeholder, variable or setting."""
+    value, quoted = _meant(value, quoted=quoted)
     bare = value.partition("\\n")[0].strip("\\\"'`()[]{},; \t")
     quoted = quoted or (value.startswith("`") and value.endswith("`"))  # as Markdown quotes
     quoted = quoted or bool(code and re.match(r"[\[({]\s*[\"']", value))  # a list of texts
@@ -59,6 +63,15 @@ def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     in_text = not quoted and mixed and bool(set(value) & {"'", '"'})  # 'host=x password=…'
     in_code = (quoted or in_text) and " " not in bare and (mixed or long) and len(bare) >= _SHORTEST_IN_CODE
     return in_code or not code
+
+
+def _meant(value: str, *, quoted: bool) -> tuple[str, bool]:
+    """The default of a variable, or the text of a call such as SecretStr("…"), and whether it is quoted."""
+    default = _OR_DEFAULT.fullmatch(value.strip("\\\"'"))
+    if default and looks_random(default["value"]):
+        return default["value"], quoted
+    text = None if quoted else _TEXT_OF_CALL.fullmatch(value)
+    return (text["value"], True) if text and looks_random(text["value"]) else (value, quoted)
 
 
 def stands_for_one(value: str, *, quoted: bool = True) -> bool:

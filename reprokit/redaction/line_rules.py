@@ -42,23 +42,28 @@ NAMED_VALUE = re.compile(  # <property name="password" value="…"/>, {"name": "
 )
 SET = re.compile(r"(?:\bsetenv|\bset[ \t]+-g?x|%env)[ \t]+(?P<name>[\w.-]++)(?P<sign>[ \t]+)(?=\S)")
 OPTION = re.compile(  # also in a list of words, as programs print their arguments
-    rf"(?P<name>(?<![\w.-])--?[\w.-]++)(?P<sign>[ \t]+(?!-)|{_QUOTE},[ \t]*(?!{_QUOTE}-))(?!\Z)"
+    rf"(?P<name>(?<![\w.-])--?[\w.-]++)(?P<sign>[ \t]+(?!-|\.{{3}})|{_QUOTE},[ \t]*(?!{_QUOTE}-))(?!\Z)"
 )
-PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
-    rf"[(\[]{_QUOTE}(?P<name>[\w.-]++)"
-    rf"(?P<sign>{_QUOTE},[ \t]*)(?={_QUOTE}[^\"'\\\r\n]{{1,500}}{_QUOTE}[ \t]*[)\]])"
+PAIR = (
+    re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed; an option of absl has help behind it
+        rf"(?P<option>\bDEFINE_\w{{1,30}})?[(\[]{_QUOTE}(?P<name>[\w.-]++)"
+        rf"(?P<sign>{_QUOTE},[ \t]*(?:default[ \t]*=[ \t]*)?)"
+        rf"(?={_QUOTE}[^\"'\\\r\n]{{1,500}}{_QUOTE}[ \t]*(?:[)\]]|(?(option),|(?!))))"
+    )
 )
 LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
     rf"(?P<name>(?<![\w.-])[\w.-]++)"
-    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|={{2,3}}|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to):?[ ]+)?))"
-    r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
+    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|={{2,3}}|[|│┃])[ \t]*|[ \t]+\.{{3,}}[ \t]*|"
+    r"(?:\*\*|__|</\w{1,10}>){1,3}[ \t]*[:=]?[ \t]*(?:<\w{1,10}(?:[ \t][^<>]{0,100})?>[ \t]*){0,3}|"
+    r"[ \t]+(?:(?:is|was|set[ ]to|provided):?[ ]+)?))"
+    r"(?=[\"'`]?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
 OR_ELSE = re.compile(  # os.environ.get("HF_TOKEN") or "…"
     rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?[ \t]*[)\]]?[ \t]*(?:\bor\b|\|\||\?\?)[ \t]*)"
     rf"(?={_QUOTE}[^\s\"']{{0,200}}\d)"
 )
 CELL = re.compile(  # of a table with a variable in each row
-    r"(?P<name>(?<![\w.-])[A-Z][A-Z0-9_]++)(?P<sign>[\"']?[,;][ \t]*)"
+    r"(?P<name>(?<![\w.-])[A-Za-z]\w++)(?P<sign>[\"']?[,;][ \t]*)"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
 ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")
@@ -71,6 +76,9 @@ _HEADER = re.compile(
 _SCHEME = re.compile(  # "Basic training_step" is a sentence: base64 has no "_", and hardly ever no capitals
     r"\b(?P<kind>Bearer|Basic(?=\s+(?-i:[a-z\d+/=]*[A-Z])[A-Z\d+/=]+(?![\w-]))|ApiKey)\s+[A-Za-z0-9._~+/=-]{8,}",
     re.IGNORECASE,
+)
+_SCHEME_APART = re.compile(  # "Bearer " + "…"
+    r"(?P<name>\bBearer[ ]?\\*[\"'][ \t]*\+[ \t]*[bf]?\\*[\"'])(?=[^\"'\\{]*\d)[^\s\"'\\{]{8,}", re.IGNORECASE
 )
 
 # A password may hold a slash: after "user:" everything up to the last "@" is taken for one.
@@ -103,8 +111,9 @@ _KEY_AND_USER = re.compile(
 )
 _KEY_OF_A_SERVICE = re.compile(
     rf"(?P<name>\b(?:{SERVICES})[\"']?[ \t]*[:=][ \t]*(?:\{{|dict\()[^{{}}()\r\n]{{0,200}}?"
-    r"(?<![\w.-])[\"']?key[\"']?[ \t]*[:=][ \t]*[\"'])"
-    r"(?=[A-Za-z+/=._-]*\d)(?=[\d+/=._-]*[A-Za-z])[\w+/=.-]{16,200}(?=[\"'])",
+    r"(?<![\w.-])[\"']?key[\"']?[ \t]*[:=][ \t]*"
+    r"(?:[\"'](?=[A-Za-z+/=._-]*\d)(?=[\d+/=._-]*[A-Za-z])|(?=[0-9a-f]{32,64}[\s,}])))"
+    r"[\w+/=.-]{16,200}(?=[\"'\s,}])",
     re.IGNORECASE,
 )
 _OF_A_PROGRAM = re.compile(
@@ -148,7 +157,8 @@ BEFORE_NAMES: tuple[_Rule, ...] = (
     (_KEY_VARIABLE, rf"\g<name>{MARK}", ("_key",)),
     (_USER_AND_KEY, rf"\g<name>{MARK}", ("username",)),
     (_KEY_AND_USER, rf"\g<name>{MARK}", ("username",)),
-    (_KEY_OF_A_SERVICE, rf"\g<name>{MARK}", ('key"', "key'", "key=", "key =")),
+    (_KEY_OF_A_SERVICE, rf"\g<name>{MARK}", ('key"', "key'", "key=", "key =", "key:")),
+    (_SCHEME_APART, rf"\g<name>{MARK}", ("bearer",)),
     (_CALL, rf"\g<name>{MARK}", ("login(", "password", "pwd=", "auth", "identified")),
     (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
     (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),

@@ -18,6 +18,20 @@ _NEXT_LINE = re.compile(
     r"[(\[{>|+\\-]{0,3}[\"']*[ \t]*\r?\n[ \t]*(?:-[ \t]+)?"
     r"(?P<quote>[\"']?)(?P<value>[^\s\"',]{4,500})(?=[\"',]{0,4}[ \t)\]},;]*(?:\r?\n|\Z))"
 )
+# Words of a command, each on a line of its own: in JSON, YAML, behind a backslash, in a file of options.
+_OPTION = r"[ \t]*(?:-[ \t]+)?[\"']?(?P<name>--?[\w.-]{2,80})[\"']?,?[ \t]*\\?[ \t]*\r?"
+_NEXT_WORD = re.compile(
+    rf"^{_OPTION}\n[ \t]*(?:-[ \t]+)?(?P<quote>[\"']?)(?P<value>[^\s\"',-][^\s\"',]{{3,500}})"
+    r"(?=[\"']?,?[ \t]*\\?[ \t]*(?:\r?\n|\Z))",
+    re.MULTILINE,
+)
+# Beside each other in a table or a list in HTML.
+_CELL = (
+    r"[ \t]*<(?:t[dh]|dt)(?:[ ][^<>\n]{0,200})?>\s{0,40}(?P<name>[\w.-]{2,80})\s{0,40}</(?:t[dh]|dt)>\s{0,40}"
+)
+_NEXT_CELL = re.compile(
+    rf"{_CELL}<(?:t[dh]|dd)(?:[ ][^<>\n]{{0,200}})?>\s{{0,40}}(?P<value>[^\s<>]{{8,500}})\s{{0,40}}</"
+)
 _VALUE = r"(?P<value>[^\s\"',}]{4,500})"
 # As Weights & Biases keeps a setting in its config.yaml.
 _DESCRIBED = re.compile(
@@ -51,7 +65,7 @@ _NAME_AND_VALUE = re.compile(
     re.IGNORECASE,
 )
 _NAMING = (
-    *(_NEXT_LINE, _NAME_AND_VALUE, _DESCRIBED, _VALUE_AND_NAME),
+    *(_NEXT_LINE, _NEXT_WORD, _NAME_AND_VALUE, _DESCRIBED, _VALUE_AND_NAME),
     *(_DEFAULT_OF_OPTION, _DEFAULT_OF_FIELD, _DEFAULT_OF_VARIABLE),
 )
 _DOCKER_LOGIN = re.compile(r"[\"']?\b_?auth[\"']?\s*[:=]\s*[\"']?(?P<value>[A-Za-z0-9+/]{8,}={0,2})")
@@ -93,6 +107,7 @@ _NAMED = re.compile(
     r"[\s{\"'-]*(?:name|key|variable|machine)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<name>[\w.-]{2,80})[\"']?,?\s*\Z",
     re.IGNORECASE,
 )
+_OF_COMMAND, _OF_TABLE = re.compile(_OPTION), re.compile(_CELL)
 _LONGEST_END = 120
 
 
@@ -100,6 +115,8 @@ def goes_on(line: str) -> bool:
     """Whether a line may be one of those over which a secret and its name are spread."""
     bare = line.rstrip()
     if bare.endswith(_OPEN_ENDS) and (match := _OPEN.search(bare[-_LONGEST_END:])):
+        return is_secret_name(match["name"])
+    if match := _OF_COMMAND.fullmatch(bare) or _OF_TABLE.fullmatch(bare):
         return is_secret_name(match["name"])
     if match := _NAMED.match(bare):
         return is_secret_name(match["name"]) or bool(_KEY_ALONE.match(bare))
@@ -129,10 +146,13 @@ def of_several_lines(text: str, *, code: bool) -> Iterator[_Span]:
 def _named(text: str, *, code: bool) -> Iterator[_Span]:
     for pattern in _NAMING:
         for match in pattern.finditer(text):
-            quoted = pattern is not _NEXT_LINE or bool(match["quote"])
+            quoted = pattern not in {_NEXT_LINE, _NEXT_WORD} or bool(match["quote"])
             name, value = match["name"], match["value"]
             if is_secret_name(name) and is_credential(name, value, quoted=quoted, code=code):
                 yield match.span("value")
+    for match in _NEXT_CELL.finditer(text) if "</" in text else ():
+        if is_secret_name(match["name"]) and looks_random(match["value"]):
+            yield match.span("value")
 
 
 def _of_keys(text: str) -> Iterator[_Span]:

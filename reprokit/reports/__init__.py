@@ -1,4 +1,4 @@
-"""Draw everything that people and machines read: one module for each page, and each format of a report.
+"""Draw everything that people and machines read: pages of verbs, formats of a report, screens, charts.
 
 ``report.json`` is the truth: the other files of a report are drawn from it after reading it back. No module
 named here loads jinja2, rich or pydantic before it draws.
@@ -18,44 +18,21 @@ if TYPE_CHECKING:  # it loads numpy
     from reprokit.core.checklist import Report
 
 __all__ = [
-    "across_page",
     "bytes_text",
     "data_page",
-    "diagnosis_page",
-    "diagnosis_screen",
-    "diff_to_svg",
-    "diff_to_terminal",
     "documents",
-    "environment_comparison",
-    "environment_page",
     "expectation",
     "folded",
     "gate_record",
-    "golden_diff",
-    "golden_list",
-    "image_page",
     "machine_matrix",
     "one_line",
     "progress",
     "render_all",
-    "run_tables",
-    "runs_beside",
     "shorten",
     "shown",
-    "signing",
-    "statement",
-    "statement_formats",
-    "statistics_html",
-    "statistics_page",
     "sweep_display",
     "sweep_table",
     "table",
-    "terminal_style",
-    "to_github",
-    "to_html",
-    "to_json",
-    "to_terminal",
-    "trace_diff",
 ]
 
 
@@ -97,7 +74,7 @@ def documents(report: Report) -> dict[str, str]:
     Raises:
         ReportError: The report breaks its own schema.
     """
-    from reprokit.reports import to_html, to_json, to_junit, to_markdown  # noqa: PLC0415  (jinja2)
+    from reprokit.reports.formats import to_html, to_json, to_junit, to_markdown  # noqa: PLC0415  (jinja2)
 
     truth = to_json.to_json(report)
     read_back = to_json.from_json(truth)

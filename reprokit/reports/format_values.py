@@ -22,6 +22,8 @@ _LABEL = re.compile(r"^(?:runs|phases)\.|(?P<unit>_s$)|[._]")
 _MAX_DEPTH = 6
 _MAX_INTEGER_BITS = 13_000
 _MAX_MEASURE = 1e18
+_LEAST_PERCENTAGE = 1e-5
+_MOST_ULPS = 1 << 20  # about 2e-10 of a value
 
 
 def value_text(value: Any) -> Visible:
@@ -62,6 +64,21 @@ def error_text(value: Any) -> Visible:
     if value is None:
         return Visible("")
     return one_line(f"{value:.3g}" if _is_measure(value) else spelt(value))
+
+
+def relative_text(value: Any) -> Visible:
+    """A relative error: as a percentage where that says more than a power of ten; empty for None.
+
+    >>> relative_text(0.0583), relative_text(3.2e-12)
+    ('5.83 %', '3.2e-12')
+    """
+    is_large = _is_measure(value) and abs(value) >= _LEAST_PERCENTAGE
+    return one_line(f"{100 * value:,.3g} %") if is_large else error_text(value)
+
+
+def ulps_text(value: Any) -> Visible:
+    """Units in the last place, where two values differ by rounding; empty where they differ by more."""
+    return one_line(f"{value:,}" if _is_measure(value) and value <= _MOST_ULPS else "")
 
 
 def facts_of(record: Mapping[str, Any]) -> Facts:

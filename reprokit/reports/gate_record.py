@@ -18,8 +18,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from reprokit.core.checklist import Verdict, exit_code
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
-from reprokit.reports import to_json
 from reprokit.reports.escaping import one_line
+from reprokit.reports.formats import to_json
 
 #: Name of the file in what a CI job keeps.
 GATE_FILE = "gate.json"

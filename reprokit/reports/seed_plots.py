@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.core.rows import counted
-from reprokit.reports.axes import Axis, finite
-from reprokit.reports.escaping import Visible, one_line, shortened
-from reprokit.reports.format_values import spelt
-from reprokit.reports.plots import (
+from reprokit.core.verdicts.rows import counted
+from reprokit.reports.charts.axes import Axis, finite
+from reprokit.reports.charts.plots import (
     BOTTOM,
     RIGHT,
     STRIP,
@@ -30,6 +28,8 @@ from reprokit.reports.plots import (
     room_for_labels,
     traced,
 )
+from reprokit.reports.escaping import Visible, one_line, shortened
+from reprokit.reports.format_values import spelt
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.intervals import Interval

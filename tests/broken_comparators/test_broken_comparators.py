@@ -4,7 +4,7 @@ import pytest
 
 from broken_comparators.broken import BROKEN
 from reprokit.adapters import from_jsonl
-from reprokit.adapters.jsonl_walk import Pace
+from reprokit.adapters.jsonl.jsonl_walk import Pace
 from reprokit.core.comparison import Tolerance, Tolerances, compare_records
 from support.comparison_cases import battery, outcome_of
 from support.reference_comparison import Reference

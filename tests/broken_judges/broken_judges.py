@@ -13,11 +13,13 @@ from dataclasses import replace
 
 from reprokit import adapters, checks, golden, runs, variations
 from reprokit.checks import seeded, unchanged_when_varied
-from reprokit.core import agreement, checklist, fingerprint, json_values
+from reprokit.core import checklist, fingerprint, json_values
 from reprokit.core.checklist import Judgement, Status, TraceComparison, Verdict
 from reprokit.core.comparison import compare_records
-from reprokit.core.rows import passed
-from reprokit.harness.judging import build_report, gather, resume_evidence, varied_evidence
+from reprokit.core.verdicts import agreement
+from reprokit.core.verdicts.rows import passed
+from reprokit.harness.judging import build_report, gather, varied_evidence
+from reprokit.harness.judging.resumed import resume_evidence
 from reprokit.recipes import NarrowerTolerances
 
 

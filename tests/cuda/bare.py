@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 def prepare(folder: Path, *, only: list[str] | None, overrides: list[str]) -> None:
     """Write configuration and data of every recipe into a folder that can be carried to another machine."""
     from reprokit import recipes  # noqa: PLC0415 - the machine with the GPU has not what these import
-    from reprokit.harness.running import recipe_data  # noqa: PLC0415
+    from reprokit.harness.running.environments import recipe_data  # noqa: PLC0415
     from support.gpu_host import RECIPES  # noqa: PLC0415
 
     folder.mkdir(parents=True)

@@ -19,8 +19,9 @@ from reprokit.diagnosis import traces
 from reprokit.golden import folder as golden_folder
 from reprokit.golden.promotion import thinned
 from reprokit.harness import Project, Request, judge_again
-from reprokit.harness.judging.trace_comparison import compare_traces, update_steps
-from reprokit.reports import documents, to_json
+from reprokit.harness.judging.differences.trace_comparison import compare_traces, update_steps
+from reprokit.reports import documents
+from reprokit.reports.formats import to_json
 from reprokit.runs import listing, reading
 from support.fake_backend import logging
 from support.made_runs import MadeRuns
@@ -66,7 +67,7 @@ def _check_provenance(data: bytes, folder: Path) -> None:
     (place / "provenance.json").write_bytes(data)
     golden_folder.list_all(folder)
     golden = golden_folder.load(place)
-    assert equal(dict(golden.provenance), json.loads(data))
+    assert equal(dict(golden.document), json.loads(data))
     digest = hashlib.sha256((place / "metrics.jsonl").read_bytes()).hexdigest()
     assert json.loads(data)["digests"]["metrics"] == f"sha256:{digest}"
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from tensorboard.compat.proto import event_pb2
 
 from reprokit import adapters
-from reprokit.adapters import canonical_records, from_jsonl, from_tensorboard, printed_numbers
-from reprokit.adapters.jsonl_walk import Pace
+from reprokit.adapters import canonical_records, from_jsonl, from_tensorboard
+from reprokit.adapters.jsonl.jsonl_walk import Pace
+from reprokit.adapters.printed import printed_numbers
 from reprokit.core import problems
 from reprokit.core.json_values import equal
 from reprokit.errors import MetricsError

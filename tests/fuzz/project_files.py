@@ -19,12 +19,12 @@ from packaging.utils import canonicalize_name
 from reprokit import recipes
 from reprokit.capture import capture_source, git_objects
 from reprokit.capture.ignore_rules import IgnoreRules
+from reprokit.features.signing import signing
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target as Platform
 from reprokit.images.packages import packages_for, read_packages
 from reprokit.recipes.document import read_text
 from reprokit.recipes.source_file import decoded
-from reprokit.reports import signing
 
 from .target import Target, mutated
 

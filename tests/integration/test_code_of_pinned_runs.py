@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.project import Project
 from support.command_recipe import RECIPE, Repository
 
@@ -95,6 +95,10 @@ ELSEWHERE = {
     "another Python by posix_spawn": (
         "os.waitpid(os.posix_spawn(other_python, [other_python, '-c', ''], {}), 0)\nrate = 0.9",
         "PYTHON",
+    ),
+    "another Python by the loader of the system": (
+        asks(f"'/lib64/ld-linux-x86-64.so.2', os.path.realpath('/usr/bin/python3'), '-S', {PRINTS}"),
+        "/usr/bin/python3",
     ),
     "another Python in its place": (
         (

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import golden, harness, where
+from reprokit import golden, harness
 from reprokit.errors import GoldenError
+from reprokit.features.machines import farm, machine_matrix, machines
+from reprokit.features.machines import place as where
 from reprokit.golden import Promotion
 from reprokit.harness import Request, gate_code
-from reprokit.harness.sweeping import machines
 from reprokit.project import Project
-from reprokit.reports import machine_matrix
 from support import other_cpu, places
 from support.command_recipe import Repository
 from support.process_place import ProcessPlace
@@ -53,7 +53,7 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ProcessPl
 
 
 def recorded(root: Path, *, reason: str = "first", **asked):
-    return harness.record_goldens(
+    return farm.record_goldens(
         harness.SweepAsked(names=["train"], on="ray", **asked),
         Request(backend="local"),
         session=harness.SweepSession(project=Project.around(root), progress=RecordedSweep()),
@@ -63,7 +63,7 @@ def recorded(root: Path, *, reason: str = "first", **asked):
 
 def verified(root: Path, **asked):
     request = Request(backend="local", **asked)
-    return harness.verify_on(
+    return farm.verify_on(
         harness.SweepAsked(names=["train"], on="ray"),
         request,
         session=harness.SweepSession(project=Project.around(root), progress=RecordedSweep()),

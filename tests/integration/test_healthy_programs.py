@@ -17,8 +17,8 @@ from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.first_divergence import MEASURE, like
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
-from reprokit.harness.running.apply_variations import there
 from reprokit.harness.running.plan import plan_command
+from reprokit.harness.running.varying.apply_variations import there
 
 PROGRAMS = Path(__file__).parent / "healthy"
 QUICK = sorted(path.stem for path in PROGRAMS.glob("*.py") if "torch" not in path.read_text())

@@ -14,10 +14,11 @@ import pytest
 
 from reprokit import images
 from reprokit.errors import ImageError
+from reprokit.features.rebuild import builds
 from reprokit.images import cache, vendor
 from reprokit.images.building import builders, package_layers
 from reprokit.images.building import image_store as image_engine
-from reprokit.images.checking import image_documents, verify
+from reprokit.images.checking import image_documents
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of
 from reprokit.layout import IMAGE_PROVENANCE, SBOM
@@ -53,9 +54,9 @@ def plant(project, step: str) -> None:
     dockerfile.write_text(text.replace("ENV PATH", f"RUN {step}\nENV PATH"), encoding="utf-8")
 
 
-def verified(project, *use: str, num_builds: int = 2) -> verify.BuildComparison:
+def verified(project, *use: str, num_builds: int = 2) -> builds.BuildComparison:
     lock = read_lock(project.root)
-    return verify.verify(
+    return builds.verify(
         lock,
         lock.variant("cpu"),
         base="bootstrap",
@@ -198,7 +199,7 @@ def test_a_wrong_pair_of_packages_ends_the_build_with_what_python_said(light):
 @pytest.mark.timeout(7200)
 def test_ten_builds_of_the_shipped_environment_are_one_image(project, cpu_image):
     lock = read_lock(project)
-    found = verify.verify(
+    found = builds.verify(
         lock,
         lock.variant("cpu"),
         base="auto",

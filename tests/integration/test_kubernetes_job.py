@@ -13,7 +13,7 @@ import pytest
 import reprokit
 from reprokit import runs
 from reprokit.errors import UsageError
-from reprokit.harness import export_kubernetes, export_sweep
+from reprokit.features.kubernetes.jobs import export_kubernetes, export_sweep
 from reprokit.project import Project
 from support.command_recipe import PROGRAM, RECIPE, Repository
 from support.sweep_program import swept

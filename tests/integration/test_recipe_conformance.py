@@ -15,8 +15,8 @@ import pytest
 
 from reprokit import recipes
 from reprokit.harness import datasets
-from reprokit.harness.running import recipe_data
-from reprokit.harness.running.program import declared
+from reprokit.harness.running.environments import recipe_data
+from reprokit.harness.running.programs.program import declared
 from reprokit.project import Project
 
 PROJECT = Path(__file__).resolve().parents[2]

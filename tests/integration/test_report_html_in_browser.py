@@ -23,7 +23,7 @@ import pytest
 from PIL import Image
 
 from reprokit.core.checklist import Verdict
-from reprokit.reports.to_html import to_html
+from reprokit.reports.formats.to_html import to_html
 from support import hostile, seed_pages
 from support import sample_report as samples
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness import Request, audit, reproduce, stats
+from reprokit.features.sweeps import stats
+from reprokit.harness import Request, audit, reproduce
 from reprokit.project import Project
 from reprokit.session import Session
 from support.command_recipe import Repository

@@ -25,6 +25,19 @@ with open(f"{sys.argv[1]}/log.jsonl", "w") as log:
     for step in range(4):
         log.write(json.dumps({"step": step, "loss": value / (step + 1)}) + "\\n")
 """
+INSTALLS = """\
+import importlib, json, os, sys
+from pathlib import Path
+kept = Path(sys.argv[2])
+kept.parent.mkdir(parents=True, exist_ok=True)
+kept.exists() or kept.write_text(f"VALUE = {os.urandom(1)[0]}")
+sys.path.insert(0, str(kept.parent))
+importlib.invalidate_caches()
+import installed
+with open(f"{sys.argv[1]}/log.jsonl", "w") as log:
+    for step in range(4):
+        log.write(json.dumps({"step": step, "loss": installed.VALUE / (step + 1)}) + "\\n")
+"""
 SYSTEM_V = """\
 import ctypes
 system = ctypes.CDLL(None)
@@ -70,6 +83,16 @@ def test_a_file_of_the_first_run_that_the_second_read_leaves_repeatability_open(
 
 @pytest.mark.parametrize("place", [".cache/lib/fonts.json", ".config/lib/settings.yaml"])
 def test_a_file_that_a_library_keeps_is_named(home, capsys, place):
+    code, report, reason = answer(capsys, home / place)
+    assert (code, report["verdict"]) == (0, "REPEATABLE")
+    assert place in reason
+
+
+@pytest.mark.parametrize("is_compiled", [True, False], ids=["its byte-code", "its source"])
+def test_a_module_that_the_first_run_installed_is_named(home, capsys, monkeypatch, is_compiled):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "" if is_compiled else "1")
+    (home.parent / "work" / "train.py").write_text(INSTALLS)
+    place = ".local/share/lib/installed.py"
     code, report, reason = answer(capsys, home / place)
     assert (code, report["verdict"]) == (0, "REPEATABLE")
     assert place in reason

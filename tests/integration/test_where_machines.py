@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import where
 from reprokit.errors import CannotRunError, SchedulerError, UsageError
+from reprokit.features.machines import machines
+from reprokit.features.machines import place as where
 from reprokit.harness import Request
-from reprokit.harness.sweeping import machines
 from support import places
 from support.command_recipe import Repository
 from support.places import has_begun, record_of

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import where
 from reprokit.errors import CannotRunError, GoldenError
+from reprokit.features.machines import place as where
+from reprokit.features.sweeps import statistics_html, stats
 from reprokit.golden import Promotion
-from reprokit.harness import curation, stats
+from reprokit.harness import curation
 from reprokit.project import Project
-from reprokit.reports import statistics_html, sweep_table
+from reprokit.reports import sweep_table
 from reprokit.runs import sweeps
 from support import other_cpu, places
 from support.command_recipe import Repository

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import checkpoints, recipes
-from reprokit.harness.running import recipe_data
+from reprokit.harness.running.environments import recipe_data
 from reprokit.layout import CHECKPOINTS, CONFIG, FINAL_MODEL, METRICS, RECORD, RUNTIME, SOURCE, TRACE
 from reprokit.runtime import xla_backend
 from support.kept_python import kept_python

@@ -20,7 +20,7 @@ from typing import Any
 
 from mutants import Mutant, mutants_of
 
-PACKAGES = ("core", "checks")
+PACKAGES = ("core", "core/comparing", "core/environments", "core/sampling", "core/verdicts", "checks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def all_trials(root: Path, *, only: str, seed: int) -> list[Trial]:
     """
     chance, placed = random.Random(seed), []
     for path in sorted(one for package in PACKAGES for one in (root / "reprokit" / package).glob("*.py")):
-        module = f"{path.parent.name}/{path.stem}"
+        module = path.relative_to(root / "reprokit").with_suffix("").as_posix()
         if not module.startswith(only):
             continue
         found = mutants_of(ast.parse(path.read_text(encoding="utf-8")))

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reprokit.adapters import from_jsonl
-from reprokit.adapters.jsonl_walk import Pace
+from reprokit.adapters.jsonl.jsonl_walk import Pace
 from reprokit.core.comparison import Tolerance, Tolerances
 from support.comparison_cases import outcome_of
 from support.reference_comparison import Reference

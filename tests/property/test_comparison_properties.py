@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reprokit.adapters import from_jsonl
-from reprokit.adapters.jsonl_walk import Pace
+from reprokit.adapters.jsonl.jsonl_walk import Pace
 from reprokit.core.comparison import Tolerance, Tolerances, compare_records, exit_code, to_json
 
 floats = st.floats(allow_nan=True, allow_infinity=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
-from reprokit.core.fingerprint_rules import RULES
+from reprokit.core.environments.fingerprint_rules import RULES
 
 _FIELDS = sorted({rule.field.replace("*", "x") for rule in RULES} | {"inside.new.x", "host.new", "new"})
 _LEAVES = st.one_of(

@@ -13,9 +13,9 @@ from reprokit.core.checklist import Verdict
 from reprokit.features.github.collected import Collected
 from reprokit.features.github.pull_request_comment import comment
 from reprokit.reports.escaping import Visible, github_property, markdown, markdown_code, one_line
+from reprokit.reports.formats.to_json import from_json, to_json
+from reprokit.reports.formats.to_junit import to_junit
 from reprokit.reports.gate_record import GateRecord, GateRow
-from reprokit.reports.to_json import from_json, to_json
-from reprokit.reports.to_junit import to_junit
 from support import sample_report as samples
 
 # Lone surrogates too: they come out of JSON logs.

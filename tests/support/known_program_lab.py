@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+from reprokit.core.comparing.difference import MetricSummary
+from reprokit.core.comparison import Divergence
 from reprokit.diagnosis import HookTrace, Site
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation
@@ -17,9 +19,11 @@ class Lab:
 
     Args:
         number: From what its lines drew, and the run's rank, to the program's number.
+        digits: How many records show that number.
     """
 
-    def __init__(self, number, *, budget=60, names=(CLOCK, ENTROPY)):
+    def __init__(self, number, *, budget=60, names=(CLOCK, ENTROPY), digits=1):
+        self._digits, self.budget_s, self.time_share, self.labels = digits, None, 0.0, []
         self._names = names
         self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
@@ -46,8 +50,19 @@ class Lab:
         self._of[label] = (drawn, self._number(drawn, self.made, given))
         return ran(label, drawn)
 
+    def compare(self, first, second):
+        one, other = (_number(self._of[run.label][1]) for run in (first, second))
+        there = Divergence(record=0, step=0, metric="number", expected=one, actual=other)
+        off = MetricSummary(max_abs_error=None, max_rel_error=None, mismatches=self._digits, first_step=0)
+        return SimpleNamespace(divergence=there, per_metric={"number": off})
+
     def equal(self, first, second):
         return self._of[first.label][1] == self._of[second.label][1]
+
+
+def _number(value):
+    """What stands in the program's log."""
+    return 1.25 + value if isinstance(value, int | float) else 1.0 + len(value)
 
 
 def ran(label, drawn):

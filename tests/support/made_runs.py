@@ -10,7 +10,7 @@ from reprokit import layout
 from reprokit.core.records import digest_bytes
 from reprokit.harness import Project
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.recipes import Recipe

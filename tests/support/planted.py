@@ -27,8 +27,9 @@ from reprokit.core.evidence import (
     VariedEvidence,
     VariedResult,
 )
-from reprokit.core.expected_results import ExpectedWindow
+from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.expected_results import ExpectedWindow
 from reprokit.errors import ReportError
 from reprokit.records import run_json
 
@@ -267,12 +268,7 @@ def run(number: int) -> RunEvidence:
 def golden() -> GoldenEvidence:
     return GoldenEvidence(
         path="golden/cartpole/cpu-x86_64/seed-42",
-        provenance={
-            "recipe": "cartpole",
-            "platform": "cpu-x86_64",
-            "seed": 42,
-            "fingerprint": FINGERPRINT,
-        },
+        provenance=Provenance(recipe="cartpole", platform="cpu-x86_64", seed=42, fingerprint=FINGERPRINT),
         num_records=49,
         comparison=EQUAL,
         fingerprint_equal=True,
@@ -450,11 +446,11 @@ def in_runs(field: str, path: str, value: Any) -> Fault:
     return both(in_run(field, path, value, index=0), in_run(field, path, value, index=1))
 
 
-def in_golden(path: str, value: Any) -> Fault:
+def in_golden(**changes: Any) -> Fault:
     """A fault in the golden's provenance."""
 
     def fault(evidence: Evidence) -> Evidence:
-        provenance = put(evidence.golden.provenance, path, value)
+        provenance = evidence.golden.provenance._replace(**changes)
         return replace(evidence, golden=replace(evidence.golden, provenance=provenance))
 
     return fault
@@ -819,13 +815,13 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "only some records compared": on_golden(comparison=replace(EQUAL, records_compared=48)),
         "a longer golden": on_golden(num_records=200),
         "no one counted the golden": on_golden(num_records=0),
-        "the golden of another seed": in_golden("seed", 43),
-        "the golden of a seed in text": in_golden("seed", "42"),
-        "the golden of another recipe": in_golden("recipe", "mountaincar"),
-        "the golden of another platform": in_golden("platform", "cuda-h200"),
-        "a golden without provenance": on_golden(provenance={}),
-        "neither run nor golden says which seed": both(in_golden("seed", None), in_runs("run", "seed", None)),
-        "the golden of a seed with a fraction": in_golden("seed", 42.0),
+        "the golden of another seed": in_golden(seed=43),
+        "the golden of a seed in text": in_golden(seed="42"),
+        "the golden of another recipe": in_golden(recipe="mountaincar"),
+        "the golden of another platform": in_golden(platform="cuda-h200"),
+        "a golden without provenance": on_golden(provenance=Provenance()),
+        "neither run nor golden says which seed": both(in_golden(seed=None), in_runs("run", "seed", None)),
+        "the golden of a seed with a fraction": in_golden(seed=42.0),
         "an unfinished run": on_run(0, complete=False),
         "no one looked whether a metric responds to the seed": AS_COMMAND,
         "no metric responds to the seed": both(
@@ -1108,8 +1104,8 @@ FAULTS: dict[str, dict[str, Fault]] = {
             environment_diff=[{"field": "inside.torch.version", "can_change_numbers": "yes"}]
         ),
         "a difference of unknown weight": on_golden(environment_diff=[{"field": "inside.torch.version"}]),
-        "a golden without a fingerprint": in_golden("fingerprint", ...),
-        "a golden with an empty fingerprint": in_golden("fingerprint", ""),
+        "a golden without a fingerprint": in_golden(fingerprint="sha-1"),
+        "a golden with an empty fingerprint": in_golden(fingerprint=""),
         "a run without a record": on_run(1, environment={}),
         "no run": with_(runs=()),
     },

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from reprokit.where import Task, TaskState, TaskStatus
+from reprokit.features.machines.place import Task, TaskState, TaskStatus
 
 
 class ProcessPlace:

@@ -42,7 +42,10 @@ _SENTENCES = {
         f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, in another environment: "
         "inside.packages.torch was 2.12.1+cpu, is 2.13.0+cpu."
     ),
-    Verdict.NO_GOLDEN: "2 runs agree, but there is no golden for cpu-x86_64 with seed 42.",
+    Verdict.NO_GOLDEN: (
+        "2 runs agree with each other in every metric, bit for bit; there is no golden for cpu-x86_64 with "
+        "seed 42."
+    ),
     Verdict.CHECK_FAILED: "2 runs agree, but a required check failed: Checkpoints are complete.",
     Verdict.UNJUDGED: "2 runs agree, but a required check could not be judged: Environment recorded.",
     Verdict.NOT_RUN: "A run did not finish: the program used more memory than its limit of 2.0 GiB.",

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from reprokit.core.checklist import Report
-from reprokit.core.statistics import describe, gate
-from reprokit.core.statistics.describe import Curves
+from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Metric, PlanOfLooks
 from reprokit.core.statistics.windows import Window
-from reprokit.harness.judging.runs_over_seeds import SeedGroup, SeedRun
-from reprokit.harness.stats import GroupStatistics, Statistics
-from reprokit.reports.statistics_html import statistics_to_html
+from reprokit.features.sweeps.runs_over_seeds import SeedGroup, SeedRun
+from reprokit.features.sweeps.statistics import describe
+from reprokit.features.sweeps.statistics.describe import Curves
+from reprokit.features.sweeps.statistics_html import statistics_to_html
+from reprokit.features.sweeps.stats import GroupStatistics, Statistics
 
 STEPS = np.arange(12.0)
 FINALS = (489.5, 495.6, 482.1, 487.9, 488.4)

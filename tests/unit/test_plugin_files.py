@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from reprokit import adapters, checks, variations
+from reprokit import adapters, checks
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.plugin_files import PluginFolder, load
 
@@ -115,7 +115,7 @@ def test_two_files_cannot_have_the_same_name_or_place(loaded, attribute, other):
         loaded(from_a=WHOLE, from_b=second)
 
 
-@pytest.mark.parametrize("discover", [checks.discover, variations.discover, adapters.adapters])
+@pytest.mark.parametrize("discover", [checks.discover, adapters.adapters])
 def test_every_plugin_of_this_package_keeps_the_protocol_of_its_folder(discover):
     assert discover()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reprokit.core.rows import counted
 from reprokit.core.statistics.gate_plan import Conclusion, Look, MetricJudgement, PlanOfLooks
 from reprokit.core.statistics.power import MOST_NEW
+from reprokit.core.verdicts.rows import counted
 
 
 def reason_for(

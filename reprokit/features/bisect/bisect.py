@@ -16,13 +16,13 @@ from pathlib import Path
 from reprokit import adapters, capture, recipes, workspace
 from reprokit.capture import git_history
 from reprokit.core import fingerprint
-from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
-from reprokit.harness.judging import what_changed
-from reprokit.harness.running.environment import backend_of
+from reprokit.harness.judging.differences import what_changed
+from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder
@@ -198,7 +198,7 @@ def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[s
 
 
 def _where(first: Divergence | None) -> str:
-    return f"differs at step {first.step}, {first.metric or 'the record'}" if first else "differs"
+    return f"differs at {first.place}, {first.metric or 'the record'}" if first else "differs"
 
 
 def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:

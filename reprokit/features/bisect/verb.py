@@ -12,7 +12,7 @@ from reprokit.cli.options import (
     json_option,
     project_of,
     request_of,
-    run_options,
+    run_options_with,
 )
 from reprokit.cli.output import print_answer
 from reprokit.session import Session
@@ -30,7 +30,7 @@ from reprokit.session import Session
 @click.option("--good", required=True, metavar="COMMIT", help="A commit with the right numbers.")
 @click.option("--bad", required=True, metavar="COMMIT", help="A later commit with other numbers.")
 @json_option()
-@run_options
+@run_options_with(default_seed="the recipe's first")
 @folder_options
 def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> int:
     """Find the commit that changed the numbers, by running git bisect in a work tree of its own.

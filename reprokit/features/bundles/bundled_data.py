@@ -14,8 +14,8 @@ from pathlib import Path
 from reprokit import data
 from reprokit.errors import BundleError
 from reprokit.features.bundles.writing import Packed
-from reprokit.harness.running.preparation import CODE, LAUNCHER, code_of
-from reprokit.harness.running.recipe_data import sources_of
+from reprokit.harness.running.environments.preparation import CODE, LAUNCHER, code_of
+from reprokit.harness.running.environments.recipe_data import sources_of
 from reprokit.images.cache import cache_folder
 from reprokit.layout import SOURCE
 from reprokit.recipes import PARTS, Recipe
@@ -74,7 +74,7 @@ def packed(found: tuple[BundledData, ...]) -> dict[str, Packed]:
 
 
 def steps_of(recipe: Recipe) -> dict[str, Packed]:
-    """The code of the steps that prepare data, so that whoever opens the bundle can prepare it anew."""
+    """The code of the steps that prepare data, so that whoever opens the bundle can prepare it again."""
     if not recipe.plain.get("prepare"):
         return {}
     places = {f"{CODE}/": f"{SOURCE}/{recipe.name}/", f"recipes/{PARTS}/": f"{SOURCE}/{PARTS}/"}

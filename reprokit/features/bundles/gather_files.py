@@ -20,7 +20,7 @@ from reprokit.features.bundles.secret_files import why_secret
 from reprokit.features.bundles.subject import BundleSubject
 from reprokit.features.bundles.writing import Packed
 from reprokit.harness.running.numbers import PACKAGE, code_digests
-from reprokit.harness.running.program import sources_of
+from reprokit.harness.running.programs.program import sources_of
 from reprokit.images import packages, vendor
 from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
 from reprokit.project import Project
@@ -69,7 +69,7 @@ def gather_files(
     fix = then if subject.commit else "restore those files"
     must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
     if subject.golden is not None:
-        blessed = golden.load(subject.golden).provenance["digests"]
+        blessed = golden.load(subject.golden).provenance.digests
         must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
     left_out = _Omissions()
     code = {**bundled_data.steps_of(recipe), **_code(recipe)}

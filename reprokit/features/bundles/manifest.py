@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from reprokit.errors import BundleError
+from reprokit.records.strict import without_repeats
 
 FORMAT = 1
 #: More than a hundred thousand files need.
@@ -83,7 +84,7 @@ def read(data: bytes, *, where: str) -> BundleManifest:
         BundleError: It is of another form, or of a version that this reprokit does not read.
     """
     try:
-        value = json.loads(data, object_pairs_hook=_without_repeats)
+        value = json.loads(data, object_pairs_hook=without_repeats)
         if isinstance(value, dict) and repr(value.get("format")) != repr(FORMAT):
             raise BundleError(
                 "this bundle has another format",
@@ -100,9 +101,3 @@ def read(data: bytes, *, where: str) -> BundleManifest:
         if not _NAME.fullmatch(name):
             raise BundleError(f"the manifest is malformed: {name!r} cannot be a {what}", where=where)
     return manifest
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key is repeated")
-    return dict(pairs)

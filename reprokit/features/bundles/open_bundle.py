@@ -12,7 +12,7 @@ from reprokit.features.bundles.bundled_data import put_into_cache
 from reprokit.features.bundles.gather_files import must_stand_on
 from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.bundles.reading import unpack
-from reprokit.harness.running.environment import choose_backend
+from reprokit.harness.running.environments.environment import choose_backend
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.images.foreign_lock import must_be_as_shipped
 from reprokit.layout import SOURCE
@@ -115,10 +115,10 @@ def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *
     must_stand_on(manifest.digests, recipe, folder, what=manifest.of, fix=fix, package=package)
     for row in golden.list_all(folder / "golden"):
         blessed = golden.load(row.path).provenance
-        named = (blessed["recipe"], blessed["platform"], blessed["seed"])
+        named = (blessed.recipe, blessed.platform, blessed.seed)
         if named != (manifest.recipe, manifest.platform, manifest.seed):
             raise BundleError("the bundle holds another golden than its own", where=str(row.path))
-        must_stand_on(blessed["digests"], recipe, folder, what="golden", fix=fix, package=package)
+        must_stand_on(blessed.digests, recipe, folder, what="golden", fix=fix, package=package)
 
 
 def _package_of_runs(recipe: Recipe, theirs: Path, *, on_progress: Callable[[str], None]) -> Path | None:

@@ -12,10 +12,11 @@ from reprokit.capture.git_history import last_commit
 from reprokit.core.checklist import Report
 from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, GoldenError, ReprokitError
-from reprokit.harness.judging.reference_run import platform_of, read_reference_run
-from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
+from reprokit.harness.judging.compared_with.reference_run import platform_of, read_reference_run
+from reprokit.layout import PROVENANCE, RECORD, REPORT
 from reprokit.project import Project
-from reprokit.reports import to_json
+from reprokit.records import environment_json
+from reprokit.reports.formats import to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,11 @@ def subject_of(path: Path, *, project: Project) -> BundleSubject:
 def _of_golden(folder: Path, project: Project) -> BundleSubject:
     blessed = golden.load(folder)
     facts = blessed.provenance
-    if blessed.is_foreign or facts.get("command"):
+    if blessed.is_foreign or facts.command:
         what = "a foreign log" if blessed.is_foreign else "a plain command's golden"
         fix = "reproduce it with a recipe, promote those runs, and bundle their golden"
         raise BundleError(f"{what} does not say which code it was made by", where=str(folder), fix=fix)
-    recipe = recipes.load(str(facts["recipe"]), recipes_dir=project.recipes_dir)
+    recipe = recipes.load(facts.recipe, recipes_dir=project.recipes_dir)
     try:
         commit = last_commit(folder)
     except ReprokitError:
@@ -88,13 +89,13 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
     return BundleSubject(
         of="golden",
         path=folder,
-        recipe=str(facts["recipe"]),
-        platform=str(facts["platform"]),
-        seed=int(facts["seed"]),
-        overrides=recipe.asked_on(str(facts["platform"])),
-        digests=_inputs(facts["digests"]),
+        recipe=facts.recipe,
+        platform=facts.platform,
+        seed=blessed.seed,
+        overrides=recipe.asked_on(facts.platform),
+        digests=_inputs(facts.digests),
         commit=commit,
-        created_at=str(facts["created_at"]),
+        created_at=facts.created_at,
         golden=folder,
     )
 
@@ -102,7 +103,7 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
 def _of_run(folder: Path, project: Project) -> BundleSubject:
     stored = read_reference_run(folder)
     record = stored.record
-    platform, source = platform_of(stored), read_json(folder / ENVIRONMENT).get("source")
+    platform, source = platform_of(stored), environment_json.recorded(folder).get("source")
     return BundleSubject(
         of="run",
         path=folder,
@@ -111,7 +112,7 @@ def _of_run(folder: Path, project: Project) -> BundleSubject:
         seed=record.seed or 0,
         overrides=recipes.asked_of(record),
         digests=_inputs(record.digests),
-        commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
+        commit=str(source.get("commit") or "") if source else "",
         created_at=str(record.ended_at or record.started_at or ""),
         golden=_golden_of(project, recipe=str(record.recipe), platform=platform, seed=record.seed or 0),
         runs=(folder,),
@@ -128,12 +129,12 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
     for one in folders[1:]:
         runs.read(one, verify=False)
     first = _of_run(folders[0], project)
-    held_against = Path(report.golden) if report.golden else first.golden
-    if held_against is not None and not (held_against / PROVENANCE).is_file():
+    reference = Path(report.golden) if report.golden else first.golden
+    if reference is not None and not (reference / PROVENANCE).is_file():
         raise BundleError(
             "the report does not compare its runs with a golden",
             where=str(folder),
-            actual=str(held_against),
+            actual=str(reference),
             fix="bundle the run that it names",
         )
     return BundleSubject(
@@ -146,7 +147,7 @@ def _of_report(folder: Path, project: Project) -> BundleSubject:
         digests=first.digests,
         commit=first.commit,
         created_at=report.created_at,
-        golden=held_against,
+        golden=reference,
         runs=folders,
         report=report,
     )

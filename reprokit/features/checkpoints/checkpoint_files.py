@@ -10,7 +10,7 @@ from reprokit import checkpoints, runs
 from reprokit.checkpoints import safetensors_file, torch_writer
 from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError
-from reprokit.harness.running.resume_point import num_envs_of, run_above, written_in
+from reprokit.harness.running.resuming.resume_point import num_envs_of, run_above, written_in
 from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, OUTPUT, RUNTIME, read_json
 from reprokit.project import Project
 from reprokit.records import run_json

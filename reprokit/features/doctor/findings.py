@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from reprokit.features.doctor.escapes import known_escapes
 from reprokit.features.doctor.finding import FindingState, HostFinding, absent, lack, ok, warning
@@ -143,7 +142,7 @@ def _held(sizes: Mapping[str, int]) -> str:
 
 
 def _machine(seen: HostFacts) -> Iterator[HostFinding]:
-    cpu: Mapping[str, Any] = seen.host.get("cpu") or {}
+    cpu = seen.host.get("cpu") or {}
     architecture, features = cpu.get("architecture"), cpu.get("features") or ()
     if architecture == "x86_64" and "avx2" in features:
         wide = ", AVX-512" if "avx512f" in features else ""

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from reprokit import capture
 from reprokit.capture.gpus import GpuSurvey, survey_gpus
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.numerics import CUDA
 from reprokit.errors import ReprokitError
 from reprokit.execution import accelerators
@@ -32,7 +32,7 @@ _PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "
 class HostFacts:
     """What was read of the host; ``examine`` needs nothing else."""
 
-    host: Mapping[str, Any]  # as `capture.capture_host` gives it
+    host: MachineFacts  # as `capture.capture_host` gives it
     engine: EngineStatus
     programs: Mapping[str, str | None]  # name → path, or None where it is not installed
     python: tuple[int, int]  # major and minor version of the Python that runs the tool

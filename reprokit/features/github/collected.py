@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from reprokit.core.checklist import Report, Verdict
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.regular_file import read_regular
-from reprokit.reports import to_json
 from reprokit.reports.escaping import one_line
+from reprokit.reports.formats import to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, read_gate
 
 #: The largest ZIP file that is opened at all.

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.features.github.collected import Collected
 from reprokit.reports.escaping import Visible, markdown_block, markdown_code, one_line
+from reprokit.reports.formats.report_content import MEANING, Outline, in_short, outline
 from reprokit.reports.gate_record import GateRow
-from reprokit.reports.report_content import MEANING, Outline, outline
 
 #: The first line of every such comment, by which it is found again.
 MARKER = "<!-- reprokit: this comment is kept up to date -->"
@@ -31,7 +31,6 @@ _MOST_ROWS = 5
 _MAX_TABLE = 15_000
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _SEED = re.compile(r"[0-9]{1,10}")
-_IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the last place")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +127,7 @@ def _parts(found: Outline) -> Iterator[str]:
     yield f"{MEANING[found.verdict].capitalize()}."
     if found.sentence:
         yield _code(found.sentence, limit=500)
-    first = [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
-    yield from _table("First divergence", first, labels=str)
+    yield from _table("First divergence", in_short(found.divergence), labels=str)
     if found.cause is not None:
         for card in found.cause.cards[:_MOST_CARDS]:
             yield f"**Cause:** {_code(card.category)} at {_code(card.place)}<br>{_code(card.what)}"

@@ -49,12 +49,10 @@ class Options:
     Attributes:
         seed: The option that takes the seed, as it is typed (``--seed``, for Hydra ``seed=``), or "".
         folder: The option that takes the output folder, likewise.
-        framework: What reads the options, or "" where nothing known does.
     """
 
     seed: str = ""
     folder: str = ""
-    framework: str = ""
 
 
 def find_options(source: str) -> Options:
@@ -70,8 +68,8 @@ def find_options(source: str) -> Options:
     framework = _framework(tree)
     declared = list(_declared(tree, framework))
     if framework == "hydra":
-        return Options(seed="seed=", framework=framework)
-    return Options(seed=_first(declared, _SEEDS), folder=_first(declared, _FOLDERS), framework=framework)
+        return Options(seed="seed=")
+    return Options(seed=_first(declared, _SEEDS), folder=_first(declared, _FOLDERS))
 
 
 def _first(declared: list[str], wanted: tuple[str, ...]) -> str:

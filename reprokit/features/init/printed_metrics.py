@@ -25,7 +25,7 @@ _RANK = re.compile(
     r"^\[(?:default|local_rank|rank) ?=?(\d+)\]|^\[\d+,(\d+)\]<|\b(?:rank|Rank|RANK)[ =:]+(\d+)\b"
 )
 _MOST_LINES, _LONGEST_LINE, _MOST_PATTERNS = 100_000, 2_000, 8
-#: As `adapters.printed_search` spells it: lines that are drawn over do not count.
+#: As `adapters.printed.printed_search` spells it: lines that are drawn over do not count.
 _FINAL = "(?#final)"
 
 

@@ -20,12 +20,12 @@ from reprokit.core.comparison import Comparison
 from reprokit.core.records import Outcome
 from reprokit.core.run_record import RecordedProgram
 from reprokit.errors import CannotRunError, MetricsError
+from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
-from reprokit.harness.running import program_files, program_output
 from reprokit.harness.running.failure import failure_of
+from reprokit.harness.running.programs import program_files, program_output
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.images.locking import own_variants
 from reprokit.layout import METRICS, PROGRAM, RECIPE, STDERR, STDOUT
 from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe
@@ -90,15 +90,13 @@ def trial_of(project: Project, *, progress: Progress) -> Iterator[DraftProject]:
         yield DraftProject(project=Project.around(root), progress=progress)
 
 
-def lock_environment(name: str, source: Path, trial: DraftProject) -> None:
-    """Lock an environment of the copy from one of its files."""
-    own_variants.lock_from(
-        name,
-        [source],
-        project=trial.project.root,
-        choice=own_variants.VariantChoice(),
-        on_progress=trial.progress.note,
-    )
+def lock_environment(name: str, source: Path, trial: DraftProject) -> bool:
+    """Lock an environment of the copy from one of its files; False where nothing that locks is installed."""
+    lock = offered("lock_from")
+    if lock is None:
+        return False
+    lock(name, source, project=trial.project.root, on_progress=trial.progress.note)
+    return True
 
 
 def written_places(folder: Path) -> tuple[str, ...]:
@@ -130,7 +128,7 @@ def must_have_ended(folders: Sequence[Path]) -> None:
 
 
 def metrics_of(folder: Path, program: Program) -> dict[str, Any]:
-    """The run's metrics written anew, as ``program`` says; ``metrics_problem`` where there are none."""
+    """The run's metrics written again, as ``program`` says; ``metrics_problem`` where there are none."""
     (folder / METRICS).unlink(missing_ok=True)
     return program_output.write_metrics(folder, program)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
-from reprokit.core.rows import counted
+from reprokit.core.sampling.seed_rule import Response
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
 from reprokit.features.init.find_dependencies import find_dependencies
@@ -26,11 +27,12 @@ from reprokit.features.init.trial import (
     trial_of,
     written_places,
 )
-from reprokit.harness.judging.clock_evidence import only_the_clock
-from reprokit.layout import ENVIRONMENT, RECIPE, read_json
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
+from reprokit.harness.judging.seed_response import responses
+from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.session import Session
 
 _SEEDS = (1, 2)
@@ -104,7 +106,7 @@ class _ProgramInspection:
         self._metrics(folders)
         problem = self._repeatability(folders)
         self._seed(folders[0])
-        environment = read_json(folders[0] / ENVIRONMENT)
+        environment = environment_json.recorded(folders[0])
         self._values["platforms"] = [fingerprint.platform_of(environment)]
         name = str(self._values["name"])
         return Proposal(
@@ -121,8 +123,10 @@ class _ProgramInspection:
             self._found["environment"] = "no file names its dependencies: this Python, which nothing pins"
             return
         name = str(self._values["name"])
-        if not (project_folder(self._project.root, "images") / name).is_dir():
-            lock_environment(name, source, self._trial)
+        is_there = (project_folder(self._project.root, "images") / name).is_dir()
+        if not is_there and not lock_environment(name, source, self._trial):
+            self._found["environment"] = "nothing that locks is installed: this Python, which nothing pins"
+            return
         self._values["variant"] = name
         relative = source.relative_to(self._trial.project.root).as_posix()
         self._found["environment"] = f"{self._settings.images}/{name}, locked from {relative}"
@@ -181,7 +185,7 @@ class _ProgramInspection:
             self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, {exact}"
             return ""
         first = comparison.divergence
-        where = f"from step {first.step} on, {first.metric}" if first else "in what they hold"
+        where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
         return f"two runs with one seed differ {where}"
 
     def _seed(self, first: Path) -> None:
@@ -193,13 +197,16 @@ class _ProgramInspection:
         [other] = self._run(_SEEDS[1], repeats=1)
         must_have_ended([other])
         self._read([other])
-        per_metric = compared(first, other).per_metric
-        respond = sorted(name for name, one in per_metric.items() if one.mismatches)
+        files = dict(zip(_SEEDS, (first / METRICS, other / METRICS), strict=True))
+        found = responses(files)
+        respond = [name for name, one in found.items() if one is not Response.NO]
         if respond:
-            self._found["seed"] = f"{len(respond)} of {len(per_metric)} metrics respond to it"
-        else:
+            self._found["seed"] = f"{len(respond)} of {len(found)} metrics respond to it"
+        elif compared(first, other).identical:
             self._found["seed"] = "no metric responds to it: does the program use it?"
             self._values["unresponsive"] = {"because": "two seeds gave equal metrics when init looked"}
+        else:
+            self._found["seed"] = "no metric responds to it, but for those that repeat it: is it used?"
 
     def _files(self) -> dict[str, bytes]:
         """What would be written, by path below the project's folder."""

@@ -15,7 +15,7 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.features.learning.curve import Point, learning_curve
-from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.first_updates import FirstUpdatesRunner, need
 from reprokit.harness.running.start_runs import prepare

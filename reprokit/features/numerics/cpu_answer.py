@@ -11,9 +11,9 @@ from reprokit import adapters
 from reprokit.compressed import open_stored
 from reprokit.errors import MetricsError
 from reprokit.features.numerics.nonportable_ops import NonportableOperation
-from reprokit.harness.judging.trace_comparison import compare_traces, count_records
-from reprokit.harness.running.emulation import EmulatedCpu
+from reprokit.harness.judging.differences.trace_comparison import compare_traces, count_records
 from reprokit.harness.running.first_updates import PartialRun
+from reprokit.harness.running.varying.emulation import EmulatedCpu
 
 
 class CpuVerdict(StrEnum):

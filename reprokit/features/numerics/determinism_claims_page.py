@@ -19,7 +19,7 @@ _INTRODUCTION = """\
 
 `torch.use_deterministic_algorithms(True)` promises that an operation gives the same result for the same
 input on the same machine, or raises. The documentation lists operations that it makes deterministic and
-operations that raise. This page holds each of these claims against repeats, platform by platform. It is
+operations that raise. This page compares each of these claims with repeats, platform by platform. It is
 drawn from the JSON files in `numerics-claims/`; measure this machine and draw it again with
 
     reprokit numerics claims --table numerics-claims.md

@@ -10,7 +10,7 @@ from typing import Any
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.environment import choose_backend, open_backend, realised
+from reprokit.harness.running.environments.environment import choose_backend, open_backend, realised
 from reprokit.harness.running.numbers import PACKAGE, mounted_digest
 from reprokit.layout import OUTPUT, read_json
 from reprokit.session import Session

@@ -12,8 +12,8 @@ from typing import Any
 
 from reprokit.core.records import STOPPED_EARLY, Mount
 from reprokit.errors import CannotRunError
-from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.first_updates import FirstUpdatesRunner, PartialRun, need
+from reprokit.harness.running.varying.emulation import EmulatedCpu
 from reprokit.layout import OUTPUT, read_json
 
 _RECORDER = "reprokit.features.numerics.inside.operation_recorder"

@@ -15,7 +15,7 @@ from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.records import SCHEMA_VERSION, Realisation, RunSpec
 from reprokit.errors import ReportError, UsageError
 from reprokit.features.numerics import environment_probe
-from reprokit.harness.running import emulation
+from reprokit.harness.running.varying import emulation
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session

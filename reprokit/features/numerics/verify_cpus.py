@@ -27,13 +27,13 @@ from reprokit.features.numerics.cpu_answer import (
     where,
 )
 from reprokit.features.numerics.whole_program import TIMEOUT_S, ProgramJudge
-from reprokit.harness.judging.trace_comparison import count_records
-from reprokit.harness.running import emulation
+from reprokit.harness.judging.differences.trace_comparison import count_records
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.first_updates import FirstUpdatesRunner, PartialRun, need, side_by_side
 from reprokit.harness.running.seeds import recorded_seeds
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
+from reprokit.harness.running.varying import emulation
+from reprokit.harness.running.varying.emulation import EmulatedCpu
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -68,7 +68,7 @@ def verify_cpus(
         CannotRunError: There is no emulator; in a container, none without libraries of its own.
     """
     emulator = _checked(request, cpus=cpus, updates=updates)
-    platform = fingerprint.platform_of(capture.capture_host(session.project.root))
+    platform = fingerprint.platform_of_host(capture.capture_host(session.project.root))
     answers: list[CpuAnswer] = []
     for name in names or recipes.list_names(session.project.recipes_dir):
         try:

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 import click
 
-from reprokit.cli.extensions import Extension, Options
+from reprokit.cli.extensions import Extension, Options, typed_of_others
 from reprokit.cli.options import number_option, project_of, request_of
 from reprokit.cli.output import print_json
 from reprokit.session import Session
 
-#: Options that would be promised and not kept: name → as it is typed.
+#: Options that would be promised and not kept: name → as it is typed. Of other features, all.
 _OF_WHOLE_TRAININGS = {
     "platform": "--platform",
     "exclusive": "--exclusive",
     "gate_file": "--gate-file",
-    "proves_itself": "--selftest",
     "changed": "--changed",
     "statistical": "--statistical",
     "resume": "--resume",
@@ -24,16 +23,18 @@ _OF_WHOLE_TRAININGS = {
     "vary": "--vary",
     "attribute": "--attribute",
     "diagnose": "--diagnose",
-    "sign_with": "--sign",
 }
 
 
 def _answered(options: Options) -> int | None:
     if not options["cpus"]:
         return None
-    for name, typed in _OF_WHOLE_TRAININGS.items():
-        if options.get(name) not in (None, False, (), []):
-            raise click.UsageError(f"{typed} is for whole trainings, not for --cpu")
+    core = (
+        typed for name, typed in _OF_WHOLE_TRAININGS.items() if options.get(name) not in (None, False, ())
+    )
+    wrong = next(iter((*typed_of_others("verify", options, but=EXTENSION), *core)), None)
+    if wrong is not None:
+        raise click.UsageError(f"{wrong} is for whole trainings, not for --cpu")
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.features.numerics.cpu_answers import answer_data, answer_lines

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import golden
-from reprokit.core.agreement import takes_seed
-from reprokit.core.rows import counted
-from reprokit.core.seed_rule import Response
+from reprokit.core.sampling.seed_rule import Response
+from reprokit.core.verdicts.agreement import takes_seed
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import CannotJudgeError
 from reprokit.features.numerics.cpu_answer import CpuAnswer, CpuVerdict, another_platform, metrics_difference
 from reprokit.harness.judging.seed_response import LARGEST_SEED, NOTHING, recorded_in, responses, third_seed
-from reprokit.harness.running.emulation import EmulatedCpu, emulable, look_at
 from reprokit.harness.running.first_updates import FirstUpdatesRunner, PartialRun, need
+from reprokit.harness.running.varying.emulation import EmulatedCpu, emulable, look_at
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 

@@ -55,7 +55,7 @@ class PlantedFault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateAnswer:
+class PlantedAnswer:
     """What the gate said: the outcome, its exit code, and the fields of the environment that it named."""
 
     outcome: str
@@ -71,7 +71,7 @@ class Judged:
     id: str
     planted: str
     expected: str
-    answer: GateAnswer
+    answer: PlantedAnswer
     because: str
 
     @property
@@ -144,7 +144,7 @@ def clean(stage: Stage, number: int) -> Judged:
     )
 
 
-def answered(stage: Stage, place: str = "") -> GateAnswer:
+def answered(stage: Stage, place: str = "") -> PlantedAnswer:
     """What ``reprokit report show RUN RUN`` says; with the runs beside the pair where the fault is in one."""
     beside = None
     if place in {STOPPED, RESUMED}:
@@ -154,39 +154,39 @@ def answered(stage: Stage, place: str = "") -> GateAnswer:
     return _ask(lambda: _of_report(judge_again(stage.runs, Request(), project=stage.project, beside=beside)))
 
 
-def audited(stage: Stage) -> GateAnswer:
+def audited(stage: Stage) -> PlantedAnswer:
     """What ``reprokit report verify REPORT`` says."""
 
-    def ask() -> GateAnswer:
+    def ask() -> PlantedAnswer:
         found = audit(report_file(stage), project=stage.project)
         said = "; ".join(found.findings)
-        return GateAnswer(outcome=STANDS if found.follows else FALLS, exit_code=found.exit_code, said=said)
+        return PlantedAnswer(outcome=STANDS if found.follows else FALLS, exit_code=found.exit_code, said=said)
 
     return _ask(ask)
 
 
-def _ask(question: Any) -> GateAnswer:
+def _ask(question: Any) -> PlantedAnswer:
     try:
-        answer: GateAnswer = question()
+        answer: PlantedAnswer = question()
     except ReprokitError as error:
-        return GateAnswer(
+        return PlantedAnswer(
             outcome=REFUSED if error.exit_code == EXIT_CODES[REFUSED] else BROKE,
             exit_code=error.exit_code,
             said=str(error),
         )
     except Exception as error:  # the judge is what is on trial: whatever it raises is its answer
-        return GateAnswer(outcome=BROKE, exit_code=3, said=f"{type(error).__name__}: {error}")
+        return PlantedAnswer(outcome=BROKE, exit_code=3, said=f"{type(error).__name__}: {error}")
     return answer
 
 
-def _of_report(report: Any) -> GateAnswer:
+def _of_report(report: Any) -> PlantedAnswer:
     noted = frozenset(str(entry["field"]) for entry in report.environment_diff)
-    return GateAnswer(
+    return PlantedAnswer(
         outcome=str(report.verdict), exit_code=report.exit_code, said=report.sentence, noted=noted
     )
 
 
-def _wrong(expected: str, answer: GateAnswer, *, needs_note: bool = False) -> str:
+def _wrong(expected: str, answer: PlantedAnswer, *, needs_note: bool = False) -> str:
     """Why an answer is not the right one; "" when it is."""
     if answer.outcome != expected:
         return f"{answer.outcome} instead of {expected}"

@@ -13,8 +13,9 @@ from reprokit.features.selftest.planting import Samples
 from reprokit.harness.curation.promote import newest_pair
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.single_run import run_once
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.project import Project
+from reprokit.records import environment_json
 from reprokit.request import Request
 from reprokit.session import Session
 
@@ -60,7 +61,7 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
         raise UsageError(
             "a selftest takes runs of a recipe", where=str(folders[0]), fix="name two runs of a recipe"
         )
-    platform = fingerprint.platform_of(read_json(folders[0] / ENVIRONMENT))
+    platform = fingerprint.platform_of(environment_json.recorded(folders[0]))
     blessed = golden.locate(project.golden_dir, recipe=recipe, platform=platform, seed=seed)
     other = _another_seed(project.runs_dir, recipe, seed)
     told = list(notes)
@@ -88,7 +89,11 @@ def _make(name: str, *, session: Session) -> tuple[Path, ...]:
 def _newest_recipe(project: Project) -> str:
     known = recipes.list_names(project.recipes_dir)
     if not known:
-        raise UsageError("there is no recipe", where=str(project.recipes_dir), fix="change into the project")
+        raise UsageError(
+            "there is no recipe",
+            where=str(project.recipes_dir),
+            fix="make a recipe: reprokit init -- python train.py",
+        )
     used = [folder.parent.name for folder in runs.list_all(project.runs_dir)]
     return next((name for name in reversed(used) if name in known), known[0])
 

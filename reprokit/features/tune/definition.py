@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reprokit.core.metric_names import HIGHER, better
+from reprokit.core.comparing.metric_names import HIGHER, better
 from reprokit.core.records import digest
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import UsageError

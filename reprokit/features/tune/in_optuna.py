@@ -14,8 +14,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from reprokit.errors import UsageError
 from reprokit.features.tune import studies
 from reprokit.features.tune.definition import Definition
-from reprokit.features.tune.samplers import distribution_of
 from reprokit.features.tune.studies import Trial
+from reprokit.features.tune.trials.samplers import distribution_of
 from reprokit.recipes import Distribution
 
 _STATES = {

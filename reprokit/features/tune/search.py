@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reprokit.features.tune.definition import Definition
 from reprokit.features.tune.studies import Trial
-from reprokit.features.tune.suggestions import Suggestions
+from reprokit.features.tune.trials.suggestions import Suggestions
 from reprokit.harness.running.run_inputs import WholeRunFolder
 from reprokit.harness.sweeping.carry_out import SweepMembers
 from reprokit.harness.sweeping.groups import SweepGroup

@@ -17,7 +17,6 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.features.tune import studies
 from reprokit.features.tune.asked import Asked
 from reprokit.features.tune.best import fresh_seeds, must_be_free, must_be_fresh, save_best
-from reprokit.features.tune.carry_out import Pool, carry_out, run_seeds
 from reprokit.features.tune.definition import (
     GRID,
     NO_PRUNER,
@@ -30,12 +29,13 @@ from reprokit.features.tune.search import Search
 from reprokit.features.tune.settings import check_space, values_of
 from reprokit.features.tune.studies import Trial, TrialState
 from reprokit.features.tune.study import Study
-from reprokit.features.tune.suggestions import Suggestions, grid_size
-from reprokit.features.tune.trial_runs import result_of
-from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.preflight import tell_false_claims
+from reprokit.features.tune.trials.carry_out import Pool, carry_out, run_seeds
+from reprokit.features.tune.trials.suggestions import Suggestions, grid_size
+from reprokit.features.tune.trials.trial_runs import result_of
+from reprokit.harness.running.environments.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_command import among_others_in
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
 from reprokit.harness.sweeping.equal_results import equal_results

@@ -132,8 +132,8 @@ def command(recipe: str, as_json: bool, **options: Any) -> int:
     Exit codes: 0 every trial has ended and one has a value; 3 otherwise; 2 wrong usage; 130 and 143
     interrupted.
     """
-    from reprokit.features.tune import tuning_table
     from reprokit.features.tune.other_forms import must_be_storage
+    from reprokit.features.tune.pages import tuning_table
     from reprokit.features.tune.settings import own_values
     from reprokit.features.tune.tune import tune
     from reprokit.reports import sweep_display
@@ -177,8 +177,8 @@ def _space(recipe: str, options: dict[str, Any], *, project: Project) -> tuple[D
 
 
 def _further_forms(study: Study, *, html_file: Path | None, storage: str | None) -> None:
-    from reprokit.features.tune import study_page, tuning_table
     from reprokit.features.tune.other_forms import export, importances
+    from reprokit.features.tune.pages import study_page, tuning_table
 
     if html_file is not None:
         fresh = tuning_table.fresh_text(study)

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprokit.capture import git_history
-from reprokit.core.comparability import Objection
 from reprokit.core.records import digest
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.running.numbers import tree_digest

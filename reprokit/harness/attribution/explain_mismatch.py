@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
+from reprokit.harness.judging.differences.program_changes import changed_lines
 from reprokit.harness.running.numbers import paths_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.redaction import redact_text
 from reprokit.request import Request
 from reprokit.session import Session
 
+_MOST_FILES, _MOST_LINES = 20, 3
 _MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
 
 
@@ -61,15 +65,31 @@ def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[
     """What changed of the files that a recipe stands on since its golden's commit.
 
     Returns:
-        ``commit`` (None where there is none), ``files`` (``path``, ``added``, ``removed``; most
-        first) and ``why`` there is no answer, or "".
+        ``commit`` (None where there is none), ``files`` (``path``, ``added``, ``removed``, and of the first
+        few the first ``lines`` that changed; most first) and ``why`` there is no answer, or "".
     """
     try:
         commit = git_history.last_commit(blessed)
         files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
     except (ReprokitError, OSError) as error:
         return {"commit": None, "files": [], "why": str(error)}
-    return {"commit": commit, "files": [asdict(file) for file in files], "why": ""}
+    told = [
+        asdict(file) | {"lines": _first_lines(file, commit, project=project) if at < _MOST_FILES else []}
+        for at, file in enumerate(files)
+    ]
+    return {"commit": commit, "files": told, "why": ""}
+
+
+def _first_lines(file: git_history.FileChange, commit: str, *, project: Project) -> list[str]:
+    """``path:line old → new`` of the first changes of a file; none of one that is new, gone or not text."""
+    if not (file.added or file.removed) or file.added is None:
+        return []
+    try:
+        old = git_history.file_at(project.root, commit, file.path)
+        new = (project.root / file.path).read_bytes()
+    except (ReprokitError, OSError):
+        return []
+    return [redact_text(line) for line in islice(changed_lines(file.path, old, new), _MOST_LINES)]
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

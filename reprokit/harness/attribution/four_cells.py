@@ -18,16 +18,17 @@ from typing import Any
 from reprokit import adapters, golden, recipes
 from reprokit.capture import environment_diff, git_history
 from reprokit.core import inputs
+from reprokit.core.environment_record import sections
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
-from reprokit.harness.judging import what_changed
-from reprokit.harness.judging.reference import tolerances_of
+from reprokit.harness.judging.compared_with.reference import tolerances_of
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import environment_digest
-from reprokit.harness.running.program_files import program_files
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.harness.running.programs.program_files import program_files
+from reprokit.layout import METRICS
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 
@@ -72,7 +73,7 @@ def attribute(
         and ``detail``.
     """
     blessed = golden.load(golden_path)
-    asked = replace(request, seed=int(blessed.provenance["seed"]), repeats=1)
+    asked = replace(request, seed=blessed.seed, repeats=1)
     scratch = Path(tempfile.mkdtemp(prefix="reprokit-cells-"))
     try:
         case = _Case(
@@ -174,7 +175,7 @@ def _cells(case: _Case, run: Path) -> tuple[list[AttributionCell], str | None, s
 def _must_be_the_goldens(tree: Path, case: _Case) -> None:
     """The commit must hold the recipe that was blessed, or its runs say nothing about the golden."""
     found = recipes.load(case.name, recipes_dir=project_folder(tree, "recipes"))
-    recorded = case.blessed.provenance["digests"]["recipe"]
+    recorded = case.blessed.provenance.digests["recipe"]
     if found.digest != recorded:
         raise RecipeError(
             "the golden's commit holds another recipe than the one that was promoted",
@@ -211,7 +212,7 @@ def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
     code, environment = place
     if code != THEN or folder is None:
         return ""
-    recorded, ran = case.blessed.provenance["digests"], run_json.recorded(folder).digests or {}
+    recorded, ran = case.blessed.provenance.digests, run_json.recorded(folder).digests or {}
     changed = inputs.changed(recorded, ran)
     return ", ".join(name for name in changed if name != "lock" or environment == THEN)
 
@@ -239,11 +240,9 @@ def _machine(folder: Path | None, case: _Case) -> str:
     """What of the environment the lock could not bring back, in words; "" when nothing that counts."""
     if folder is None:
         return ""
-    recorded = case.blessed.provenance["environment"]
-    here = read_json(folder / ENVIRONMENT)
-    return what_changed.environment_rows(
-        environment_diff.diff(recorded, {name: here.get(name) for name in recorded})
-    )
+    recorded = case.blessed.provenance.environment
+    here = environment_json.recorded(folder)
+    return what_changed.environment_rows(environment_diff.diff(recorded, sections(here, recorded)))
 
 
 def _tree(case: _Case, *, locks: Path) -> Path:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import recipes, runs
-from reprokit.core.comparability import Objection
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.numbers import package_of
 from reprokit.layout import METRICS
@@ -66,11 +66,11 @@ def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objec
 
 
 def _output(command: list[str], root: Path) -> tuple[str, str]:
-    surroundings = {**os.environ, "PYTHONPATH": str(package_of(root).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(package_of(root).parent)}
     with subprocess.Popen(
         command,
         cwd=root,
-        env=surroundings,
+        env=environment,
         text=True,
         errors="replace",
         stdin=subprocess.DEVNULL,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from reprokit import layout
 from reprokit.capture.export import Exported, export
 from reprokit.capture.read_record import read_record
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import fact
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
@@ -25,11 +25,11 @@ def export_environment(path: Path, *, form: str, root: Path) -> Exported:
     return export(record, form=form, lock=_lock_of(record, path, variant), base=image)
 
 
-def _variant_of(record: Mapping[str, Any], known: locks.Lock | None) -> locks.Variant | None:
+def _variant_of(record: EnvironmentRecord, known: locks.Lock | None) -> locks.Variant | None:
     return known.variants.get(str(fact(record, "image.variant"))) if known else None
 
 
-def _lock_of(record: Mapping[str, Any], path: Path, variant: locks.Variant | None) -> str | None:
+def _lock_of(record: EnvironmentRecord, path: Path, variant: locks.Variant | None) -> str | None:
     """The record's own lock: the copy in its run folder, or the project's, while it is the same."""
     wanted = fact(record, "image.lock_digest")
     for place in _places(path, variant):
@@ -44,7 +44,7 @@ def _places(path: Path, variant: locks.Variant | None) -> Iterator[Path]:
         yield variant.packages_path
 
 
-def _was_in_image(record: Mapping[str, Any], known: locks.Lock) -> bool:
+def _was_in_image(record: EnvironmentRecord, known: locks.Lock) -> bool:
     """Whether the project's base is of the record's distribution and Python."""
     system, minor = str(fact(record, "inside.os.name")), str(fact(record, "inside.python.minor"))
     release = known.registry.tag.rpartition("-")[2]

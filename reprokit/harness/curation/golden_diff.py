@@ -14,8 +14,9 @@ from reprokit.capture import environment_diff, git_history
 from reprokit.compressed import SUFFIX
 from reprokit.core import inputs
 from reprokit.core.comparison import Comparison
+from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError, UsageError
-from reprokit.harness.judging import what_changed
+from reprokit.harness.judging.differences import what_changed
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 
 
@@ -43,8 +44,8 @@ class GoldenDiff:
         follows: Whether the new golden is the old one, or says that it replaced it.
     """
 
-    old: Mapping[str, Any]
-    new: Mapping[str, Any]
+    old: Provenance
+    new: Provenance
     comparison: Comparison
     moved: tuple[Moved, ...]
     settings: tuple[str, ...]
@@ -95,16 +96,17 @@ def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
     """What changed between two goldens of one recipe, platform and seed (else a ``GoldenError``)."""
     before, after = old.provenance, new.provenance
     for what in ("recipe", "platform", "seed"):
-        if before[what] != after[what]:
+        then, now = getattr(before, what), getattr(after, what)
+        if then != now:
             raise GoldenError(
                 f"the goldens differ in their {what}",
                 where=str(new.path),
-                expected=str(before[what]),
-                actual=str(after[what]),
+                expected=str(then),
+                actual=str(now),
                 fix="compare two of one thing",
             )
     comparison = adapters.compare(old.metrics, new.metrics)
-    settings = what_changed.settings(before["config"], after["config"], recipe=str(after["recipe"]), lines={})
+    settings = what_changed.settings(before.config, after.config, recipe=after.recipe, lines={})
     explained = {"config", "recipe"} if settings else set()
     return GoldenDiff(
         old=before,
@@ -112,15 +114,13 @@ def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
         comparison=comparison,
         moved=_moved(comparison, old.metrics, new.metrics),
         settings=settings,
-        inputs=tuple(
-            name for name in inputs.changed(before["digests"], after["digests"]) if name not in explained
-        ),
+        inputs=tuple(name for name in inputs.changed(before.digests, after.digests) if name not in explained),
         environment=tuple(
             row
-            for row in environment_diff.diff(before["environment"], after["environment"])
+            for row in environment_diff.diff(before.environment, after.environment)
             if row["can_change_numbers"] != "no"
         ),
-        follows=before["digests"]["metrics"] in {after["previous"], after["digests"]["metrics"]},
+        follows=before.digests["metrics"] in {after.previous, after.digests["metrics"]},
     )
 
 

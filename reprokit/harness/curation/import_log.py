@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reprokit import adapters, capture, golden, recipes, workspace
 from reprokit.core import fingerprint
+from reprokit.core.provenance import ForeignSource
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import UsageError
 from reprokit.project import Project
@@ -55,7 +56,7 @@ def import_log(
         GoldenError: There is a golden already.
     """
     known = recipes.load(recipe, recipes_dir=project.recipes_dir)
-    platform = platform or fingerprint.platform_of(capture.capture_host(project.root))
+    platform = platform or fingerprint.platform_of_host(capture.capture_host(project.root))
     if platform not in known.platforms:
         raise UsageError(
             f"the recipe does not declare the platform {platform}",
@@ -74,12 +75,12 @@ def import_log(
             fix="name it with --seed",
         )
     read = adapters.read_foreign(log.path, metrics=log.metrics, renamed=log.renamed)
-    source = {
-        "name": read.path.name,
-        "format": read.form,
-        "sha256": workspace.sha256_of(read.path) if read.path.is_file() else None,
-        "metrics": list(read.metrics),
-    }
+    source = ForeignSource(
+        name=read.path.name,
+        format=read.form,
+        sha256=workspace.sha256_of(read.path) if read.path.is_file() else None,
+        metrics=tuple(read.metrics),
+    )
     return golden.write_foreign(
         project.golden_dir,
         golden.ForeignNumbers(

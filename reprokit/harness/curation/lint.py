@@ -53,17 +53,17 @@ def _of_ensemble(path: Path, project: Project) -> Iterator[GoldenFinding]:
         remedy = "seed the program with {seed}, sweep and promote again; or declare another metric or window"
         yield GoldenFinding(rule="responds", where=where, what=silent, remedy=remedy)
     try:
-        recipe = recipes.load(str(told["recipe"]), recipes_dir=project.recipes_dir)
+        recipe = recipes.load(told.recipe, recipes_dir=project.recipes_dir)
     except ReprokitError as error:
         what, remedy = f"its recipe cannot be read: {error}", "remove the ensemble, or restore its recipe"
         yield GoldenFinding(rule="orphan", where=where, what=what, remedy=remedy)
         return
-    if told["platform"] not in recipe.platforms:
-        what = f"its recipe does not declare the platform {told['platform']}"
+    if told.platform not in recipe.platforms:
+        what = f"its recipe does not declare the platform {told.platform}"
         yield GoldenFinding(
             rule="orphan", where=where, what=what, remedy="remove the ensemble, or declare it"
         )
-    if [one.as_blessed() for one in recipe.statistical] != told["statistical"]:
+    if tuple(one.as_blessed() for one in recipe.statistical) != told.statistical:
         what = f"{recipe.where('statistical')} declares other metrics, windows, directions or margins"
         yield GoldenFinding(rule="statistical", where=where, what=what, remedy=restore)
 
@@ -83,15 +83,15 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[G
 
 def _response(blessed: golden.Golden) -> Iterator[GoldenFinding]:
     """Whether what it says of other seeds still shows that a metric responds."""
-    recorded = blessed.provenance.get("responds")
+    recorded = blessed.provenance.responds
     own = set(adapters.read_series(blessed.metrics)) if recorded else set()
-    invented = [name for name in recorded["metrics"] if own and name not in own] if recorded else []
+    invented = [name for name in recorded.metrics if own and name not in own] if recorded else []
     if invented:
         what = f"it says that a metric responds to the seed which it does not have: {', '.join(invented)}"
         remedy = "restore it with git, or promote again"
         yield GoldenFinding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
     elif recorded and not recorded_in(blessed.path):
-        named = ", ".join(blessed.provenance["responds"]["metrics"])
+        named = ", ".join(recorded.metrics)
         what = f"what responded to the seed when it was promoted may only repeat it: {named}"
         remedy = "`reprokit reproduce` looks again, with other seeds; then promote again"
         yield GoldenFinding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
@@ -99,13 +99,13 @@ def _response(blessed: golden.Golden) -> Iterator[GoldenFinding]:
 
 def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[GoldenFinding]:
     told = blessed.provenance
-    if told.get("command"):
+    if told.command:
         return  # of a plain command, which no recipe stands for
-    name, where = str(told["recipe"]), str(blessed.path)
+    name, where = told.recipe, str(blessed.path)
     remove = "remove the golden, or restore what it belongs to"
     try:
         recipe = recipes.load(name, recipes_dir=project.recipes_dir)
-        asked = recipe.asked_on(str(told["platform"]))
+        asked = recipe.asked_on(told.platform)
         if asked:
             recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=asked)
         today = recipe_digests(recipe)
@@ -114,18 +114,18 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Golden
             rule="orphan", where=where, what=f"its recipe cannot be read: {error}", remedy=remove
         )
         return
-    if told["platform"] not in recipe.platforms:
-        what = f"its recipe does not declare the platform {told['platform']}"
+    if told.platform not in recipe.platforms:
+        what = f"its recipe does not declare the platform {told.platform}"
         yield GoldenFinding(rule="orphan", where=where, what=what, remedy=remove)
-    if told["seed"] not in recipe.seeds:
-        what = f"its recipe does not declare the seed {told['seed']}"
+    if told.seed not in recipe.seeds:
+        what = f"its recipe does not declare the seed {told.seed}"
         yield GoldenFinding(rule="orphan", where=where, what=what, remedy=remove)
     if blessed.is_foreign:
         return
-    changed = inputs.changed(told["digests"], {**told["digests"], "parts": None, **today})
+    changed = inputs.changed(told.digests, {**told.digests, "parts": None, **today})
     if changed:
         what = f"{', '.join(changed)} changed since it was promoted"
-        on = f" --platform {told['platform']}" if asked else ""
+        on = f" --platform {told.platform}" if asked else ""
         remedy = (
             f"`reprokit reproduce {name}{on}`; if its numbers are meant, `reprokit golden promote {name}{on}`"
         )

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
-from reprokit.core.agreement import difference
 from reprokit.core.inputs import INPUTS, changed
+from reprokit.core.verdicts.agreement import difference
 from reprokit.errors import CannotRunError, GoldenError, MetricsError
-from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import METRICS

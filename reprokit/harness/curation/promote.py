@@ -10,13 +10,15 @@ from typing import Any
 
 from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
-from reprokit.core.agreement import takes_seed
 from reprokit.core.checklist import Status
+from reprokit.core.environment_record import sections
+from reprokit.core.provenance import OtherSeeds
+from reprokit.core.verdicts.agreement import takes_seed
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.compared_with.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.seed_response import (
     response_of,
     runs_with_other_seeds,
@@ -24,9 +26,10 @@ from reprokit.harness.judging.seed_response import (
 )
 from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.run_inputs import MIXED
-from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
+from reprokit.layout import MARKER, METRICS, TRACE
 from reprokit.project import Project, settings_of
-from reprokit.reports import to_json
+from reprokit.records import environment_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import listing
 from reprokit.session import Progress, Session
 
@@ -59,7 +62,7 @@ def promote(
     recipe_data = runs.read(folders[0], verify=False).record.recipe_data or {}
     candidates = [candidate_of(folder) for folder in folders]
     if of_cpu:
-        kinds = [fingerprint.cpu_that_counts(read_json(folder / ENVIRONMENT)) for folder in folders]
+        kinds = [fingerprint.cpu_that_counts(environment_json.recorded(folder)) for folder in folders]
         candidates = [replace(run, cpu=kind) for run, kind in zip(candidates, kinds, strict=True)]
     failed: tuple[golden.FailedCheck, ...] = ()
     if all(run.complete for run in candidates):
@@ -88,8 +91,8 @@ def promote(
 
 
 def _response(
-    run: golden.Candidate, recipe: Mapping[str, Any], project: Project
-) -> tuple[Mapping[str, Any] | None, tuple[golden.FailedCheck, ...]]:
+    run: golden.GoldenCandidate, recipe: Mapping[str, Any], project: Project
+) -> tuple[OtherSeeds | None, tuple[golden.FailedCheck, ...]]:
     """What shows that metrics respond to the seed, to be recorded; and that none does, where that is known.
 
     Where no one looked, nothing is recorded, and the next ``reproduce`` looks.
@@ -103,9 +106,8 @@ def _response(
     seen = response_of(recipe, run.path, golden_folder=None, others=others)
     if seen is None:
         return None, ()
-    if seen.shown_by:
-        third = {} if seen.third_seed is None else {"third_seed": seen.third_seed}
-        return {"seed": seen.seed, **third, "metrics": list(seen.metrics)}, ()
+    if seen.shown_by and seen.seed is not None:
+        return OtherSeeds(seed=seen.seed, metrics=tuple(seen.metrics), third_seed=seen.third_seed), ()
     if (not others or seen.needs_third) and takes_seed(recipe):
         return None, ()
     fix = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"
@@ -213,7 +215,7 @@ def newest_pair(
     return tuple(pairs[newest])
 
 
-def candidate_of(folder: Path) -> golden.Candidate:
+def candidate_of(folder: Path) -> golden.GoldenCandidate:
     """A run folder as a run that may become a golden.
 
     Raises:
@@ -238,10 +240,10 @@ def candidate_of(folder: Path) -> golden.Candidate:
     if record.varied is not None:
         what = "the conditions of this run were varied on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
-    environment = read_json(folder / ENVIRONMENT)
+    environment = environment_json.recorded(folder)
     image = environment.get("image") or {}
     source = environment.get("source") or {}
-    return golden.Candidate(
+    return golden.GoldenCandidate(
         path=folder,
         complete=stored.complete,
         recipe=str(record.recipe),
@@ -252,10 +254,10 @@ def candidate_of(folder: Path) -> golden.Candidate:
         metrics=folder / METRICS,
         trace=None if record.program and not (folder / TRACE).is_file() else folder / TRACE,
         digests=record.digests,
-        image={name: image.get(name) for name in ("kind", "digest", "base")},
+        image={"kind": image.get("kind"), "digest": image.get("digest"), "base": image.get("base")},
         fingerprint=fingerprint.fingerprint(environment),
         fingerprint_facts=fingerprint.facts(environment),
-        environment={name: environment.get(name) for name in ("schema", "inside", "host", "image")},
+        environment=sections(environment, ("schema", "inside", "host", "image")),
         config=record.training_config,
         program=record.program.files if record.program else {},
         sources=record.sources,

@@ -11,7 +11,7 @@ from pathlib import Path
 from reprokit import capture, checks, golden, recipes, runs
 from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Verdict, judgement
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import GoldenError, ReprokitError, UsageError
 from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens
 from reprokit.harness.curation.promote import newest_pair, promote
@@ -66,7 +66,7 @@ def promote_stale(
             explains its numbers; nothing is written.
         UsageError: One of the names has no golden on this platform.
     """
-    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    platform = fingerprint.platform_of_host(capture.capture_host(project.root))
     stale: list[_Stale] = []
     left: list[tuple[str, str]] = []
     faults: list[str] = []

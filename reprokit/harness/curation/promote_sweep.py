@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from reprokit import adapters, golden, recipes, runs
 from reprokit.core import log_shape
-from reprokit.core.rows import counted
+from reprokit.core.provenance import ComparedHalves
 from reprokit.core.statistics import permutation
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
 from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of
@@ -121,12 +121,12 @@ def promote_sweep(
     return golden.promote_ensemble(
         project.golden_dir,
         runs=swept,
-        told={
-            "statistical": [one.as_blessed() for one in recipe.statistical],
-            "halves": list(_halves(swept)),
-            "left_out": left_out,
-        },
-        logs=log_shape.of_ensemble(adapters.shape_of(one.metrics) for one in candidates),
+        told=golden.BlessedSet(
+            statistical=tuple(one.as_blessed() for one in recipe.statistical),
+            halves=tuple(_halves(swept)),
+            left_out=tuple(left_out),
+            logs=log_shape.of_ensemble(adapters.shape_of(one.metrics) for one in candidates),
+        ),
         promotion=promotion,
     )
 
@@ -280,7 +280,7 @@ def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
         )
 
 
-def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:
+def _halves(swept: Sequence[SweptRun]) -> Iterator[ComparedHalves]:
     """Both halves of the set, by seed and by the time of their start: permutation tests of each metric.
 
     A random split would be a random split of any set, so its p-value says nothing. These two show where
@@ -308,7 +308,7 @@ def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:
                     actual=f"means {means}, p = {p_value:.2g}",
                     fix="find out what changed while the sweep ran, and make a new one",
                 )
-            yield {"order": order, "metric": label, "p_value": p_value}
+            yield ComparedHalves(order=order, metric=label, p_value=p_value)
 
 
 def _seed(run: SweptRun) -> tuple[str, int]:

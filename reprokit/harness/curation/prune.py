@@ -194,7 +194,7 @@ def _golden(project: Project) -> Reason:
 
 
 def _blessed(row: golden.GoldenRow) -> str:
-    return str(golden.load(row.path).provenance["digests"]["metrics"])
+    return str(golden.load(row.path).provenance.digests["metrics"])
 
 
 def _made_later(run: listing.RunSummary, row: golden.GoldenRow) -> bool:

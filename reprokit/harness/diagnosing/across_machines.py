@@ -15,20 +15,21 @@ from typing import Any
 from reprokit import adapters, diagnosis, runs
 from reprokit.capture import environment_diff
 from reprokit.core import rounding
-from reprokit.core.comparability import ACROSS_MACHINES, why_not_comparable
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing.difference import Comparison
 from reprokit.core.evidence import TraceComparison
 from reprokit.core.records import to_json
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.comparability import ACROSS_MACHINES, why_not_comparable
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Began
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
+from reprokit.harness.judging.differences.trace_comparison import first_difference
 from reprokit.harness.judging.left_out_metrics import must_leave_out
-from reprokit.harness.judging.rank_traces import compare_ranks
-from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.judging.trace_comparison import first_difference
 from reprokit.harness.running.run_kinds import WATCH
-from reprokit.layout import ENVIRONMENT, METRICS, TRACE, read_json
+from reprokit.layout import METRICS, TRACE
+from reprokit.records import environment_json
 
 _NEVER_CHANGES = "no"
 
@@ -87,7 +88,7 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
         comparison = adapters.compare_runs(one, other, ignore=ignore)
     else:
         comparison = adapters.compare(one / METRICS, other / METRICS)
-    records = [read_json(folder / ENVIRONMENT) for folder in (one, other)]
+    records = [environment_json.recorded(folder) for folder in (one, other)]
     found = environment_diff.diff(*records)
     mattering = tuple(entry for entry in found if entry["can_change_numbers"] != _NEVER_CHANGES)
     rounds = tuple(rounding.compare_records(*records).differing)

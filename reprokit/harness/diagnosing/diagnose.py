@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit import diagnosis, recipes
-from reprokit.core import clock_metrics
-from reprokit.diagnosis import Cause, Site
+from reprokit.core.comparing import clock_metrics
+from reprokit.core.verdicts.rows import counted
+from reprokit.diagnosis import Cause
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
 from reprokit.execution.docker_config import MOUNTS
+from reprokit.harness.diagnosing.answers import answer, provisional
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import (
-    DIFFERS,
-    EQUAL,
-    UNJUDGED,
     Diagnosis,
     InterruptedDiagnosisError,
     Tap,
@@ -31,14 +30,18 @@ from reprokit.harness.diagnosing.first_call import by_first_call
 from reprokit.harness.diagnosing.first_divergence import (
     MEASURE,
     by_operation,
-    first_rank,
     like,
     where_it_began,
 )
 from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
-from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, left_out_of, need
-from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
+from reprokit.harness.diagnosing.instrumented_runs import (
+    BudgetSpent,
+    InstrumentedProgram,
+    need,
+)
+from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
 from reprokit.harness.diagnosing.short_runs import cut_for
+from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.unwatched import first_run
@@ -46,7 +49,7 @@ from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
+from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
 from reprokit.recipes import PARTS, Recipe
@@ -59,10 +62,13 @@ from reprokit.workspace import write_json
 _MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
 #: So many runs must be left for a cause, or none is spent on more repeats.
 _LEFT_FOR_A_CAUSE = 8
-#: So many runs are made at most where no one says another number.
-USUAL_BUDGET = 60
+#: A number of runs that is no bound.
+MOST_RUNS = 1_000_000
+#: So many runs are made at most, and so long, where no one says anything else.
+USUAL_BUDGET, USUAL_BUDGET_S = 60, 900.0
 _INTERRUPTED = "interrupted: what is named is not confirmed"
 _SPENT = "the budget is used up: what is named is not confirmed"
+_NOT_ALL_VARIED = "the budget is used up: the conditions were not varied, or not all of them"
 _Placed = TypeVar("_Placed", Cause, Tap)
 
 
@@ -72,11 +78,13 @@ def diagnose_command(
     *,
     session: Session,
     budget: int = USUAL_BUDGET,
-    budget_s: float | None = None,
+    budget_s: float | None = USUAL_BUDGET_S,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
     """Diagnose a plain command, which may hold ``{seed}`` and ``{run_dir}``, in ``budget`` runs at most.
+
+    All of them together take no longer than ``budget_s``; the first two are made whatever they take.
 
     ``deep`` records operations even where a line was found; ``vary`` None is all that do not take long.
 
@@ -110,7 +118,7 @@ def diagnose_recipe(
     *,
     session: Session,
     budget: int = USUAL_BUDGET,
-    budget_s: float | None = None,
+    budget_s: float | None = USUAL_BUDGET_S,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
@@ -135,11 +143,12 @@ def diagnose_recipe(
 def _how_words(lab: InstrumentedProgram) -> list[str]:
     """The options of how a cause is looked for, without those that are the defaults."""
     varied = [word for name in lab.vary or () for word in ("--vary", name)]
+    usual = (lab.budget, lab.budget_s) == (USUAL_BUDGET, USUAL_BUDGET_S)
     budget = str(lab.budget) if lab.budget_s is None else f"{int(lab.budget_s)}s"
     return [
         *varied,
         *(["--level", "deep"] if lab.deep else []),
-        *(["--budget", budget] if budget != str(USUAL_BUDGET) else []),
+        *([] if usual else ["--budget", budget]),
     ]
 
 
@@ -150,13 +159,33 @@ def _written(
     kept: list[Investigation] = []
     try:
         with lab:
-            found = _diagnose(lab, kept)
+            lab.progress.note(_budget_told(lab))
+            found = _within_budget(lab, kept)
     except KeyboardInterrupt as error:
         if not kept or lab.equal(kept[0].first, kept[0].other):
             raise
-        found = _finished(_provisional(kept[0], _INTERRUPTED), lab, arguments, recipe)
+        found = _finished(provisional(kept[0], _INTERRUPTED), lab, arguments, recipe)
         raise InterruptedDiagnosisError(found) from error
     return _finished(found, lab, arguments, recipe)
+
+
+def _budget_told(lab: InstrumentedProgram) -> str:
+    bounds = [f"{lab.budget_s:g} s"] if lab.budget_s is not None else []
+    if lab.budget < MOST_RUNS:
+        bounds.append(counted(lab.budget, "run"))
+    return f"budget: {' and '.join(bounds)} at most (--budget)"
+
+
+def _within_budget(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
+    """The answer, or what is known when the budget is used up."""
+    try:
+        return _diagnose(lab, kept)
+    except BudgetSpent:
+        inquiry = kept[0]
+        inquiry.known.append(f"the budget is used up: {lab.budget_s:g} s, {counted(lab.made, 'run')}")
+        if lab.equal(inquiry.first, inquiry.other):
+            return replace(answer(inquiry, None), provisional=_NOT_ALL_VARIED)
+        return provisional(inquiry, _SPENT)
 
 
 def _finished(
@@ -206,11 +235,11 @@ def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("are two runs equal?")
     first = first_run(lab)
-    if not first.trace.processes:
+    if not (first.trace.processes or first.trace.started):
         raise CannotJudgeError(
-            "the hook was not loaded into the program",
+            f"no cause can be looked for: {why_not_loaded(lab.spec.command)}",
             where=str(first.folder),
-            fix="start it with a Python that reads PYTHONPATH (no -I, -E or -S)",
+            fix="reprokit reproduce says whether two runs are equal; for the cause start it as python FILE",
         )
     if first.trace.facts.get("torch_drew"):
         lab.draws = True
@@ -219,14 +248,15 @@ def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     second = need(lab.run("second", alike))
     inquiry = Investigation(lab=lab, first=first, other=second)
     kept.append(inquiry)
+    lab.bounded = True
     if lab.lost:
         inquiry.known.append(lab.lost)
     if not lab.equal(first, second) or (not lab.lost and differs_when_varied(inquiry)):
         return _explained(inquiry)
-    inquiry.other = _equal_by_luck(lab, first, second, alike)
+    inquiry.other = _equal_by_luck(inquiry, second, alike)
     if not lab.equal(first, inquiry.other):
         return _explained(inquiry)
-    return _by_the_clock(inquiry, second) if lab.left_out else _answer(inquiry, None)
+    return _by_the_clock(inquiry, second) if lab.left_out else answer(inquiry, None)
 
 
 def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
@@ -235,20 +265,19 @@ def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
     left_out = dict(lab.left_out)
     inquiry.other, inquiry.variations = second, ()
     lab.left_out, lab.keeps_clocks = {}, True
+    inquiry.forget_runs()
     held = explain(inquiry)
     if held is None:
         measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
         fix = f"leave them out: {clock_metrics.options(left_out)}"
         inquiry.causes = (Cause(category="clock", what=measured, fix=fix, confidence="medium"),)
     inquiry.known.append("beside metrics of the clock nothing differs, varied conditions included")
-    return _answer(inquiry, held)
+    return answer(inquiry, held)
 
 
-def _equal_by_luck(
-    lab: InstrumentedProgram, first: InstrumentedRun, second: InstrumentedRun, alike: Conditions
-) -> InstrumentedRun:
+def _equal_by_luck(inquiry: Investigation, second: InstrumentedRun, alike: Conditions) -> InstrumentedRun:
     """The first of more runs that differs; the last of them where none does."""
-    took = second.duration_s
+    lab, first, took = inquiry.lab, inquiry.first, second.duration_s
     for number in range(_MOST_REPEATS):
         quick = second.duration_s if number < _MORE_REPEATS else took
         draws = diagnosis.differing(first.trace, second.trace)
@@ -260,21 +289,28 @@ def _equal_by_luck(
             or not lab.equal(first, second)
         ):
             break
+        inquiry.free_equal += 1
         second = need(lab.run("again", alike))
         took += second.duration_s
     return second
 
 
 def _explained(inquiry: Investigation) -> Diagnosis:
-    """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
+    """Try what is simple, then hold lines fixed, then run threads in turn, then compare operations."""
     lab, first = inquiry.lab, inquiry.first
+    inquiry.forget_runs()
+    held = None if inquiry.variations else simple_cause(inquiry)
+    if held is not None:
+        return answer(inquiry, held)
+    if not inquiry.variations:
+        look_at_pairs(inquiry)
     found = lab.compare(first, inquiry.other)
     if not lab.outputs:  # an output file is whole at the end alone
         lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
     held = explain(inquiry)
     lab.cut = None
     if inquiry.suspected:
-        return _provisional(inquiry, _SPENT)
+        return provisional(inquiry, _SPENT)
     inquiry.began = where_it_began(inquiry)
     if inquiry.lab.deep and held is not None:
         for one in by_operation(inquiry):
@@ -284,7 +320,7 @@ def _explained(inquiry: Investigation) -> Diagnosis:
         _or_by_call(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
         inquiry.causes = by_operation(inquiry)
-    return _answer(inquiry, held)
+    return answer(inquiry, held)
 
 
 def _or_by_call(inquiry: Investigation) -> None:
@@ -293,39 +329,3 @@ def _or_by_call(inquiry: Investigation) -> None:
     if found is not None:
         inquiry.causes = (found.cause, *found.more)
         inquiry.not_seen = found.not_seen
-
-
-def _provisional(inquiry: Investigation, why: str) -> Diagnosis:
-    """What is known so far: where the runs differ, and what explains it as long as nothing contradicts."""
-    inquiry.confidence = "low"
-    inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
-    if inquiry.suspected:
-        inquiry.known.append(f"so far {inquiry.described} explains it; that is not confirmed")
-    return replace(_answer(inquiry, inquiry.suspected or None), provisional=why)
-
-
-def _answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
-    lab, first = inquiry.lab, inquiry.first
-    differs = set(diagnosis.differing(first.trace, inquiry.other.trace))
-    equal = lab.equal(first, inquiry.other)
-    guilty = [variation for variation in inquiry.variations if held and VARIATION + variation.name in held]
-    asked = set(lab.vary or ()) & set(inquiry.unmade)
-    return Diagnosis(
-        verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,
-        divergence=None if equal else lab.compare(first, inquiry.other).divergence,
-        causes=inquiry.causes or named_causes(inquiry, held or ()),
-        variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),
-        known=(*first_rank(first, inquiry.other), *inquiry.known, *left_out_of(lab)),
-        ruled_out=tuple(inquiry.ruled_out),
-        not_varied=tuple(inquiry.not_varied),
-        limits=diagnosis.limits_of(first.trace),
-        began=inquiry.began,
-        taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
-        folder=lab.folder,
-        runs=lab.made,
-    )
-
-
-def _tap(site: Site, *, differs: bool) -> Tap:
-    words = {name: getattr(site, name) for name in ("kind", "file", "line", "function", "what", "count")}
-    return Tap(category=diagnosis.category_of(site.kind), differs=differs, **words)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import diagnosis
-from reprokit.core import clock_metrics
+from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
@@ -22,11 +22,11 @@ from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
-from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.again import words_of
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in, pattern_of
+from reprokit.harness.running.resuming.resume_words import PLACEHOLDER, chosen_in, pattern_of
 from reprokit.layout import OUTPUT
 from reprokit.request import Request
 from reprokit.session import Session

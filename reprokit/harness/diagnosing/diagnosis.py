@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.difference import Divergence
+from reprokit.core.comparing.difference import Divergence
 from reprokit.core.records import to_json
 from reprokit.diagnosis import Began, Cause
+from reprokit.harness.diagnosing.odds import Odds
 
 DIFFERS, EQUAL, UNJUDGED = "NONDETERMINISTIC", "REPEATABLE", "UNJUDGED"
+
+
+_NOT_SHOWN = Cause(category="unknown", what="no experiment shows a cause", fix="", confidence="low")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +24,14 @@ class RuledOut:
 
     what: str
     how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What was tried, and in how many runs."""
+
+    what: str
+    runs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +60,9 @@ class Diagnosis:
         variation: The variation needed for them to differ, or None where equal conditions are enough.
         not_varied: Conditions that were not varied, and why: nothing is known of them.
         provisional: Why the answer is not confirmed: interrupted, or the budget used up; "" where it is.
+        odds: What was seen of pairs of runs, which the confidence follows from; None where nothing differs.
+        not_seen: What the watch of calls could not read: type → how often.
+        next: What to type where the cause is unknown.
         equality: What is known where nothing differs; empty where conditions were varied too.
     """
 
@@ -65,6 +81,10 @@ class Diagnosis:
     runs: int
     provisional: str = ""
     equality: str = ""
+    odds: Odds | None = None
+    tried: tuple[Tried, ...] = ()
+    not_seen: Mapping[str, int] = field(default_factory=dict)
+    next: tuple[str, ...] = ()
 
     @property
     def cause(self) -> Cause | None:
@@ -74,7 +94,7 @@ class Diagnosis:
         return {
             "verdict": self.verdict,
             "divergence": self._divergence(),
-            "cause": asdict(self.cause) if self.cause else None,
+            "cause": self._cause(),
             "causes": [asdict(cause) for cause in self.causes],
             "variation": self.variation,
             "known": list(self.known),
@@ -86,7 +106,17 @@ class Diagnosis:
             "folder": str(self.folder),
             "runs": self.runs,
             "provisional": self.provisional,
+            "odds": self.odds.as_data() if self.odds else None,
+            "tried": [asdict(one) for one in self.tried],
+            "not_seen": dict(self.not_seen),
+            "next": list(self.next),
         }
+
+    def _cause(self) -> dict[str, Any] | None:
+        """The first cause, or where the runs differ and none was shown, that it is unknown."""
+        if self.cause is None and self.verdict != DIFFERS:
+            return None
+        return asdict(self.cause or _NOT_SHOWN)
 
     def _divergence(self) -> dict[str, Any] | None:
         if self.divergence is None:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from reprokit import diagnosis
+from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.evidence import EQUAL_RUNS
+from reprokit.harness.diagnosing.evidence import EQUAL_RUNS, MANY
 from reprokit.harness.diagnosing.inquiry import (
     BY_HASH,
     CAREFUL,
@@ -25,6 +26,7 @@ from reprokit.harness.diagnosing.inquiry import (
     is_site,
     under,
 )
+from reprokit.harness.diagnosing.odds import in_full_precision
 
 #: Kinds of lines that seldom decide a number.
 _SELDOM = frozenset(["library_clock", "thread_order"])
@@ -38,7 +40,6 @@ def explain(inquiry: Investigation) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
     lab.progress.phase("which line makes them differ?")
-    inquiry.forget_runs()
     units = _units(inquiry)
     search = len(units).bit_length()
     lab.expect(search + max(0, inquiry.evidence(()).left - min(search, EQUAL_RUNS)))
@@ -57,6 +58,8 @@ def explain(inquiry: Investigation) -> tuple[str, ...] | None:
         inquiry.suspected = ()
         inquiry.known.append(_suspected(inquiry, held, made=lab.made - before))
         return None
+    if not _beyond_luck(inquiry, held):
+        return held if inquiry.suspected else None
     inquiry.suspected = ()
     if alone:
         inquiry.confidence = "high"
@@ -179,6 +182,30 @@ def _brings_back(inquiry: Investigation, held: tuple[str, ...], rest: tuple[str,
     return 2 * differed > CAREFUL
 
 
+def _beyond_luck(inquiry: Investigation, held: tuple[str, ...]) -> bool:
+    """Whether enough runs were equal because these were held: luck explains so many in few answers only.
+
+    A variation that differs is its doing only where runs without it, made as often, do not differ.
+    """
+    lab = inquiry.lab
+    while not inquiry.odds(held).enough:
+        if lab.spent:
+            inquiry.known.append(inquiry.odds(held).bound())
+            return False
+        if not _equal_with(inquiry, held):
+            inquiry.suspected = ()
+            inquiry.known.append(_by_luck(inquiry, held))
+            return False
+        inquiry.confirmed += 1
+    return True
+
+
+def _by_luck(inquiry: Investigation, held: tuple[str, ...]) -> str:
+    names = ", ".join(described(inquiry, one) for one in held)
+    equal = inquiry.evidence(held).equal
+    return f"{names}: held fixed, {equal} runs were equal by luck, and one more differs"
+
+
 def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool = False) -> bool:
     """Whether one more run with the other's values equals it; or, when varied, differs.
 
@@ -200,10 +227,22 @@ def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool 
         )
         if found and closely:
             inquiry.close_pair[1] = ran
+        inquiry.by_replay = inquiry.by_replay or _became_the_other(inquiry, ran)
     if found:
         inquiry.moves[frozenset(held)] = inquiry.moves.get(frozenset(held), 0) + 1
         inquiry.expect()
     return found
+
+
+def _became_the_other(inquiry: Investigation, ran: InstrumentedRun) -> bool:
+    """Whether a run became the other one in more digits than come again by luck."""
+    lab, other = inquiry.lab, inquiry.other
+    differs_always = bool(inquiry.variations) or (
+        inquiry.evidence(()).results > MANY - 1 and not inquiry.odds(()).equal
+    )
+    if not (differs_always and lab.equal(other, ran)):
+        return False
+    return in_full_precision(lab.compare(inquiry.first, other))
 
 
 def _closely(inquiry: Investigation) -> dict[str, Any]:

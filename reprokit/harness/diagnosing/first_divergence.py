@@ -16,7 +16,7 @@ from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
-from reprokit.harness.judging.rank_traces import compare_ranks
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.layout import OUTPUT
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
@@ -104,14 +104,16 @@ def by_operation(inquiry: Investigation) -> tuple[Cause, ...]:
     pair = _held(inquiry)
     began = _began_though_held(inquiry, pair)
     inquiry.lab.progress.phase("which operation differs first?")
-    found = None
+    found, first_ran_torch = None, bool(inquiry.first.trace.facts.get("torch"))
     if began is not None:
         inquiry.began = began
         found = _first(inquiry, pair, {"mode": "deep", "from": began.since, "to": began.until})
-    if found is None and inquiry.first.trace.facts.get("torch"):
+    if found is None and first_ran_torch:
         everything = {"mode": "deep", "from": (0, 0), "to": (2**62, 2**62)}
         found = _first(inquiry, pair, everything)
     if found is None:
+        if not first_ran_torch:
+            return ()
         inquiry.known.append("no operation of PyTorch gave a different output for the same inputs")
         return ()
     return _cause(inquiry, pair, found)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reprokit.core.rows import counted
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
-from reprokit.harness.running.apply_variations import joined
+from reprokit.harness.diagnosing.odds import Odds, in_full_precision
+from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
@@ -37,6 +38,9 @@ class Investigation:
         outcomes: Runs that differ from the first, from the other and from each other.
         suspected: What explains the difference so far, where that is not confirmed.
         not_seen: What could not be read of calls: type → how often.
+        never_seeded: Where it is the cause: the global generator of which no seed call was seen; else "".
+        free_equal: Runs under equal conditions that equal the first.
+        by_replay: Whether a run became another one in so many digits that no luck does it.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
@@ -58,6 +62,9 @@ class Investigation:
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
     not_seen: dict[str, int] = field(default_factory=dict)
+    never_seeded: str = ""
+    free_equal: int = 0
+    by_replay: bool = False
 
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""
@@ -85,7 +92,7 @@ class Investigation:
     def expect(self) -> None:
         """Where there is a suspicion, take over how many runs it takes to confirm it."""
         if self.suspected:
-            self.lab.expect(self.evidence(self.suspected).left)
+            self.lab.expect(self._left())
 
     def evidence(self, held: Sequence[str]) -> SuspicionEvidence:
         """What was seen so far of these as the cause."""
@@ -100,13 +107,39 @@ class Investigation:
             varied=bool(self.variations),
         )
 
+    def odds(self, held: Sequence[str]) -> Odds:
+        """How often pairs differ, and how many runs repeated another because these were held.
+
+        Runs of the search do not count: it goes where runs are equal, so what was tried is counted instead.
+        Where the other run was made under varied conditions, those that differ are runs under them.
+        """
+        seen, varied = self.evidence(held), bool(self.variations)
+        failed = [one for one, equal in self.held_runs if not equal]
+        free = sum(equal and any(one <= more for more in failed) for one, equal in self.held_runs)
+        return Odds(
+            differ=1
+            + (seen.free if held else sum(not one for one in failed))
+            + (seen.moved if varied else 0),
+            equal=0 if varied else self.free_equal + free,
+            repeated=(seen.equal + 1 if varied else seen.confirmed + seen.moved) if held else 0,
+            looks=2 * max(1, len({one for one, _ in self.held_runs if one})),  # equal the first, or the other
+            by_replay=self.by_replay and bool(held),
+        )
+
     def suspect(self, held: tuple[str, ...]) -> None:
         """Take over what explains the difference so far, and say it with what it takes to confirm it."""
         self.suspected = held
         self.expect()
-        left = self.evidence(held).left
+        left = self._left()
         names = self.lab.in_source(self.described).replace(f"{Path.cwd()}/", "")
         self.lab.progress.note(f"so far: {names} explains it, {counted(left, 'confirmation')} to go")
+
+    def _left(self) -> int:
+        """How many more runs it takes to confirm the suspicion, where each does."""
+        odds, evidence = self.odds(self.suspected), self.evidence(self.suspected)
+        if odds.enough or in_full_precision(self.lab.compare(self.first, self.other)):
+            return evidence.left
+        return max(evidence.left, odds.wanted - odds.repeated)
 
     @property
     def described(self) -> str:

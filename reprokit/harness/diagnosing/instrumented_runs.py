@@ -16,33 +16,38 @@ from pathlib import Path
 from typing import Any, Self
 
 from reprokit import adapters, diagnosis, file_tree, workspace
-from reprokit.core import clock_metrics
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing import clock_metrics
+from reprokit.core.comparing.difference import Comparison
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.execution import Backend
 from reprokit.file_tree import Kind
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
 from reprokit.harness.diagnosing.leftovers import Leftovers
+from reprokit.harness.diagnosing.loaded_hook import keep_hook
 from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
-from reprokit.harness.judging.clock_evidence import clock_kinds
-from reprokit.harness.running import program_output
-from reprokit.harness.running.apply_variations import changed, in_container
-from reprokit.harness.running.furnish import furnish
-from reprokit.harness.running.hooked_run import (
+from reprokit.harness.judging.differences.clock_evidence import clock_kinds
+from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.programs import program_output
+from reprokit.harness.running.programs.furnish import furnish
+from reprokit.harness.running.programs.hooked_run import (
     HASH_SEED,
     ORDERS,
     Places,
     bring_out,
     hooked,
-    make_room,
+    make_trace_folder,
     own_mounts,
     places_of,
 )
-from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.varying.apply_variations import changed, in_container
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
+
+
+class BudgetSpent(Exception):  # noqa: N818 - not an error
+    """The time that all runs together may take is over."""
 
 
 class InstrumentedProgram:
@@ -62,6 +67,8 @@ class InstrumentedProgram:
         lost: What is not known because the program does not finish with the watch in it; "" where it does.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
         budget_s: How long all runs together may take; None for as long as they like.
+        bounded: Whether that holds for the runs that come: the first two are made whatever they take.
+        labels: What each run was made for.
         about: How many runs it takes in all, as far as that is known; 0 where it is not.
         cut: Where runs may be cut; None where they may not.
         left_out: Metrics of the wall clock that are not compared: name → what they are of it.
@@ -84,7 +91,8 @@ class InstrumentedProgram:
         self.spec, self.program = plan.specs[0], plan.program
         self.outputs: Sequence[str] = ()
         self.in_source: Callable[[str], str] = str
-        self.draws = self.deep = False
+        self.draws = self.deep = self.bounded = False
+        self.labels: list[str] = []
         self.level, self.lost = "light", ""
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
@@ -124,6 +132,11 @@ class InstrumentedProgram:
             return True
         return time.monotonic() - self._begun + runs * self._first_s <= self.budget_s
 
+    @property
+    def time_share(self) -> float:
+        """How much of the time that all runs may take is over."""
+        return 0.0 if self.budget_s is None else (time.monotonic() - self._begun) / self.budget_s
+
     def expect(self, more: int) -> None:
         """So many more runs are needed, as far as is known."""
         self.about = min(self.budget, self.made + more)
@@ -131,7 +144,11 @@ class InstrumentedProgram:
     def run(self, label: str, given: Conditions | None = None) -> InstrumentedRun:
         """Make one run in the folder ``label``, under natural conditions unless others are given."""
         given = given or Conditions()
+        left_s = self._left_s()
+        if left_s is not None and left_s <= 0:
+            raise BudgetSpent
         self.made += 1
+        self.labels.append(label)
         label = f"{self.made:02d}-{label}"
         if given.fresh:
             self.leftovers.restore()
@@ -143,7 +160,7 @@ class InstrumentedProgram:
         try:
             traced.mkdir()
             furnish(stage, self._plan)
-            make_room(self.spec, stage)
+            make_trace_folder(self.spec, stage)
             places = places_of(
                 self.spec,
                 stage=stage,
@@ -156,7 +173,8 @@ class InstrumentedProgram:
         except OSError as error:
             raise cannot_write(stage, error) from error
         limit_s = self._limit_s(given)
-        spec = self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=limit_s)
+        may_s = limit_s if left_s is None else min(left_s, limit_s or left_s)
+        spec = self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=may_s)
         begun = time.time()
         result = self._until_cut(spec, stage, given)
         ended = time.time()
@@ -185,7 +203,15 @@ class InstrumentedProgram:
         )
         if not in_container(self.spec):  # a container's files go with it
             self.leftovers.note(trace)
+        if ran.overdue and may_s != limit_s:
+            raise BudgetSpent  # it was stopped because of the budget, which shows nothing of the program
         return ran
+
+    def _left_s(self) -> float | None:
+        """How much of the time is left; None where there is no bound, as of the first two runs."""
+        if self.budget_s is None or not self.bounded:
+            return None
+        return self._begun + self.budget_s - time.monotonic()
 
     def _until_cut(self, spec: RunSpec, stage: Path, given: Conditions) -> RunResult | None:
         """Run to the end, or until it may be cut: None."""
@@ -293,6 +319,8 @@ class InstrumentedProgram:
         spec = spec if given.seed is None else replace(spec, seed=given.seed)
         spec = replace(spec, command=(*(given.command or spec.command), *given.words))
         spec = hooked(spec, places, environment={HASH_SEED: hash_seed, **given.environment})
+        if not given.cpu:  # an emulated Python has to be the first word itself
+            spec = keep_hook(spec, hook=places.hook, folder=self.folder / "python")
         spec = replace(spec, limits=replace(spec.limits, timeout_s=limit_s))
         return changed(spec, start=given.start, cpu=given.cpu)
 

@@ -23,7 +23,8 @@ def named_causes(inquiry: Investigation, held: tuple[str, ...]) -> tuple[Cause, 
     """
     sites = [inquiry.first.trace.sites[one] for one in held if one in inquiry.first.trace.sites]
     sites.sort(key=_rank)
-    causes = [diagnosis.cause_of(site, confidence=inquiry.confidence) for site in sites]
+    named = {"confidence": inquiry.confidence, "never_seeded": inquiry.never_seeded}
+    causes = [diagnosis.cause_of(site, **named) for site in sites]
     if HASH_SEED in held:
         what = "depends on Python's hash seed"
         causes.append(_general("hash_order", what, "sort what comes out of sets", inquiry))

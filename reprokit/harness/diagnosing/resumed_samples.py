@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reprokit.core.difference import Divergence
-from reprokit.core.resumed_ledger import continued
-from reprokit.core.samples import WrongSample, first_wrong_sample, number_of
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.sampling.resumed_ledger import continued
+from reprokit.core.sampling.samples import WrongSample, first_wrong_sample, number_of
 from reprokit.diagnosis import Cause, HookTrace
 from reprokit.errors import CannotJudgeError
 

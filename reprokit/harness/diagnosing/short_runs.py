@@ -13,8 +13,8 @@ from pathlib import Path
 
 from reprokit import adapters
 from reprokit.core import problems
-from reprokit.core.clock_metrics import speaks_of_time
-from reprokit.core.difference import Comparison
+from reprokit.core.comparing.clock_metrics import speaks_of_time
+from reprokit.core.comparing.difference import Comparison
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.recipes import Program

@@ -19,9 +19,26 @@ def in_turn(inquiry: Investigation) -> tuple[Cause, ...]:
         held = diagnosis.isolate(
             sites, enough=lambda some: not inquiry.lab.spent and _equal_in_turn(inquiry, some)
         )
-    inquiry.confidence = "high"
+    confidence = _confirmed(inquiry, held)
+    if confidence is None:
+        return ()
+    inquiry.confidence = confidence
     found = [inquiry.first.trace.sites[one] for one in held]
-    return tuple(diagnosis.cause_of(site, confidence="high") for site in found)
+    return tuple(diagnosis.cause_of(site, confidence=confidence) for site in found)
+
+
+def _confirmed(inquiry: Investigation, serial: tuple[str, ...]) -> str | None:
+    """The confidence after so many equal runs that they are no luck; None where one of them differs."""
+    given = replace(all_held(inquiry), serial=serial)
+    first = inquiry.lab.run("threads-in-turn", given)
+    repeated = 1
+    while not replace(inquiry.odds(()), repeated=repeated).enough:
+        if inquiry.lab.spent:
+            return "medium"
+        repeated += 1
+        if not inquiry.lab.equal(first, inquiry.lab.run("threads-in-turn", given)):
+            return None
+    return "high"
 
 
 def _equal_in_turn(inquiry: Investigation, serial: tuple[str, ...]) -> bool:

@@ -10,8 +10,8 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
 from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Investigation, under
-from reprokit.harness.running.apply_variations import changed, refusal, there
-from reprokit.harness.running.in_force import conditions_of, expected_of, why_not_in_force
+from reprokit.harness.running.varying.apply_variations import changed, refusal, there
+from reprokit.harness.running.varying.in_force import conditions_of, expected_of, why_not_in_force
 from reprokit.layout import STDERR
 from reprokit.variations import Variation, VariationNotMade, survey
 

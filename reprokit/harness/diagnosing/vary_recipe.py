@@ -15,11 +15,11 @@ from reprokit import diagnosis, runs
 from reprokit.harness.diagnosing.conditions import limit_of
 from reprokit.harness.judging.seed_response import LARGEST_SEED
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
-from reprokit.harness.running.apply_variations import there_of
-from reprokit.harness.running.environment import backend_of
-from reprokit.harness.running.program import variables_of
+from reprokit.harness.running.environments.environment import backend_of
+from reprokit.harness.running.programs.program import variables_of
 from reprokit.harness.running.run_kinds import LEFTOVERS, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.varying.apply_variations import there_of
 from reprokit.recipes import Recipe
 from reprokit.records import run_json
 from reprokit.request import Request

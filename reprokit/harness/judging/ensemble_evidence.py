@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from reprokit import adapters, golden, runs
-from reprokit.core import comparability, fingerprint, log_shape, seed_rule
+from reprokit.core import fingerprint, log_shape
+from reprokit.core.comparing.metric_names import better
 from reprokit.core.evidence import EnsembleEvidence
+from reprokit.core.sampling import seed_rule
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
+from reprokit.core.verdicts import comparability
+from reprokit.core.verdicts.rows import listed
 from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
-from reprokit.harness.judging import what_changed
-from reprokit.harness.judging.run_identity import identity_of
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.judging.seed_response import (
     digests_of_responding,
     metrics_of_one_result,
     silent_metrics,
 )
 from reprokit.harness.judging.windowed_values import windowed_values
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.workspace import sha256_of
 
 PLAN = PlanOfLooks()
@@ -63,10 +66,8 @@ def ensemble_evidence(
     about = EnsembleEvidence(
         path=str(place),
         num_seeds=len(ensemble.members),
-        left_out=ensemble.left_out,
-        fingerprint_equal=fingerprint.same(
-            ensemble.provenance["environment"], read_json(first / ENVIRONMENT)
-        ),
+        left_out=ensemble.provenance.left_out,
+        fingerprint_equal=fingerprint.same(ensemble.provenance.environment, environment_json.recorded(first)),
         is_member=_is_member(first, ensemble),
         runs=tuple(map(str, folders)),
     )
@@ -102,17 +103,19 @@ def _is_member(first: Path, ensemble: Ensemble) -> bool:
 
 def _blessed_otherwise(recipe: Recipe, ensemble: Ensemble) -> str:
     """How the recipe's declaration differs from the one that was blessed; "" where it does not."""
-    then = list(ensemble.provenance["statistical"])
+    then = list(ensemble.provenance.statistical)
     now = [one.as_blessed() for one in recipe.statistical]
     if then == now:
         return ""
     where = what_changed.recipe_line(recipe.name, "statistical", recipe.lines)
     again = f"`reprokit golden promote {recipe.name} --sweep --reason …` blesses another one"
     for old, new in zip(then, now, strict=False):
-        changed = [name for name in old if old[name] != new[name]]
+        changed = [name for name in old._fields if getattr(old, name) != getattr(new, name)]
         if changed:
-            told = ", ".join(f"{name} {new[name]!r}, blessed {old[name]!r}" for name in changed)
-            return f"{where}: the ensemble was blessed otherwise for {old['metric']}: {told}; {again}"
+            told = ", ".join(
+                f"{name} {getattr(new, name)!r}, blessed {getattr(old, name)!r}" for name in changed
+            )
+            return f"{where}: the ensemble was blessed otherwise for {old.metric}: {told}; {again}"
     return f"{where}: the ensemble was blessed for {len(then)} metrics, and there are {len(now)} now; {again}"
 
 
@@ -139,14 +142,14 @@ def _judged(
     if outcome.conclusion is Conclusion.EQUIVALENT:
         if problem := _silent(recipe, first, stored, new) or _other_logs(first, stored, ensemble):
             return replace(about, problem=problem)
-        reason += "" if ensemble.logs else _LOGS_NOT_KEPT
+        reason += _one_training(first, stored) + ("" if ensemble.provenance.logs else _LOGS_NOT_KEPT)
     data = {
         "reference": reference,
         "new": new,
         "outcome": asdict(outcome),
         "margins": {metric.name: metric.margin for metric in metrics},
         "rates": rates_of(outcome, PLAN),
-        **({"left_out": list(ensemble.left_out)} if ensemble.left_out else {}),
+        **({"left_out": list(ensemble.provenance.left_out)} if ensemble.provenance.left_out else {}),
     }
     return replace(about, conclusion=str(outcome.conclusion), reason=reason, gate=data)
 
@@ -176,7 +179,10 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
             return objection.about(one.path).reason
     digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
     for one in stored:
-        digest, name = sha256_of(one.path / METRICS), f"seed {one.record.seed}"
+        name = f"seed {one.record.seed}"
+        if not (one.path / METRICS).is_file():
+            return f"{name} left no metrics that could be compared: {one.path}"
+        digest = sha256_of(one.path / METRICS)
         if digest in digests:
             return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"
         digests[digest] = name
@@ -185,12 +191,12 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
 
 def _other_logs(first: Path, stored: Sequence[runs.StoredRun], ensemble: Ensemble) -> str:
     """Which new log is not as the ensemble's, and in what; "" where all are, or that was not kept."""
-    if ensemble.logs is None:
+    if ensemble.provenance.logs is None:
         return ""
     for folder in (first, *(one.path for one in stored)):
         seed = run_json.recorded(folder).seed
         try:
-            why = log_shape.why_other(ensemble.logs, adapters.shape_of(folder / METRICS))
+            why = log_shape.why_other(ensemble.provenance.logs, adapters.shape_of(folder / METRICS))
         except MetricsError as error:
             return str(error)
         if why:
@@ -224,11 +230,29 @@ def _silent(
     return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
 
 
+def _one_training(first: Path, stored: Sequence[runs.StoredRun]) -> str:
+    """That a result beside those judged, such as a loss, is equal in all seeds; "" where none is."""
+    logs = [adapters.read_series(folder / METRICS) for folder in (first, *(one.path for one in stored))]
+    equal = [
+        name
+        for name in logs[0]
+        if better(name)
+        and all(name in log for log in logs)
+        and seed_rule.is_of_one_curve([np.asarray(log[name].values, dtype=np.float64) for log in logs])
+    ]
+    if not equal:
+        return ""
+    return (
+        f"; {listed(equal)} {'has' if len(equal) == 1 else 'have'} one curve in all {len(logs)} seeds: the "
+        "training may not follow the seed, so that these are one training, judged again"
+    )
+
+
 def _metrics(ensemble: Ensemble) -> tuple[Metric, ...]:
     """What is judged: margins only as they were blessed."""
-    blessed: Sequence[Mapping[str, Any]] = ensemble.provenance["statistical"]
+    blessed = ensemble.provenance.statistical
     return tuple(
-        Metric(name=label, margin=one["margin"], higher_is_better=one["direction"] == "higher")
+        Metric(name=label, margin=one.margin, higher_is_better=one.direction == "higher")
         for label, one in zip(golden.labels_of(blessed), blessed, strict=True)
     )
 

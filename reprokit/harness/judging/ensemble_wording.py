@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reprokit.core import ensemble_tier
 from reprokit.core.checklist import Judgement, Verdict
 from reprokit.core.evidence import EnsembleEvidence, Evidence
+from reprokit.core.verdicts import ensemble_tier
 
 _DECIDED = {Verdict.EQUIVALENT, Verdict.REGRESSION, Verdict.UNJUDGED}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from reprokit import adapters
 from reprokit.adapters import MetricColumns
-from reprokit.core.expected_results import ExpectedWindow
-from reprokit.core.rows import counted
 from reprokit.core.statistics.windows import LAST, Window
+from reprokit.core.verdicts.expected_results import ExpectedWindow
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError
 from reprokit.recipes import ExpectedResult
 

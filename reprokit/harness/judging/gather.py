@@ -13,31 +13,35 @@ from reprokit import adapters, golden, runs, workspace
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, inputs, problems
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
+from reprokit.core.environment_record import EnvironmentRecord, sections
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import MetricsError, ReportError
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.compared_with.reference import Reference, golden_reference
+from reprokit.harness.judging.compared_with.run_identity import config_of
+from reprokit.harness.judging.compared_with.stopped_runs import (
+    common_records,
+    compare_beginning,
+    recorded_at_start,
+)
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.output_files import differing_outputs, patterns_recorded
+from reprokit.harness.judging.differences.program_changes import program_changes
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
+from reprokit.harness.judging.differences.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
-from reprokit.harness.judging.output_files import differing_outputs, patterns_recorded
-from reprokit.harness.judging.program_changes import program_changes
-from reprokit.harness.judging.rank_traces import compare_ranks
-from reprokit.harness.judging.reference import Reference, golden_reference
-from reprokit.harness.judging.resume_evidence import resume_evidence
-from reprokit.harness.judging.resumed_program import resumed_program
-from reprokit.harness.judging.run_identity import config_of
+from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
+from reprokit.harness.judging.resumed.resumed_program import resumed_program
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.judging.seed_response import response_to_seed
-from reprokit.harness.judging.stopped_runs import common_records, compare_beginning, recorded_at_start
 from reprokit.harness.judging.sweep_evidence import sweep_evidence
-from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
-from reprokit.harness.running.lock_files import locked_versions
+from reprokit.harness.running.environments.lock_files import locked_versions
 from reprokit.layout import (
     CHECKPOINTS,
-    ENVIRONMENT,
     INSTRUMENT,
     MANIFEST,
     METRICS,
@@ -48,7 +52,7 @@ from reprokit.layout import (
 )
 from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 
 _UNFINISHED = "no finished run to compare"
 _LEFT = "it is a link, a special file or has a reserved name"
@@ -159,7 +163,7 @@ def _golden_of(
     recipe: Recipe | None,
     stored: Sequence[runs.StoredRun],
     *,
-    environment: Mapping[str, Any],
+    environment: EnvironmentRecord,
     golden_dir: Path | None,
 ) -> Reference | Objection:
     platform = fingerprint.platform_of(environment)
@@ -183,7 +187,7 @@ def _loaded(folder: Path, recipe: Recipe, first: runs.StoredRun) -> Reference | 
     """The golden of a folder; a plain command, which nothing else identifies, has only its own."""
     blessed = golden.load(folder)
     identity = first.record.digests.get("program")
-    if first.record.plain_command and blessed.provenance["digests"].get("program") != identity:
+    if first.record.plain_command and blessed.provenance.digests.get("program") != identity:
         return Objection(f"the golden {folder} is of another command")
     return golden_reference(blessed, recipe)
 
@@ -199,7 +203,7 @@ def _usable(
 
 
 def _golden_evidence(
-    reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any], *, records: int | None
+    reference: Reference, first: runs.StoredRun, environment: EnvironmentRecord, *, records: int | None
 ) -> GoldenEvidence:
     digests = first.record.digests
     changed = () if reference.is_foreign else inputs.changed(reference.digests, digests)
@@ -208,7 +212,7 @@ def _golden_evidence(
     if records is not None:
         expected, environment = recorded_at_start(expected), recorded_at_start(environment)
     unknown = "" if reference.is_foreign else fingerprint.why_unknown(expected, environment)
-    differs = environment_diff.diff(expected, {name: environment.get(name) for name in expected})
+    differs = environment_diff.diff(expected, sections(environment, expected))
     return GoldenEvidence(
         noun=reference.noun,
         path=str(reference.path),
@@ -219,7 +223,6 @@ def _golden_evidence(
         environment_unknown=unknown,
         # Beside a record that does not say what is inside, all of the other would be a difference.
         environment_diff=[one for one in differs if not (unknown and one["field"].startswith("inside."))],
-        recipe_digest_equal=not changed,
         changed=changed,
         program_changes=program_changes(reference.path, reference.provenance, first),
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
@@ -260,7 +263,7 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         incomplete_because=run.incomplete_because,
         stopped_at_golden=runs.stopped_at_golden(run),
         run=run.record,
-        environment=read_json(run.path / ENVIRONMENT),
+        environment=environment_json.recorded(run.path),
         runtime=read_json(run.path / RUNTIME),
         instrument=read_json(run.path / INSTRUMENT),
         other_seed=other_seed,

@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from reprokit import adapters, golden, runs
-from reprokit.core import fingerprint, inputs, seed_rule
-from reprokit.core.agreement import takes_seed
+from reprokit.core import fingerprint, inputs
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import SeedResponse, is_integer
+from reprokit.core.provenance import OtherSeeds
 from reprokit.core.records import digest
-from reprokit.core.rows import counted
-from reprokit.core.seed_rule import Response as Responding
-from reprokit.core.seed_rule import why_few_curves, why_no_response
+from reprokit.core.sampling import seed_rule
+from reprokit.core.sampling.seed_rule import Response as Responding
+from reprokit.core.sampling.seed_rule import why_few_curves, why_no_response
+from reprokit.core.verdicts.agreement import takes_seed
+from reprokit.core.verdicts.rows import counted
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
-from reprokit.records import run_json
+from reprokit.records import environment_json, run_json
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import sha256_of
@@ -62,7 +65,7 @@ def response_of(
 def response_to_seed(
     recipe: Recipe | None,
     stored: Sequence[runs.StoredRun],
-    environment: Mapping[str, Any],
+    environment: EnvironmentRecord,
     golden_dir: Path | None,
     *,
     others: Sequence[Path],
@@ -83,20 +86,20 @@ def recorded_in(golden_folder: Path | None) -> str:
     neither is one with a single record of which two seeds alone are known.
     """
     blessed = _loaded(golden_folder)
-    recorded = blessed.provenance.get("responds") if blessed else None
+    recorded = blessed.provenance.responds if blessed else None
     if not blessed or not recorded:
         return ""
     own = {name: one.values for name, one in adapters.read_series(blessed.metrics).items()}
     if own:
-        names = [name for name in recorded["metrics"] if name in own and _may_respond(own[name], recorded)]
+        names = [name for name in recorded.metrics if name in own and _may_respond(own[name], recorded)]
     else:  # no metric is a number
-        names = recorded["metrics"]
+        names = list(recorded.metrics)
     return f"{counted(len(names), 'metric')} responded to the seed when it was promoted" if names else ""
 
 
-def _may_respond(values: Sequence[float], recorded: Mapping[str, Any]) -> bool:
+def _may_respond(values: Sequence[float], recorded: OtherSeeds) -> bool:
     if len(values) == 1:
-        return recorded.get("third_seed") is not None
+        return recorded.third_seed is not None
     return len({str(value) for value in values}) > 1
 
 
@@ -110,8 +113,8 @@ def shown_by_other_goldens(golden_folder: Path | None, first: Path) -> str:
     digests, files = record.digests, {record.seed: first / METRICS}
     for folder in sorted(golden_folder.parent.glob("seed-*")):
         theirs = _loaded(folder) if folder != golden_folder else None
-        if theirs and not inputs.changed(theirs.provenance["digests"], digests):
-            files.setdefault(theirs.provenance["seed"], theirs.metrics)
+        if theirs and not inputs.changed(theirs.provenance.digests, digests):
+            files.setdefault(theirs.seed, theirs.metrics)
     if len(files) < 2:
         return ""
     try:
@@ -296,7 +299,7 @@ def find_other_seeds(
     data = recipe.as_data()
     if recipe.traces or recipe.modified or not takes_seed(data) or not agree(folders):
         return ()
-    environment = read_json(folders[0] / ENVIRONMENT)
+    environment = environment_json.recorded(folders[0])
     seed = request.seed_of(recipe.seeds)
     place = golden.locate_for(
         session.project.golden_dir, recipe=recipe.name, environment=environment, seed=seed
@@ -347,8 +350,8 @@ def _loaded(folder: Path | None) -> golden.Golden | None:
 def _is_answered(recipe: Mapping[str, Any], first: Path, golden_folder: Path) -> bool:
     """Whether goldens show it already, for a run that may be promoted in the place of one of them."""
     blessed = _loaded(golden_folder)
-    if blessed and blessed.provenance.get("responds"):
-        record, digests = run_json.recorded(first), blessed.provenance["digests"]
+    if blessed and blessed.provenance.responds:
+        record, digests = run_json.recorded(first), blessed.provenance.digests
         same = not inputs.changed(digests, record.digests)
         its_own = same or digests["metrics"] == sha256_of(first / METRICS)
         return its_own and bool(recorded_in(golden_folder))
@@ -365,5 +368,5 @@ def _are_alike(first: Path, other: Path) -> bool:
         theirs.plain_command,
     ):
         return False
-    environments = [read_json(folder / ENVIRONMENT) for folder in (first, other)]
+    environments = [environment_json.recorded(folder) for folder in (first, other)]
     return fingerprint.same(*environments)

@@ -12,8 +12,8 @@ from typing import Any
 
 from reprokit import adapters, runs
 from reprokit.core.evidence import SweepEvidence
-from reprokit.core.expected_results import ExpectedWindow, reached
 from reprokit.core.statistics.windows import LAST
+from reprokit.core.verdicts.expected_results import ExpectedWindow, reached
 from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.seed_response import digests_of_responding

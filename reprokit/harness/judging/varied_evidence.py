@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
-from reprokit.core.agreement import difference
-from reprokit.core.comparability import VARIED, Objection, why_not_comparable
 from reprokit.core.evidence import VariedEvidence, VariedResult
 from reprokit.core.run_record import RecordedVariations
+from reprokit.core.verdicts.agreement import difference
+from reprokit.core.verdicts.comparability import VARIED, Objection, why_not_comparable
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
-from reprokit.harness.judging.rank_traces import compare_ranks
-from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.running.apply_variations import refusal
-from reprokit.harness.running.in_force import conditions_of, why_not_in_force
+from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.running.run_kinds import LEFTOVERS, WATCH
-from reprokit.harness.running.varied_run import KEPT
+from reprokit.harness.running.varying.apply_variations import refusal
+from reprokit.harness.running.varying.in_force import conditions_of, why_not_in_force
+from reprokit.harness.running.varying.varied_run import KEPT
 from reprokit.layout import METRICS, OUTPUT, STDERR, TRACE, read_json
 
 

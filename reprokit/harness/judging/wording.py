@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import clock_metrics, fingerprint, rounding
-from reprokit.core.agreement import takes_seed, unresponsive, why_not_responding
+from reprokit.core import fingerprint, rounding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
+from reprokit.core.comparing import clock_metrics
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
-from reprokit.core.rows import counted, listed
-from reprokit.harness.judging import ensemble_wording, what_changed
+from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.agreement import takes_seed, unresponsive, why_not_responding
+from reprokit.core.verdicts.rows import counted, listed
+from reprokit.harness.judging import ensemble_wording
+from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running import again
 from reprokit.layout import OUTPUT
 
@@ -44,6 +47,11 @@ class VerdictCase:
         return len(self.evidence.runs)
 
     @property
+    def failed_beside_golden(self) -> tuple[str, ...]:
+        """The failed rows that a new golden does not mend."""
+        return tuple(name for name in self.failed if name not in _OF_THE_GOLDEN)
+
+    @property
     def reference(self) -> str:
         """What the runs were compared with, as a sentence calls it."""
         golden, repeated = self.evidence.golden, self.evidence.reference_run
@@ -61,8 +69,8 @@ class VerdictCase:
         if first is None:
             return "the start"
         metric = f"metric {first.metric}" if first.metric else ""
-        if first.step is None:  # a log without steps
-            return f"record {first.record}{f' ({metric})' if metric else ''}"
+        if first.step is None:
+            return f"{first.place}{f' ({metric})' if metric else ''}"
         return f"step {first.step} (record {first.record}{f', {metric}' if metric else ''})"
 
 
@@ -175,8 +183,8 @@ def _rounding(case: VerdictCase) -> str:
     Only beside an environment that computes differently: in one that computes the same it is no cause.
     """
     golden, runs = case.evidence.golden, case.evidence.runs
-    recorded = golden.provenance.get("environment") if golden else None
-    if not isinstance(recorded, Mapping) or not runs:
+    recorded = golden.provenance.environment if golden else None
+    if not recorded or not runs:
         return ""
     told = rounding.sentence(rounding.compare_records(recorded, runs[0].environment).differing)
     return f"; {told}" if told else ""
@@ -186,11 +194,12 @@ def _no_golden(case: VerdictCase) -> str:
     if case.evidence.modified:
         agree = f"{case.count} runs agree, but they {_modified(case)}"
         return f"{agree}, and {case.judged.because}."
-    failed = f"; they cannot become one either: {', '.join(case.failed)} failed" if case.failed else ""
+    failed = f", and these runs cannot become one: {', '.join(case.failed)} failed" if case.failed else ""
     if not failed and _is_silent(case):
         silent = why_not_responding(case.evidence)
-        failed = f"; they cannot become one either: {silent.reason}" if silent else ""
-    return f"{case.count} runs agree, but {case.judged.because}{failed}.{_beside_metrics(case)}"
+        failed = f", and these runs cannot become one: {silent.reason}" if silent else ""
+    agree = f"{case.count} runs agree with each other{_in_what(case)}, bit for bit"
+    return f"{agree}; {case.judged.because}{failed}.{_beside_metrics(case)}"
 
 
 def _is_silent(case: VerdictCase) -> bool:
@@ -233,12 +242,11 @@ def _unpinned(case: VerdictCase) -> str:
 
 
 def _not_judged(case: VerdictCase) -> str:
-    """How many rows say nothing of an unmodified program, so that no one takes them for passed."""
+    """How many rows no one asked for, so that no one takes them for passed."""
     if "command" not in (case.evidence.recipe or {}) or not case.not_judged:
         return ""
-    return (
-        f" {counted(case.not_judged, 'row')} of the checklist could not be judged: the program is unmodified."
-    )
+    asked = "was not asked for" if case.not_judged == 1 else "were not asked for"
+    return f" {counted(case.not_judged, 'row')} of the checklist {asked}."
 
 
 def _drift(golden: GoldenEvidence) -> str:
@@ -271,8 +279,15 @@ def _after_unjudged(case: VerdictCase) -> str:
     """A program that logs nothing has nothing to show."""
     plain = case.evidence.recipe is None
     if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
-        return "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
+        told = "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
+        return f"{told}; or compare what it prints: `{_with_printed(case.evidence.rerun)}`"
     return _show(case)
+
+
+def _with_printed(rerun: str) -> str:
+    """The line to run a plain command again whose numbers are read from what it prints."""
+    options, _, command = rerun.partition(" -- ")
+    return f"{options} -- sh -c {shlex.quote(f'{command} > {{run_dir}}/printed.log')}"
 
 
 def _golden_path(case: VerdictCase) -> str:
@@ -335,15 +350,28 @@ def _after_no_golden(case: VerdictCase) -> str:
     if "platforms" in recipe and evidence.platform not in recipe["platforms"]:
         where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
         return f"add {evidence.platform} to {where} (platforms), then: {_as_it_stands(case)}"
-    source = evidence.runs[0].environment.get("source") if evidence.runs else None
-    if isinstance(source, Mapping) and source.get("unrecorded"):
-        again = f"commit or stage the changes, then: {_as_it_stands(case)}, then:"
-        return f"{again} reprokit golden promote {recipe.get('name')} --reason 'first golden'{_asked(case)}"
-    return f"reprokit golden promote {_paths(case)} --reason 'first golden'{_asked(case)}"
+    return _promotion(case, reason="first golden")
+
+
+def _after_nondeterministic(case: VerdictCase) -> str:
+    """Find the line; where only the clock differs, leave its metrics out."""
+    evidence = case.evidence
+    record = evidence.runs[0].run if evidence.runs else RunRecord()
+    if record.bundle:  # someone else's code, which `diagnose` does not take
+        return f"reprokit diff {case.folders[0]} {case.folders[1]}"
+    if record.plain_command:
+        options, words, command = evidence.rerun.partition(" -- ")
+        if evidence.clock_metrics:
+            return f"{options} {clock_metrics.options(evidence.clock_metrics)}{words}{command}"
+        options = re.sub(r" --repeats \d+", "", options).replace("reprokit reproduce", "reprokit diagnose", 1)
+        return f"{options}{words}{command}"
+    name = (evidence.recipe or {}).get("name")
+    sets = "".join(f" --set {shlex.quote(override)}" for override in evidence.modified)
+    return f"reprokit diagnose {name} --seed {_seed(case)}{sets}{_backend(case)}{_asked(case)}"
 
 
 def _after_regression(case: VerdictCase) -> str:
-    """See what changed; where nothing is known to have changed, find out what differs."""
+    """Promote, where what changed is known and meant; where nothing is known to have changed, ask which."""
     if case.evidence.reference_run is not None:
         folders = [case.evidence.reference_run.path, *map(str, case.folders)]
         return shlex.join(["reprokit", "runs", "compare", *folders])
@@ -353,8 +381,26 @@ def _after_regression(case: VerdictCase) -> str:
     if golden is not None and recipe is not None and not golden.changed and not _is_plain(case):
         seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
         return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
-    return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
+    if golden is None or not golden.changed or _is_plain(case) or case.failed_beside_golden:
+        return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
+    return f"if it is meant: {_promotion(case, reason='what changed')}"
 
+
+def _promotion(case: VerdictCase, *, reason: str) -> str:
+    """The command that makes the runs the golden; whole runs of what git has come first."""
+    evidence = case.evidence
+    source = evidence.runs[0].environment.get("source") if evidence.runs else None
+    is_unrecorded = isinstance(source, Mapping) and source.get("unrecorded")
+    if is_unrecorded or evidence.stopped_at_golden:
+        first = "commit or stage the changes, then: " if is_unrecorded else ""
+        name = (evidence.recipe or {}).get("name")
+        promote = f"reprokit golden promote {name} --reason '{reason}'{_asked(case)}"
+        return f"{first}{_as_it_stands(case)}, then: {promote}"
+    return f"reprokit golden promote {_paths(case)} --reason '{reason}'{_asked(case)}"
+
+
+#: Rows about the golden that is to be replaced.
+_OF_THE_GOLDEN = frozenset({"equals_golden", "trace_equal", "environment_compatible"})
 
 #: What gets data that is not there; the record may be anyone's, and this is about to be pasted.
 _GETS_DATA = re.compile(r"reprokit data (fetch|prepare) [\w.-]+", re.ASCII)
@@ -390,7 +436,7 @@ _SENTENCES: Mapping[Verdict, Callable[[VerdictCase], str]] = {
 
 _NEXT: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.NOT_RUN: _after_failure,
-    Verdict.NONDETERMINISTIC: lambda case: f"reprokit diff {case.folders[0]} {case.folders[1]}",
+    Verdict.NONDETERMINISTIC: _after_nondeterministic,
     Verdict.REGRESSION: _after_regression,
     Verdict.STALE_GOLDEN: lambda case: f"reprokit env diff {_golden_path(case)} {case.folders[0]}",
     Verdict.NO_GOLDEN: _after_no_golden,

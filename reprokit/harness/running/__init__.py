@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reprokit.harness.running.apply_variations import check_names
     from reprokit.harness.running.plan import shell_line
+    from reprokit.harness.running.varying.apply_variations import check_names
 
 __all__ = [
     "check_names",
@@ -17,7 +17,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import what is asked for: a run that varies nothing needs no variations."""
     if name == "check_names":
-        from reprokit.harness.running import apply_variations
+        from reprokit.harness.running.varying import apply_variations
 
         return apply_variations.check_names
     if name == "shell_line":

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import adapters, runs
 from reprokit.core.records import Outcome, RunResult
 from reprokit.errors import MetricsError
 from reprokit.harness.running.engine import BeforeClose
-from reprokit.harness.running.program_output import places_of
+from reprokit.harness.running.programs.program_output import places_of
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT
 from reprokit.recipes import Program
@@ -80,7 +79,6 @@ def _first_records(folder: Path, program: Program | None) -> Sequence[bytes]:
 
 
 def _machine(folder: Path) -> str:
-    found: Any = run_json.recorded(folder).machine
-    told = found if isinstance(found, dict) else {}
-    named = told.get("node") or told.get("id") or "unknown"
-    return f"machine {named}, fingerprint {str(told.get('fingerprint') or 'not recorded')[:19]}"
+    machine = run_json.recorded(folder).machine
+    named = machine.node or machine.id or "unknown"
+    return f"machine {named}, fingerprint {(machine.fingerprint or 'not recorded')[:19]}"

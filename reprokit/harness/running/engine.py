@@ -10,15 +10,18 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reprokit import capture, file_tree, runs
+from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, host_alone
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
+from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.how_far import tell_of
 from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.programs.tree_changes import work_tree_of
 from reprokit.harness.running.run_end import (
     unless_cut_short,
     unless_data_changed,
@@ -27,9 +30,8 @@ from reprokit.harness.running.run_end import (
     with_output,
     with_what_was_watched,
 )
-from reprokit.harness.running.shared_places import SharedPlaces
-from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.harness.running.tree_changes import work_tree_of
+from reprokit.harness.running.threads_of_runs import StartsApart, in_threads
+from reprokit.records import environment_json
 from reprokit.session import Progress
 
 if TYPE_CHECKING:
@@ -58,15 +60,17 @@ class Engine:
         progress: Told about twice a second how far the runs are.
         stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
         why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
+        apart_s: How far apart runs side by side begin, seconds.
         before_close: Asked of each run that completed, with its metrics written; its answer counts.
     """
 
     backend: Backend
     runs_dir: Path
-    host: Mapping[str, Any]
+    host: MachineFacts
     progress: Progress
     stop: threading.Event | None = None
     why_stop: WhyStop | None = None
+    apart_s: float = 0.0
     before_close: BeforeClose = as_it_ended
 
     def make(
@@ -95,7 +99,8 @@ class Engine:
             ids = [spec.run_id for spec in plan.specs]
             watch = GoldenWatch(ids, find=find_golden, note=self.progress.note)
         stop = self.stop or threading.Event()
-        one = partial(self._run, plan=plan, made=made, watch=watch, stop=stop)
+        starts = StartsApart(self.apart_s if side_by_side > 1 else 0.0, stop=stop)
+        one = partial(self._run, plan=plan, made=made, watch=watch, stop=stop, starts=starts)
         with watch or nullcontext():
             if side_by_side <= 1:
                 for spec in plan.specs:
@@ -114,6 +119,7 @@ class Engine:
         made: list[Path],
         watch: GoldenWatch | None,
         stop: threading.Event,
+        starts: StartsApart,
     ) -> RunResult:
         folder = runs.create(self.runs_dir, spec, facts=plan.facts, files=plan.files)
         made.append(folder)
@@ -123,10 +129,11 @@ class Engine:
         secrets = capture.secret_values(os.environ, command=spec.command)
         try:
             if plan.program is not None:
-                from reprokit.harness.running import instrumented, program_output
+                from reprokit.harness.running.programs import instrumented, program_output
 
-                program_output.make_room(folder, plan.program)
-                instrumented.make_room(spec, folder)
+                program_output.make_working_copy(folder, plan.program)
+                instrumented.make_trace_folder(spec, folder)
+            starts.wait()
             began = time.time()
             confined = replace(spec, confined=_is_confined(spec, plan))
             result = self.backend.run(confined, folder, on_tick=this.tick)
@@ -197,9 +204,10 @@ class _Underway:
             return None
         return self.watch.look(self.spec.run_id, self.folder, environment=self._environment)
 
-    def _environment(self) -> dict[str, Any]:
+    def _environment(self) -> EnvironmentRecord:
         host = self.engine.host
-        return {"inside": _inside(self.spec, self.folder, host, plan=self.plan), "host": host}
+        inside = _inside(self.spec, self.folder, host, plan=self.plan)
+        return environment_json.or_empty({"inside": inside, "host": host_alone(host)})
 
 
 def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = None) -> RunPlan:
@@ -246,18 +254,19 @@ def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
 
 
 def _environment(
-    spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: RunPlan
-) -> dict[str, Any]:
+    spec: RunSpec, folder: Path, result: RunResult, host: MachineFacts, *, plan: RunPlan
+) -> EnvironmentRecord:
     return capture.merge(
         _inside(spec, folder, host, plan=plan),
-        {key: value for key, value in host.items() if key not in {"source", "plain_inside"}},
+        host_alone(host),
         source=host.get("source") or {},
         image=to_json(spec.realisation) if spec.realisation else None,
         limits={**to_json(spec.limits), "isolation": dict(result.isolation)},
     )
 
 
-def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: RunPlan) -> dict[str, Any]:
+def _inside(spec: RunSpec, folder: Path, host: MachineFacts, *, plan: RunPlan) -> InsideFacts:
     """What is known from inside: what the run says, of a command what the host says."""
     told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
-    return (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
+    said = cast("InsideFacts", runs.inside_facts(folder)) if told else None
+    return said or host.get("plain_inside") or {}

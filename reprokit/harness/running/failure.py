@@ -10,7 +10,8 @@ from reprokit import runs
 from reprokit.core import fingerprint
 from reprokit.core.records import Outcome
 from reprokit.core.run_record import RunRecord
-from reprokit.layout import ENVIRONMENT, STDERR, STDOUT, read_json
+from reprokit.layout import STDERR, STDOUT
+from reprokit.records import environment_json
 
 _TAIL_BYTES = 16_384
 
@@ -39,7 +40,7 @@ def _remedy(folder: Path, record: RunRecord) -> str:
     told = record.remedy or "run it again"
     if record.signal != "SIGILL":
         return told
-    found = fingerprint.platform_of(read_json(folder / ENVIRONMENT))
+    found = fingerprint.platform_of(environment_json.recorded(folder))
     return f"{told}: this CPU is {found}, and portable recipes need AVX2 with FMA (cpu-x86_64)"
 
 

@@ -16,11 +16,11 @@ from typing import TypeVar
 from reprokit.core.records import STOPPED_EARLY, Mount, Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.execution import Backend
-from reprokit.harness.running import program_output
-from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
-from reprokit.harness.running.furnish import furnish
-from reprokit.harness.running.hooked_run import own_mounts
 from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.programs import program_output
+from reprokit.harness.running.programs.furnish import furnish
+from reprokit.harness.running.programs.hooked_run import own_mounts
+from reprokit.harness.running.varying.emulation import ASK, EmulatedCpu, answered, look_at, under
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TRACE
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write

@@ -23,7 +23,12 @@ from typing import TYPE_CHECKING, Any
 import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
 from reprokit.execution import source_files
-from reprokit.harness.running.program_files import ProgramFile, digest_of_files, left_out, program_files
+from reprokit.harness.running.programs.program_files import (
+    ProgramFile,
+    digest_of_files,
+    left_out,
+    program_files,
+)
 from reprokit.project import Project, settings_of
 from reprokit.workspace import sha256_of_path
 

@@ -16,7 +16,8 @@ from reprokit import capture
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
-from reprokit.harness.running.resume_words import PLACEHOLDER
+from reprokit.harness.running.environments.shared_places import SharedPlaces
+from reprokit.harness.running.resuming.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
     ResumedCommand,
     ResumedRun,
@@ -27,11 +28,10 @@ from reprokit.harness.running.run_kinds import (
     VariedRun,
     WholeRun,
 )
-from reprokit.harness.running.shared_places import SharedPlaces
 
 if TYPE_CHECKING:
-    from reprokit.harness.running.environment import Environment
-    from reprokit.harness.running.recipe_data import FetchedData
+    from reprokit.harness.running.environments.environment import Environment
+    from reprokit.harness.running.environments.recipe_data import FetchedData
     from reprokit.recipes import Program, Recipe
 
 _CHECKPOINT = "resumed_from.pt"
@@ -92,9 +92,9 @@ def plan_recipe(
         DataError: Data that it declares by name is not in the cache as declared.
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
-    from reprokit.harness.running.program import launch_of
-    from reprokit.harness.running.recipe_data import mounts_of
-    from reprokit.harness.running.varied_run import varied
+    from reprokit.harness.running.environments.recipe_data import mounts_of
+    from reprokit.harness.running.programs.program import launch_of
+    from reprokit.harness.running.varying.varied_run import varied
 
     launch = launch_of(recipe, environment, profile_step=profile_step)
     realisation, runs_dir = environment.realisation, environment.runs_dir

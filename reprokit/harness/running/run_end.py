@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reprokit.core.environment_record import InsideFacts
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import WorkspaceError
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import RunPlan
 
 if TYPE_CHECKING:
-    from reprokit.harness.running.recipe_data import FetchedData
+    from reprokit.harness.running.environments.recipe_data import FetchedData
 
 _HOOK = "REPROKIT_HOOK"  # set where instrumentation watches the program
 _SHOWN = 3
@@ -26,7 +27,7 @@ def unless_data_changed(result: RunResult, fetched: Sequence[FetchedData]) -> Ru
     """The result; never one that is judged where data of the cache is not as it was before the runs."""
     if not fetched:
         return result
-    from reprokit.harness.running.recipe_data import unless_changed
+    from reprokit.harness.running.environments.recipe_data import unless_changed
 
     return unless_changed(result, fetched)
 
@@ -66,7 +67,7 @@ def unless_environment_changed(
     )
 
 
-def unless_cut_short(result: RunResult, inside: Mapping[str, Any]) -> RunResult:
+def unless_cut_short(result: RunResult, inside: InsideFacts) -> RunResult:
     """The result; never a completed one of a trainer that ended its process before it was done.
 
     How operations round is added to the record of the numerics after the training (``runtime.launch``).
@@ -86,7 +87,7 @@ def with_what_was_watched(result: RunResult, spec: RunSpec, folder: Path) -> Run
     """The result, with what the watch saw brought home; never a completed one where that failed."""
     if _HOOK not in spec.environment:
         return result
-    from reprokit.harness.running import instrumented
+    from reprokit.harness.running.programs import instrumented
 
     try:
         instrumented.collect_records(spec, folder)
@@ -101,10 +102,10 @@ def with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResu
     if plan.program is None:
         if not plan.outputs or not result.completed:
             return result, {}
-        from reprokit.harness.running import program_output
+        from reprokit.harness.running.programs import program_output
 
         return result, program_output.digests_asked(folder, plan.outputs)
-    from reprokit.harness.running import program_output
+    from reprokit.harness.running.programs import program_output
 
     problem = program_output.collect(folder, plan.program)
     if not result.completed:

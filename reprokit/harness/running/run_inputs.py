@@ -15,12 +15,12 @@ from typing import Any
 
 from reprokit import capture, runs
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord, MachineFacts, host_alone
 from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
 from reprokit.core.run_record import RunImage, RunRecord
-from reprokit.harness.running.joined_run import as_whole
-from reprokit.layout import ENVIRONMENT, read_json
-from reprokit.records import run_json
+from reprokit.harness.running.resuming.joined_run import as_whole
+from reprokit.records import environment_json, run_json
 
 #: Keys of ``run.json``: another recipe, code, lock, variable or data file may give other numbers.
 #: ``modified`` is none of them: what an override changes stands in the digests, however it was written.
@@ -108,7 +108,7 @@ class WholeRunFolder:
         return RunInputs(recorded=self.inputs.recorded, surroundings=MIXED).of_seed(self.seed)
 
 
-def inputs_of(record: RunRecord, environment: Mapping[str, Any]) -> RunInputs:
+def inputs_of(record: RunRecord, environment: EnvironmentRecord) -> RunInputs:
     """The inputs of a run.
 
     Args:
@@ -126,11 +126,11 @@ def inputs_of(record: RunRecord, environment: Mapping[str, Any]) -> RunInputs:
     }
     return RunInputs(
         recorded=digest(told),
-        surroundings=_surroundings(record, environment) if environment else "",
+        surroundings=_environment_digest(record, environment) if environment else "",
     )
 
 
-def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: Mapping[str, Any]) -> RunInputs:
+def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: MachineFacts) -> RunInputs:
     """The inputs of a run that has not begun.
 
     Args:
@@ -138,13 +138,8 @@ def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: Mapping[str
         facts: Further keys of its ``run.json``.
         host: What ``capture.capture_host`` found, with ``plain_inside`` of an unmodified program.
     """
-    apart = ("source", "plain_inside")
     environment = capture.merge(
-        dict(host.get("plain_inside") or {}),
-        {name: value for name, value in host.items() if name not in apart},
-        source={},
-        image=None,
-        limits=None,
+        host.get("plain_inside") or {}, host_alone(host), source={}, image=None, limits=None
     )
     return inputs_of(runs.record_of(spec, facts=facts), json.loads(json.dumps(environment)))
 
@@ -167,7 +162,7 @@ def whole_run(folder: Path) -> WholeRunFolder | None:
         or record.plain_command is not None
     ):
         return None
-    environment = read_json(folder / ENVIRONMENT)
+    environment = environment_json.recorded(folder)
     inputs = inputs_of(record, environment)
     machines = record.machine.set
     if machines and not inputs.surroundings:  # interrupted; the machine was asked before it began
@@ -181,12 +176,12 @@ def whole_run(folder: Path) -> WholeRunFolder | None:
     )
 
 
-def is_recorded(environment: Mapping[str, Any]) -> bool:
+def is_recorded(environment: EnvironmentRecord | MachineFacts) -> bool:
     """Whether an environment record knows of no change that neither a commit nor the index has."""
     return fact(environment, "source.unrecorded") is not True
 
 
-def _surroundings(record: RunRecord, environment: Mapping[str, Any]) -> str:
+def _environment_digest(record: RunRecord, environment: EnvironmentRecord) -> str:
     """What of the conditions can change numbers, as far as it is known before a run begins, as a digest.
 
     An unmodified program's environment was asked before it began, and it may start a thread a core; that of a

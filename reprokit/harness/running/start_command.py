@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, runs, workspace
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, EngineError
 from reprokit.execution.engine_socket import remove_orphans
@@ -23,7 +24,7 @@ from reprokit.execution.placeholders import unused
 from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.running.engine import Engine, with_shared_places
 from reprokit.harness.running.plan import RunPlan, plan_command
-from reprokit.harness.running.tree_changes import Tree, work_tree_of
+from reprokit.harness.running.programs.tree_changes import Tree, work_tree_of
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.request import Request
@@ -61,7 +62,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
                 outside = capture.outside_code(command, root=work_tree_of(here), working_dir=here)
                 plan = replace(plan, facts={**plan.facts, "outside_code": outside})
             if request.against_golden:
-                from reprokit.harness.running.plain_recipe import as_recipe
+                from reprokit.harness.running.programs.plain_recipe import as_recipe
 
                 place = os.path.relpath(session.project.golden_dir, session.project.root)
                 plan = as_recipe(plan, command, request, golden=place, host=host)
@@ -103,14 +104,14 @@ def _must_fit(folder: Path, request: Request, *, is_recipe: bool) -> None:
     if not request.outputs and not request.ignore:
         return
     from reprokit import adapters
-    from reprokit.harness.running import program_output
+    from reprokit.harness.running.programs import program_output
 
     program_output.must_leave(program_output.left_by(runs.read(folder)), request.outputs)
     found = adapters.find_all(folder / OUTPUT if is_recipe else folder)
     adapters.must_fit(found, request.ignore, option="--ignore-metric")
 
 
-def _captured(command: Sequence[str], project: Project) -> dict[str, Any]:
+def _captured(command: Sequence[str], project: Project) -> MachineFacts:
     """This host and, asked at the same time, the program's Python: both before the program starts."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         inside = beside.submit(capture.capture_interpreter, command)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images
+from reprokit.core.environment_record import InsideFacts, MachineFacts
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -16,11 +17,11 @@ from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine, with_shared_places
-from reprokit.harness.running.environment import Environment, open_backend, ready
-from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.instrumented import instrumented
-from reprokit.harness.running.other_seed import compared_with_other_seed
+from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
+from reprokit.harness.running.programs.environment_inside import inside_of, named_by_numpy
+from reprokit.harness.running.programs.instrumented import instrumented
+from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks
@@ -28,6 +29,9 @@ from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Session
+
+#: A seed that a program takes from a clock in seconds would be one in two runs that begin together.
+_APART_S = 1.25
 
 
 def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> tuple[Path, ...]:
@@ -48,7 +52,11 @@ def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Sess
             with session.phase("environment"):
                 prepared, host = ready_to_run(recipe, request, kind, session=session)
             engine = Engine(
-                backend=prepared.backend, runs_dir=project.runs_dir, host=host, progress=session.progress
+                backend=prepared.backend,
+                runs_dir=project.runs_dir,
+                host=host,
+                progress=session.progress,
+                apart_s=_APART_S,
             )
             plan = _with_what_is_beside(prepared, recipe, kind, engine=engine, session=session)
             with session.phase("train"):
@@ -127,7 +135,7 @@ def with_numpys_own_names(prepared: PreparedRuns, recipe: Recipe) -> PreparedRun
     return _named(prepared, inside_of(prepared.plan.specs[0], backend=prepared.backend))
 
 
-def _named(prepared: PreparedRuns, inside: Mapping[str, Any]) -> PreparedRuns:
+def _named(prepared: PreparedRuns, inside: InsideFacts) -> PreparedRuns:
     specs = tuple(named_by_numpy(spec, inside) for spec in prepared.plan.specs)
     return (
         prepared
@@ -142,8 +150,8 @@ def ready_to_run(
     kind: RunKind,
     *,
     session: Session,
-    host: Mapping[str, Any] | None = None,
-) -> tuple[PreparedRuns, dict[str, Any]]:
+    host: MachineFacts | None = None,
+) -> tuple[PreparedRuns, MachineFacts]:
     """The runs with everything that ``run.json`` will say of them, and what this host is.
 
     Args:
@@ -158,14 +166,10 @@ def ready_to_run(
         RecipeError: The recipe's environment is not declared.
     """
     prepared = prepare(recipe, request, kind, session=session)
-    whole = request.strict or bool(os.environ.get("CI"))
-    facts: dict[str, Any] = {}
-    files: dict[str, bytes] = {}
-    if prepared.environment.realisation is not None:
-        facts, files = images.kept_with_runs(
-            prepared.environment.realisation, project=session.project.root, whole=whole
-        )
-    found = dict(host) if host is not None else capture.capture_host(session.project.root)
+    with ThreadPoolExecutor(max_workers=1) as aside:  # two looks, each of which waits for the system
+        kept = aside.submit(_kept_with_runs, prepared, request, project=session.project)
+        found = host.copy() if host is not None else capture.capture_host(session.project.root)
+        facts, files = kept.result()
     if recipe.program is not None:
         found["plain_inside"] = _inside(prepared, recipe, host=found)
         named = _named(prepared, found["plain_inside"])
@@ -188,7 +192,16 @@ def ready_to_run(
     return replace(prepared, plan=instrumented(plan) if recipe.is_watched else plan), found
 
 
-def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: Mapping[str, Any]) -> dict[str, Any]:
+def _kept_with_runs(
+    prepared: PreparedRuns, request: Request, *, project: Project
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    if prepared.environment.realisation is None:
+        return {}, {}
+    whole = request.strict or bool(os.environ.get("CI"))
+    return images.kept_with_runs(prepared.environment.realisation, project=project.root, whole=whole)
+
+
+def _inside(prepared: PreparedRuns, recipe: Recipe, *, host: MachineFacts) -> InsideFacts:
     """What the program's Python says; a GPU is the host's word where that Python is not known."""
     spec, program = prepared.plan.specs[0], recipe.program
     if program is not None and prepared.environment.realisation is None:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+
+
+class StartsApart:
+    """Lets runs begin so many seconds apart at least. Safe to use from several threads.
+
+    Args:
+        seconds: How long after a run the next one begins.
+        stop: Ends all waiting.
+    """
+
+    def __init__(self, seconds: float, *, stop: threading.Event) -> None:
+        self._seconds, self._stop = seconds, stop
+        self._lock, self._next = threading.Lock(), -math.inf
+
+    def wait(self) -> None:
+        """Return when the next run may begin, or none is to begin any more."""
+        with self._lock:
+            self._stop.wait(max(0.0, self._next - time.monotonic()))
+            self._next = time.monotonic() + self._seconds
 
 
 def in_threads(

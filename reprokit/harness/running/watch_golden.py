@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from reprokit import adapters
-from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.compressed import open_stored
 from reprokit.core.comparison import Comparison, Tolerances, compare_records
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.records import Outcome
 from reprokit.errors import MetricsError
 from reprokit.execution.outcome import Explanation
@@ -38,7 +39,7 @@ class WatchedGolden:
 
 
 #: From the environment record of a run that has begun to its golden; None where there is none to stop at.
-FindGolden = Callable[[Mapping[str, Any]], WatchedGolden | None]
+FindGolden = Callable[[EnvironmentRecord], WatchedGolden | None]
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ class GoldenWatch:
         self._opened.close()
 
     def look(
-        self, run: str, folder: Path, *, environment: Callable[[], Mapping[str, Any]]
+        self, run: str, folder: Path, *, environment: Callable[[], EnvironmentRecord]
     ) -> Explanation | None:
         """Read what a run has added to its metrics; why it is to be stopped, or None.
 
@@ -109,7 +110,7 @@ class GoldenWatch:
     def _end_watch(self) -> None:
         self._find = None
 
-    def _read_on(self, run: _Followed, folder: Path, environment: Callable[[], Mapping[str, Any]]) -> None:
+    def _read_on(self, run: _Followed, folder: Path, environment: Callable[[], EnvironmentRecord]) -> None:
         if run.folder is None:
             if not (folder / OUTPUT / METRICS).exists():
                 return

@@ -16,8 +16,8 @@ from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
 from reprokit.harness.running.engine import BeforeClose, Engine, WhyStop, as_it_ended
 from reprokit.harness.running.how_far import last_object
-from reprokit.harness.running.joined_run import join_with_earlier
 from reprokit.harness.running.plan import RunPlan
+from reprokit.harness.running.resuming.joined_run import join_with_earlier
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.groups import SweepGroup

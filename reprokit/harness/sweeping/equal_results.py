@@ -8,10 +8,10 @@ from pathlib import Path
 
 from reprokit import adapters, runs
 from reprokit.core import problems
-from reprokit.core.clock_metrics import speaks_of_time
+from reprokit.core.comparing.clock_metrics import speaks_of_time
 from reprokit.core.setting_names import differences
 from reprokit.errors import MetricsError
-from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.layout import METRICS
 from reprokit.runs.sweeps import MemberState, SweepMember
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import recipes
+from reprokit.core.environment_record import MachineFacts
 from reprokit.core.evidence import fact, is_integer
 from reprokit.core.fingerprint import platforms_of_host
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.member_runs import by_seed, standing_of
 from reprokit.harness.running.plan import RunPlan, plan_recipe
+from reprokit.harness.running.programs.instrumented import instrumented
 from reprokit.harness.running.run_inputs import (
     RunInputs,
     WholeRunFolder,
@@ -56,7 +56,7 @@ class SweepGroup:
     request: Request
     seeds: tuple[int, ...]
     ready: PreparedRuns | None = None
-    host: Mapping[str, Any]
+    host: MachineFacts
     inputs: RunInputs | None = None
     problem: str = ""
     machines: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def load_recipes(
 
 
 def make_ready(
-    recipe: Recipe, request: Request, *, seeds: Seeds, host: Mapping[str, Any], session: Session
+    recipe: Recipe, request: Request, *, seeds: Seeds, host: MachineFacts, session: Session
 ) -> SweepGroup:
     """A recipe made ready to run, or why it cannot be."""
     chosen = seeds(recipe.seeds)

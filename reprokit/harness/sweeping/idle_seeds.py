@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reprokit import golden
-from reprokit.core.seed_rule import Response
+from reprokit.core.sampling.seed_rule import Response
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.seed_response import responses, silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values

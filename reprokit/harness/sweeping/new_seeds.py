@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import capture, golden
-from reprokit.core import ensemble_tier
 from reprokit.core.evidence import EnsembleEvidence, Evidence
+from reprokit.core.verdicts import ensemble_tier
 from reprokit.errors import CannotRunError
 from reprokit.harness.judging.ensemble_evidence import PLAN, ensemble_evidence, planned_seeds
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.start_command import among_others_in
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.harness.sweeping.carry_out import SweepMembers, carry_out
 from reprokit.harness.sweeping.groups import SweepGroup, as_they_stand, make_ready, members_of, side_by_side
 from reprokit.project import Project

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters
-from reprokit.core.metric_names import RESULT_WORDS
+from reprokit.core.comparing.metric_names import RESULT_WORDS
 from reprokit.errors import MetricsError
 from reprokit.layout import METRICS
 from reprokit.recipes import Recipe

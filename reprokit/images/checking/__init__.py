@@ -1,3 +1,3 @@
-"""What is known of an image: its contents, its documents, and whether a second build is the same."""
+"""What is known of an image: its contents, and its documents."""
 
-__all__ = ["image_documents", "rebuild", "verify"]
+__all__ = ["image_documents"]

@@ -87,8 +87,9 @@ class Spawning:
         def begin(popen: Any, args: Any, *more: Any, **options: Any) -> None:
             given = options.get("env")
             inherited: Any = vars(os.environ).get("_data", {}) if given is None else given
-            if len(more) <= _ENV and ("REPROKIT_HOOK" in inherited or b"REPROKIT_HOOK" in inherited):
-                options["env"] = {**inherited, os.fsencode(SPAWNED): os.fsencode(self._next())}
+            if len(more) <= _ENV:
+                own = {os.fsencode(name): os.fsencode(value) for name, value in dict(inherited).items()}
+                options["env"] = {**_with_the_hook(own), os.fsencode(SPAWNED): os.fsencode(self._next())}
             natural(popen, args, *more, **options)
 
         module.Popen.__init__ = begin
@@ -107,6 +108,18 @@ class Spawning:
                     os.environ.pop(SPAWNED, None)
 
         module.spawnv_passfds = spawned
+
+
+def _with_the_hook(variables: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """The variables of a program that is started, with the hook where a launcher has left it out."""
+    hook = os.fsencode(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = variables.get(b"PYTHONPATH", b"").split(os.fsencode(os.pathsep))
+    if hook not in paths:
+        variables[b"PYTHONPATH"] = os.fsencode(os.pathsep).join([hook, *filter(None, paths)])
+    for name in ("REPROKIT_HOOK", PARENT, RANK):
+        if name in os.environ:
+            variables.setdefault(os.fsencode(name), os.fsencode(os.environ[name]))
+    return variables
 
 
 #: How many arguments of ``Popen`` come before ``env`` where it is not named.

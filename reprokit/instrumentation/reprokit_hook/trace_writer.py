@@ -63,7 +63,7 @@ class TraceWriter:
     def _content(self) -> dict[str, Any]:
         watch = self._watch
         facts = {"not_watched": list(imports.failed), "executable": sys.executable, "path": sys.path}
-        watch.facts |= facts
+        watch.facts |= {**facts, f"seeded {watch.process}": sorted(watch.seeded)}
         sites = {
             name: {word: one for word, one in record.items() if word != "last"}
             for name, record in list(watch.sites.items())

@@ -22,6 +22,7 @@ class GlobalGenerator:
     def seeded(self) -> None:
         """The program has seeded it: from now on its draws are its own."""
         self._seeded = True
+        self._watch.seeded.add(self._library.partition(".")[0])
         if self._watch.progress is not None:
             self._watch.progress.generators.seeded.add(self._library.partition(".")[0])
 

@@ -57,6 +57,8 @@ class Watch:
         #: Process ids that the program was told, and whose they really are: another run's may be pinned.
         self.real_pids: dict[int, int] = {}
         self.writer = TraceWriter(self)
+        #: Libraries whose global generator the program has seeded.
+        self.seeded: set[str] = set()
         self._begin()
 
     @classmethod

@@ -18,14 +18,14 @@ import pytest
 from reprokit import checks, workspace
 from reprokit.core.checklist import Verdict
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CheckpointError, GoldenError, UsageError
 from reprokit.features.checkpoints.checkpoint_files import exit_code, verify
 from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import promote
-from reprokit.harness.judging.resume_evidence import resume_evidence
-from reprokit.harness.running.resume_point import choose, fit
+from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
+from reprokit.harness.running.resuming.resume_point import choose, fit
 
 torch = pytest.importorskip("torch")
 

@@ -175,3 +175,12 @@ def test_a_cell_that_was_made_to_take_long_takes_no_time(tmp_path, cell):
     path = tmp_path / "progress.csv"
     path.write_text(f"{cell},b\n{cell},1\n" * 20)
     assert list(adapters.adapter_named("csv").read(path))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.log"])
+def test_a_sparse_file_of_terabytes_is_no_log_and_read_no_further_than_its_first_line(tmp_path, name):
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(1 << 43)
+    comparison, _ = adapters.compare_paths(path, path)
+    assert "line_too_long" in {one.kind for one in comparison.problems}

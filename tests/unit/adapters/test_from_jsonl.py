@@ -4,7 +4,7 @@ import pytest
 
 from reprokit import adapters
 from reprokit.adapters import from_jsonl
-from reprokit.adapters.jsonl_walk import Pace
+from reprokit.adapters.jsonl.jsonl_walk import Pace
 from reprokit.core.comparison import exit_code
 
 LINE = b'{"step":%d,"loss":0.5}\n'

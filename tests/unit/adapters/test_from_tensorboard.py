@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reprokit import adapters
 from reprokit.adapters import from_tensorboard
-from reprokit.adapters.tensorboard_event import parse
+from reprokit.adapters.wire.tensorboard_event import parse
 from reprokit.core.comparison import exit_code
 
 event_pb2 = pytest.importorskip("tensorboard.compat.proto.event_pb2")

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from reprokit.adapters.jsonl_block import read_table
-from reprokit.adapters.jsonl_file import Block, line_feeds
+from reprokit.adapters.jsonl.jsonl_block import read_table
+from reprokit.adapters.jsonl.jsonl_file import Block, line_feeds
 
 GOOD = b'{"step":0,"a":0.5}\n{"step":1,"a":-2e-3}\n'
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reprokit.adapters.jsonl_equal import Stretch, equal_stretch
-from reprokit.adapters.jsonl_file import LineFile
+from reprokit.adapters.jsonl.jsonl_equal import Stretch, equal_stretch
+from reprokit.adapters.jsonl.jsonl_file import LineFile
 
 LINE = b'{"step":1,"a":0.25}\n'
 

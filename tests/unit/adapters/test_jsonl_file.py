@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from reprokit.adapters.jsonl_file import MAX_LINE_BYTES, LineFile, LineTooLongError
+from reprokit.adapters.jsonl.jsonl_file import MAX_LINE_BYTES, LineFile, LineTooLongError
 from reprokit.errors import MetricsError
 
 

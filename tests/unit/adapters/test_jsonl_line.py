@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from reprokit.adapters.jsonl_line import MAX_DEPTH, MAX_INTEGER_DIGITS, read_line
+from reprokit.adapters.jsonl.jsonl_line import MAX_DEPTH, MAX_INTEGER_DIGITS, read_line
 
 
 def word(line, **options):

@@ -199,6 +199,9 @@ def test_of_printed_lines_it_is_said_how_many_were_read_and_which_names(tmp_path
         ("Accuracy on 10000 images: 97", {"Accuracy on": 10000, "images": 97}),
         ("rank 3: 1,234,567 tokens, loss 2.5", {"rank": 3, "rank 2": 1234567, "loss": 2.5}),
         ("took 3.5 s at 2.5it/s, 00:05 left", {"took": "3.5 s", "at": "2.5it/s", "time": "00:05"}),
+        ("saved to runs/17/model_3.pt, loss 0.5", {"loss": 0.5}),
+        ("│         test_acc          │    0.5    │", {"test_acc": 0.5}),
+        ("║ test_acc ║ 0.5 ║ 0.25 ║", {"test_acc": 0.5, "test_acc 2": 0.25}),
     ],
 )
 def test_numbers_in_a_line_are_called_by_the_text_before_them(tmp_path, line, record):
@@ -304,6 +307,16 @@ def test_a_log_that_differs_and_was_not_read_is_named(tmp_path, diff):
         ("acc 0.5 mask 0b101", "acc 0.5 mask 0b111"),
         ("acc 0.5 md5 " + "a1" * 16, "acc 0.5 md5 " + "a2" * 16),
         ("best5 of best6 | acc 0.5", "best5 of best7 | acc 0.5"),
+        ("Verlust 0,512", "Verlust 512"),
+        ("saved to runs/exp-1/best_0.81.pt", "saved to runs/exp-1/best_0.82.pt"),
+        ("val/17 acc 0.5", "val/18 acc 0.5"),
+        ("acc 12/20", "acc 13/20"),
+        ("reward in env/level3 12.5", "reward in env/level4 12.5"),
+        ("moved to env/level3: nan", "moved to env/level4: nan"),
+        ("/val/top1 0.5", "/val/top5 0.5"),
+        ("improved to val/loss=3", "improved to val/loss=4"),
+        ("rate/x: 5.5", "rate/x: 5.6"),
+        ("│ test_loss │ 0.5 │", "│ test_loss │ 0.6 │"),
     ],
 )
 def test_no_other_number_is_taken_for_equal(tmp_path, diff, one, other):
@@ -322,6 +335,15 @@ def test_no_other_number_is_taken_for_equal(tmp_path, diff, one, other):
         ("in 20260101T101010Z-5b09-seed0-base", "in 20260101T101012Z-5c0a-seed0-base"),
         ("acc 0.5 in 1m23s", "acc 0.5 in 2m03s"),
         ("acc 0.5 run-20260101_101010-x", "acc 0.5 run-20260102_101011-x"),
+        ("saved to runs/exp-17/model_3.pt", "saved to runs/exp-18/model_3.pt"),
+        ("saved 'runs/17/model_3.pt' loss 0.5", "saved 'runs/18/model_3.pt' loss 0.5"),
+        ("saved outputs/2026-01-02/17-33-00/3.pt", "saved outputs/2026-01-03/18-34-01/3.pt"),
+        ("saved to runs/detect/train17", "saved to runs/detect/train"),
+        ("Logging to runs/17", "Logging to runs/18"),
+        ("wrote ./17/log.csv", "wrote ./18/log.csv"),
+        ("wrote /home/u/runs/17/3/log.csv", "wrote /home/u/runs/18/3/log.csv"),
+        ("see http://localhost:6006/runs/17?a=3", "see http://localhost:6007/runs/18?a=4"),
+        ("id 550e8400-e29b-41d4-a716-446655440000", "id 650e8400-e29b-41d4-a716-446655441111"),
     ],
 )
 def test_paths_addresses_times_and_ids_in_words_are_no_numbers(tmp_path, diff, one, other):
@@ -356,8 +378,11 @@ def test_of_lines_that_are_drawn_over_it_is_said_how_many_were_not_read(tmp_path
         "loss 0.5 " * 50_000,
         "9" * 500_000,
         ": " * 250_000 + "nan x",
+        "a=" * 250_000 + "/b",
+        "to a/b.c" * 60_000,
+        "/a" * 250_000,
     ],
-    ids=["box", "brackets", "numbers", "digits", "colons"],
+    ids=["box", "brackets", "numbers", "digits", "colons", "equals", "places", "folders"],
 )
 def test_a_hostile_line_takes_bounded_time(tmp_path, text):
     path = tmp_path / "x.log"

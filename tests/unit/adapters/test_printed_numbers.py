@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reprokit.adapters import printed_numbers
+from reprokit.adapters.printed import printed_numbers
 from reprokit.errors import MetricsError
 
 STEP_AND_LOSS = r"step (?P<step>\d+) loss (?P<loss>\S+)"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from reprokit import adapters
-from reprokit.adapters import printed_numbers
-from reprokit.adapters.canonical import canonical_records
+from reprokit.adapters.folders.canonical import canonical_records
+from reprokit.adapters.printed import printed_numbers
 
 from .logs.make_logs import NOT_INSTALLED, VALUES
 

@@ -143,6 +143,22 @@ def test_folders_with_metrics_jsonl_are_compared_by_it_alone_when_paths_are_give
     assert exit_code(adapters.compare_paths(runs[0], runs[1] / "metrics.jsonl")[0]) == 0
 
 
+def test_what_differs_beside_metrics_jsonl_in_folders_of_others_is_named(runs):
+    for folder, value in zip(runs, (2.5, 2.75), strict=True):
+        write(folder, "metrics.jsonl", LINES.format(9.0))
+        write(folder, "eval/progress.csv", ROWS.format(value))
+        write(folder, "same.csv", ROWS.format(1.0))
+        write(folder, "timing.jsonl", LINES.format(value))
+    write(runs[1], "test.csv", ROWS.format(1.0))
+    comparison, _ = adapters.compare_paths(*runs)
+    assert kinds(comparison) == ["not_compared", "not_compared"]
+    said = " ".join(one.message for one in comparison.problems)
+    assert "'eval/progress.csv'" in said
+    assert "'test.csv'" in said
+    write(runs[0], "run.json", "{}")  # its own files are in metrics.jsonl
+    assert kinds(adapters.compare_paths(*runs)[0]) == []
+
+
 def test_two_formats_cannot_be_compared(runs):
     write(runs[0], "metrics.jsonl", LINES.format(9.0))
     write(runs[1], "progress.csv", ROWS.format(9.0))

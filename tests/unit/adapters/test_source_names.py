@@ -5,7 +5,7 @@ import os
 import pytest
 
 from reprokit import adapters
-from reprokit.adapters.source_names import lasting
+from reprokit.adapters.folders.source_names import lasting
 
 
 @pytest.mark.parametrize(

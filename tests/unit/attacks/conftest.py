@@ -18,7 +18,7 @@ from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, judge_again
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from support.fake_backend import HOST, INSIDE, FakeBackend

@@ -9,7 +9,7 @@ import pytest
 
 from reprokit import recipes
 from reprokit.errors import ReprokitError
-from reprokit.harness.running.program import declared
+from reprokit.harness.running.programs.program import declared
 from support.fake_backend import write_lines
 
 HEAD = "schema: 1\nname: train\ntitle: t\n"

@@ -20,7 +20,7 @@ from reprokit import reports
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ReprokitError
 from reprokit.harness import Request, audit, judge_again
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from support.fake_backend import write_lines
 
 METRICS = "metrics.jsonl"

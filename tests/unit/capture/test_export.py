@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from reprokit.capture.export import export
 from reprokit.capture.export_formats import FORMS
-from reprokit.cli.env import export_record
+from reprokit.cli.commands.env import export_record
 from reprokit.errors import ReportError
 
 DIGEST = "a" * 64

@@ -124,7 +124,7 @@ def test_the_host_is_captured_whole(repository):
     assert host["source"]["commit"] == commit
     assert {"os", "kernel", "libc", "tool", "cpu", "memory", "disk", "gpus", "tpu", "missing"} <= host.keys()
     record = capture.merge({}, host, source=host["source"], image=None, limits=None)
-    assert fingerprint.platform_of(record) == fingerprint.platform_of(host)
+    assert fingerprint.platform_of(record) == fingerprint.platform_of_host(host)
 
 
 def test_no_variable_of_this_process_gets_in(repository, monkeypatch):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reprokit import checks
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from support import planted
 
 KEPT = ("checkpoint_81920.pt", "checkpoint_90112.pt", "checkpoint_100352.pt", "final_model.pt")

@@ -10,7 +10,7 @@ import pytest
 from reprokit import checks
 from reprokit.core.checklist import exit_code, judge
 from reprokit.core.records import canonical_json
-from reprokit.core.rows import Finding, Status
+from reprokit.core.verdicts.rows import Finding, Status
 from support import planted
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "checks.md"

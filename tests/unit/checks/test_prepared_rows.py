@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reprokit.checks import data_recorded
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from support import planted
 
 UNSHOWN = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from reprokit import checks
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from support import planted
 
 CHECKS = {check.ID: check for check in checks.discover()}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import checks
-from reprokit.core.rows import Finding, Status, failed, not_applicable, passed, skipped
+from reprokit.core.verdicts.rows import Finding, Status, failed, not_applicable, passed, skipped
 from reprokit.errors import CannotJudgeError
 from support import planted
 

@@ -10,7 +10,8 @@ import pytest
 from reprokit import checks
 from reprokit.core import numerics
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
-from reprokit.core.rows import Status
+from reprokit.core.provenance import Provenance
+from reprokit.core.verdicts.rows import Status
 from reprokit.records import run_json
 from support import planted
 
@@ -232,7 +233,7 @@ def test_a_trace_that_another_watch_wrote_is_no_evidence_against_the_program(cha
     differs = TraceComparison(equal=False, records_compared=1, first={"what": "parameters.w", "step": 1})
     golden = GoldenEvidence(
         path="golden",
-        provenance={},
+        provenance=Provenance(),
         comparison=planted.EQUAL,
         fingerprint_equal=True,
         changed=changed,

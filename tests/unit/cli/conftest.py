@@ -9,6 +9,9 @@ import click
 import pytest
 
 from reprokit import cli
+from support.terminal import on_terminal
+
+__all__ = ["end", "on_terminal"]
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def end(monkeypatch):
             return what
 
         command = click.Command("diff", callback=callback)
-        module = importlib.import_module("reprokit.cli.diff")
+        module = importlib.import_module("reprokit.cli.commands.diff")
         monkeypatch.setattr(module, "command", command)
         before = {number: signal.getsignal(number) for number in cli._ENDING}
         try:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from reprokit.cli import main
-from reprokit.cli.capture import default_python
+from reprokit.cli.commands.capture import default_python
 from reprokit.core import fingerprint
 
 PLANTED = "hunter2-S3cr3t"

@@ -9,11 +9,11 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from reprokit import cli
-from reprokit.core.difference import Divergence
+from reprokit.core.comparing.difference import Divergence
 from reprokit.diagnosis import Began, Cause
 from reprokit.errors import UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.reports import diagnosis_page
+from reprokit.reports.pages import diagnosis_page
 
 CAUSE = Cause(
     category="unseeded_rng",

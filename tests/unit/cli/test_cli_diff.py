@@ -63,7 +63,7 @@ def test_other_files_exit_1_and_show_three_records_on_either_side(reprokit, pair
         (" ", "6"),
         (" ", "7"),
     ]
-    assert "absolute error 0.5, relative error 0.25" in out
+    assert "absolute error 0.5, relative error 25 %" in out
     assert re.search(r"loss/policy +0.5 +0.25 +1 +1024", out)
 
 

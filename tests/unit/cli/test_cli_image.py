@@ -8,7 +8,7 @@ import os
 import pytest
 from click.testing import CliRunner
 
-from reprokit.cli.image import command
+from reprokit.cli.commands.image import command
 from reprokit.errors import EngineError, ImageError, RecipeError, UsageError
 from reprokit.images.packages import digest_of
 

@@ -15,14 +15,25 @@ def _refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "words", [("--platform", "xla-cpu"), ("--set", "training.gamma=0.9"), ("--exclusive",)]
+    "words",
+    [
+        ("--platform", "xla-cpu"),
+        ("--set", "training.gamma=0.9"),
+        ("--exclusive",),
+        ("--statistical",),
+        ("--sign", "id_ed25519"),
+        ("--selftest",),
+        ("--cpu", "Haswell"),
+    ],
 )
 def test_a_cluster_is_not_asked_with_settings_that_it_would_not_get(capsys, words):
     told = _refusal(capsys, "verify", "--on", "ray", *words)
     assert f"{words[0]} is for runs on this machine" in told
 
 
-@pytest.mark.parametrize("words", [("--platform", "xla-cpu"), ("--exclusive",)])
+@pytest.mark.parametrize(
+    "words", [("--platform", "xla-cpu"), ("--exclusive",), ("--sign", "id_ed25519"), ("--selftest",)]
+)
 def test_an_emulated_cpu_is_not_asked_for_another_platform_or_a_gpu(capsys, words):
     told = _refusal(capsys, "verify", "--cpu", "Haswell", *words)
     assert f"{words[0]} is for whole trainings" in told

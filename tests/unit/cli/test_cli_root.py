@@ -190,6 +190,29 @@ def test_wrong_usage_is_2_with_a_hint_on_standard_error(arguments, hint, capsys)
     assert hint in told.err
 
 
+@pytest.mark.parametrize("arguments", [["verify"], ["reproduce", "x"]])
+def test_without_recipes_the_hint_is_the_command_that_makes_one(arguments, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert "Hint: make a recipe: reprokit init -- python train.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("verb", "default"),
+    [
+        ("verify", "every seed that the recipe declares or that has a golden"),
+        ("bisect", "the recipe's first"),
+        ("reproduce", "the recipe's first; 0 for a command"),
+    ],
+)
+def test_a_help_page_says_which_seed_is_run_where_none_is_named(verb, default, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([verb, "--help"])
+    assert f"--seed N Seed [default: {default}]." in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_code_that_a_verb_returns_is_the_exit_code(end):
     assert [end(code) for code in (0, 1, 2, 3, 4, 130, 143)] == [0, 1, 2, 3, 4, 130, 143]
 

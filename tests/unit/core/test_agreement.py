@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reprokit.core.agreement import (
+from reprokit.core.comparison import Divergence
+from reprokit.core.verdicts.agreement import (
     chance_of_another,
     difference,
     differing,
@@ -15,8 +16,7 @@ from reprokit.core.agreement import (
     why_not_repetitions,
     why_not_two_runs,
 )
-from reprokit.core.comparability import KEYS, Objection
-from reprokit.core.comparison import Divergence
+from reprokit.core.verdicts.comparability import KEYS, Objection
 from support import planted
 
 FIRST, SECOND = (run.path for run in planted.clean().runs)

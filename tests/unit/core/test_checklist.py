@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reprokit import checks
-from reprokit.core.agreement import difference
 from reprokit.core.checklist import (
     CheckResult,
     Report,
@@ -17,6 +16,7 @@ from reprokit.core.checklist import (
     judge,
     judgement,
 )
+from reprokit.core.verdicts.agreement import difference
 from support import planted
 
 REGISTRY = {"a": False, "b": False, "c": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.core.clock_metrics import (
+from reprokit.core.comparing.clock_metrics import (
     _RATES,
     _TIMES,
     UNITS_S,
@@ -14,7 +14,7 @@ from reprokit.core.clock_metrics import (
     options,
     patterns_for,
 )
-from reprokit.core.clock_texts import kind_of_texts
+from reprokit.core.comparing.clock_texts import kind_of_texts
 
 STEPS = (100.0, 200.0, 300.0, 400.0)
 SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))

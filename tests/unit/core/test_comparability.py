@@ -4,7 +4,9 @@ import copy
 
 import pytest
 
-from reprokit.core.comparability import (
+from reprokit.core.evidence import fact
+from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts.comparability import (
     ACROSS_MACHINES,
     ACROSS_SEEDS,
     KEYS,
@@ -15,8 +17,6 @@ from reprokit.core.comparability import (
     identity,
     why_not_comparable,
 )
-from reprokit.core.evidence import fact
-from reprokit.core.run_record import RunRecord
 from reprokit.records import run_json
 
 QUESTIONS = [REPEATED, RESUMED, VARIED, ACROSS_SEEDS, ACROSS_MACHINES]

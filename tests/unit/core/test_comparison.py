@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from reprokit.core.comparer import Comparer
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.record_table import RecordTable
 from reprokit.core.comparison import (
     Tolerance,
     Tolerances,
@@ -16,7 +17,6 @@ from reprokit.core.comparison import (
     to_json,
     unreadable,
 )
-from reprokit.core.record_table import RecordTable
 from reprokit.errors import MetricsError
 
 NAN, INF = math.nan, math.inf
@@ -233,7 +233,7 @@ def test_what_json_does_not_have_is_an_error(wrong):
 
 
 def test_more_names_than_memory_should_hold_are_an_error(monkeypatch):
-    monkeypatch.setattr("reprokit.core.metric_names.MAX_NAMES", 10)
+    monkeypatch.setattr("reprokit.core.comparing.metric_names.MAX_NAMES", 10)
     many = {"step": 0, **{f"m{number}": 1.0 for number in range(11)}}
     comparison = compare_records([many], [many])
     assert exit_code(comparison) == 2

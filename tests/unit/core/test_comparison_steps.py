@@ -2,9 +2,9 @@
 
 import pytest
 
+from reprokit.core.comparing.steps import NAMES, StepWatch, name_in
 from reprokit.core.json_values import MISSING
 from reprokit.core.problems import ProblemLog
-from reprokit.core.steps import NAMES, StepWatch, name_in
 
 
 def seen(expected, actual):

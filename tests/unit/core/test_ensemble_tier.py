@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from reprokit import checks
-from reprokit.core import ensemble_tier
 from reprokit.core.checklist import Verdict, judgement
 from reprokit.core.evidence import EnsembleEvidence, ReferenceRun
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Look, MetricJudgement, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
+from reprokit.core.verdicts import ensemble_tier
 from support import planted
 
 SAID = EnsembleEvidence(

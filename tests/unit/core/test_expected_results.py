@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.core.expected_results import ExpectedWindow, finite_number, over, reached, window_of
+from reprokit.core.verdicts.expected_results import ExpectedWindow, finite_number, over, reached, window_of
 
 READ = {"r": ExpectedWindow(window="mean_last_2", value=4.5)}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.core.false_claims import false_calls
+from reprokit.core.environments.false_claims import false_calls
 
 
 def row(operation, *, outcome="differs", compiled=False):

@@ -317,10 +317,9 @@ def test_a_broken_record_is_unknown_and_like_nothing_else(broken):
         (record(inside__device={"kind": "cuda"}), "cuda-unknown"),
         (record(inside__device={"kind": "tpu", "name": "v5litepod-8"}), "tpu-v5litepod-8"),
         (record(inside__device={"kind": "xla-cpu"}), "xla-cpu"),
-        (RECORD["host"], "cpu-x86_64"),
         ({"host": RECORD["host"]}, "cpu-x86_64"),
-        ({"cpu": {"architecture": "x86_64", "features": ["sse2"]}}, "cpu-x86_64-noavx2"),
-        ({"cpu": {"architecture": "x86_64"}}, "cpu-x86_64-unknown"),
+        ({"host": {"cpu": {"architecture": "x86_64", "features": ["sse2"]}}}, "cpu-x86_64-noavx2"),
+        ({"host": {"cpu": {"architecture": "x86_64"}}}, "cpu-x86_64-unknown"),
     ],
 )
 def test_the_platform_is_read_from_the_record(environment, platform):

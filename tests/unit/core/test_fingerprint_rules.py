@@ -1,6 +1,6 @@
 """The table of facts: whole, and without a line that can never be reached."""
 
-from reprokit.core.fingerprint_rules import RULES, rule_for
+from reprokit.core.environments.fingerprint_rules import RULES, rule_for
 
 
 def test_no_line_is_hidden_by_an_earlier_one():

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from reprokit.core.agreement import difference
+from reprokit.core.comparing.means import AnyNumber, apart, judge
 from reprokit.core.comparison import compare_records
-from reprokit.core.means import AnyNumber, apart, judge
 from reprokit.core.tolerance import Tolerance, Tolerances
+from reprokit.core.verdicts.agreement import difference
 from reprokit.errors import UsageError
 
 TENS = Tolerance(rtol=0.01, mean_of=10)

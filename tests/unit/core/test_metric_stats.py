@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from reprokit.core.metric_stats import Tally
+from reprokit.core.comparing.metric_stats import Tally
 from reprokit.core.tolerance import Tolerance
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1.5, 5e-324, 1e300)

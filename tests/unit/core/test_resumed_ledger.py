@@ -1,7 +1,7 @@
 """A resumed program's samples are told as the whole run's, however it counts its updates and its loaders."""
 
-from reprokit.core.resumed_ledger import continued
-from reprokit.core.samples import first_wrong_sample
+from reprokit.core.sampling.resumed_ledger import continued
+from reprokit.core.sampling.samples import first_wrong_sample
 
 TRAIN, SKIP, EVALUATE = ({"file": "train.py", "line": line, "used_at": 30} for line in (9, 22, 25))
 

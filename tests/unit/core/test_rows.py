@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.core.rows import (
+from reprokit.core.verdicts.rows import (
     VERDICT_ROWS,
     Finding,
     Status,

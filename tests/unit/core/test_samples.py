@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.core.samples import first_wrong_sample, read_ids
+from reprokit.core.sampling.samples import first_wrong_sample, read_ids
 
 
 def _ledger(*batches, first=1, **more):

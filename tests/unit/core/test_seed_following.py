@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.core.seed_following import _SYSTEM, _WITHOUT_GENERATORS
+from reprokit.core.sampling.seed_following import _SYSTEM, _WITHOUT_GENERATORS
 
 
 def test_packages_and_programs_that_draw_no_number_are_those_that_were_reviewed(file_regression):

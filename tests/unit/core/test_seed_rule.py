@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reprokit.core.seed_rule import Response, response
+from reprokit.core.sampling.seed_rule import Response, response
 
 SEEDS = (3, 4, 1013)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.core.comparer import Comparer
+from reprokit.core.comparing.comparer import Comparer
 from reprokit.core.texts import Placeholders, differing_words
 
 RUNS = Placeholders({"/runs/a/1": "{run_dir}"}, {"/runs/a/2": "{run_dir}"})

@@ -11,6 +11,9 @@ import pytest
 
 from reprokit import data
 from support.data_server import Served, serving
+from support.written_table import table
+
+__all__ = ["table"]
 
 CONTENT = b"".join(b"%d,%d\n" % (row, row * row) for row in range(60_000))
 
@@ -75,15 +78,3 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
         return path.as_uri()
 
     return write
-
-
-@pytest.fixture
-def table(tmp_path):
-    """Writes a table, and says where."""
-
-    def table(text: str, name: str = "a.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return table

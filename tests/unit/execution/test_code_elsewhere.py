@@ -63,6 +63,13 @@ def test_another_python_and_programs_of_other_folders_are_named(path):
     assert files_of(("started", path, "/usr/bin/bash")).keys() == {path}
 
 
+@pytest.mark.parametrize("path", [PYTHON, "/usr/lib/python3.11/os.py"])
+def test_what_the_loader_of_the_system_runs_is_no_tool(path):
+    loader = "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+    assert files_of(("opened", path, loader)).keys() == {path}
+    assert files_of(("opened", "/usr/lib/x86_64-linux-gnu/libm.so.6", loader)) == {}
+
+
 def test_byte_code_is_named_by_its_source_and_digested(tmp_path):
     source = tmp_path / "module.py"
     source.write_text("")

@@ -19,21 +19,26 @@ from reprokit.feature import FEATURES, Feature, Heading, Verb, features
 
 PACKAGE = Path(reprokit.__file__).parent
 LOAD_ALL = """
-import importlib, json, pathlib, click, reprokit.cli
+import importlib, json, pathlib, sys, click, reprokit.cli
 from reprokit import feature
 folder = pathlib.Path(reprokit.cli.__file__).parent
-for module in sorted(path.stem for path in folder.glob("*.py")):
-    importlib.import_module(f"reprokit.cli.{module}")
+for path in sorted(folder.rglob("*.py")):
+    importlib.import_module(".".join(path.relative_to(folder.parents[1]).with_suffix("").parts))
 for found in feature.features():
-    places = [verb.command for verb in found.verbs.values()] + [*found.extends.values()]
+    places = [verb.command for verb in found.verbs.values()]
+    places += [*found.extends.values(), *found.offers.values()]
     for place in places + [place for group in found.subverbs.values() for place in group.values()]:
         feature.load(place)
-context, words = click.Context(reprokit.cli.root), {}
-for verb in ("reproduce", "verify", "report"):
-    command = reprokit.cli.root.get_command(context, verb)
+words = {}
+for verb in sys.argv[1:]:
+    command = reprokit.cli.root
+    for name in verb.split():
+        command = command and command.get_command(click.Context(command), name)
+    if command is None:
+        continue  # of the feature that is gone
     words[verb] = sorted(name for option in command.params for name in option.opts)
     if hasattr(command, "list_commands"):
-        words[verb] += command.list_commands(context)
+        words[verb] += command.list_commands(click.Context(command))
 print(json.dumps({"verbs": sorted(reprokit.cli.verbs()), "words": words}))
 """
 
@@ -61,7 +66,8 @@ def test_without_a_feature_the_rest_works_and_only_its_words_are_gone(name, tmp_
     shutil.rmtree(tmp_path / "reprokit" / "features" / name)
     (gone,) = [found for found in features() if found.name == name]
 
-    ended = tool(tmp_path, "-c", LOAD_ALL)
+    extended = sorted({verb for found in features() for verb in (*found.extends, *found.subverbs)})
+    ended = tool(tmp_path, "-c", LOAD_ALL, *extended)
     assert ended.returncode == 0, ended.stderr
     left = json.loads(ended.stdout)
 
@@ -96,6 +102,12 @@ def test_a_feature_that_cannot_be_imported_is_no_missing_feature(tmp_path):
     (tmp_path / "reprokit" / "features" / "tune" / "declaration.py").write_text("import no_such_module\n")
     ended = tool(tmp_path, "-m", "reprokit", "--help")
     assert (ended.returncode, "no_such_module" in ended.stderr) == (3, True)
+
+
+def test_what_a_feature_offers_to_others_is_there_only_with_it(monkeypatch):
+    assert callable(feature.offered("lock_from"))
+    monkeypatch.setattr(feature, "FEATURES", [name for name in FEATURES if name != "locking"])
+    assert feature.offered("lock_from") is None
 
 
 def params_of(place: str) -> list[click.Parameter]:
@@ -140,7 +152,7 @@ def test_two_options_of_one_name_are_an_error():
 
 
 def test_two_subverbs_of_one_name_are_an_error(one_more):
-    one_more(subverbs={"report": {"show": "reprokit.cli.report:command"}})
+    one_more(subverbs={"report": {"show": "reprokit.cli.commands.report:command"}})
     group = cli.root.get_command(click.Context(cli.root), "report")
     with pytest.raises(ValueError, match="two verbs are called report show"):
         group.get_command(click.Context(group), "show")

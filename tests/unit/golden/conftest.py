@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reprokit.golden import Candidate, Golden, Promotion, promote
+from reprokit.golden import Golden, GoldenCandidate, Promotion, promote
 
 
 def digest_of(letter: str) -> str:
@@ -18,11 +18,11 @@ def digest_of(letter: str) -> str:
 
 
 @pytest.fixture
-def candidate(tmp_path: Path) -> Callable[..., Candidate]:
+def candidate(tmp_path: Path) -> Callable[..., GoldenCandidate]:
     """Make a run folder with 30 records of metrics and of trace."""
     count = iter(range(100))
 
-    def make(*, metrics: str | None = None, trace: str | None = None, **fields: Any) -> Candidate:
+    def make(*, metrics: str | None = None, trace: str | None = None, **fields: Any) -> GoldenCandidate:
         path = tmp_path / "runs" / f"run-{next(count)}"
         path.mkdir(parents=True)
         records = [{"step": step, "train/loss": 1 / (step + 3)} for step in range(30)]
@@ -30,7 +30,7 @@ def candidate(tmp_path: Path) -> Callable[..., Candidate]:
         whole = ["".join(json.dumps(line) + "\n" for line in lines) for lines in (records, updates)]
         (path / "metrics.jsonl").write_text(whole[0] if metrics is None else metrics)
         (path / "trace.jsonl").write_text(whole[1] if trace is None else trace)
-        return Candidate(
+        return GoldenCandidate(
             **{
                 "path": path,
                 "complete": True,
@@ -57,10 +57,10 @@ def candidate(tmp_path: Path) -> Callable[..., Candidate]:
 
 
 @pytest.fixture
-def bless(tmp_path: Path, candidate: Callable[..., Candidate]) -> Callable[..., Golden]:
+def bless(tmp_path: Path, candidate: Callable[..., GoldenCandidate]) -> Callable[..., Golden]:
     """Promote two good runs, or those given."""
 
-    def promoted(*runs: Candidate, **words: Any) -> Golden:
+    def promoted(*runs: GoldenCandidate, **words: Any) -> Golden:
         said = {"reason": "first golden", "created_at": "2026-11-20T10:15:00+00:00"}
         names = {field.name for field in fields(Promotion)}
         said |= {name: words.pop(name) for name in names & words.keys()}

@@ -46,7 +46,7 @@ def test_names_that_lead_elsewhere_are_refused(names):
 def test_a_golden_is_read_back_as_it_was_blessed(bless):
     golden = bless()
     assert load(golden.path) == golden
-    assert golden.provenance["reason"] == "first golden"
+    assert golden.provenance.reason == "first golden"
 
 
 def test_a_golden_is_read_by_a_relative_path_too(bless, monkeypatch):

@@ -24,7 +24,7 @@ def rules(golden, *, min_runs=2):
 
 
 def changed(golden, **words):
-    return replace(golden, provenance={**golden.provenance, **words})
+    return replace(golden, provenance=golden.provenance._replace(**words))
 
 
 def test_a_good_golden_has_no_finding(good):

@@ -69,7 +69,7 @@ def test_a_golden_that_was_moved_to_another_cpu_or_to_the_platform_is_refused(bl
         with pytest.raises(GoldenError, match="belongs to another folder"):
             golden.load(place)
         place.rename(own.path)
-    assert golden.load(own.path).provenance["cpu"] == cpu
+    assert golden.load(own.path).provenance.cpu == cpu
 
 
 def test_a_golden_whose_cpu_is_no_text_is_refused(bless):

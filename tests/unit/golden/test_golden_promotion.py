@@ -24,7 +24,7 @@ def test_a_golden_holds_the_metrics_as_they_are_and_its_whole_provenance(bless, 
         f"cartpole/cpu-x86_64/seed-42/{name}" for name in ("metrics.jsonl", "provenance.json", "trace.jsonl")
     ]
     assert golden.metrics.read_bytes() == first.metrics.read_bytes()
-    assert golden.provenance == {
+    assert golden.document == {
         "schema": 1,
         "recipe": "cartpole",
         "platform": "cpu-x86_64",
@@ -68,7 +68,7 @@ def test_thinning_keeps_the_first_eight_every_eighth_and_the_last(count, kept):
 
 
 def test_three_runs_that_agree_are_counted(bless, candidate):
-    assert bless(candidate(), candidate(), candidate()).provenance["runs_agreed"] == 3
+    assert bless(candidate(), candidate(), candidate()).provenance.runs_agreed == 3
 
 
 def test_a_new_golden_replaces_the_old_and_names_it(bless, candidate, tmp_path):
@@ -77,7 +77,7 @@ def test_a_new_golden_replaces_the_old_and_names_it(bless, candidate, tmp_path):
     new = bless(
         candidate(metrics='{"step": 0}\n'), candidate(metrics='{"step": 0}\n'), reason="a new optimiser"
     )
-    assert (new.path, new.provenance["previous"]) == (old.path, old_metrics)
+    assert (new.path, new.provenance.previous) == (old.path, old_metrics)
     assert new.metrics.read_text() == '{"step": 0}\n'
     assert len(files_under(tmp_path / "golden")) == 3
     assert [path.name for path in new.path.parent.iterdir()] == ["seed-42"]
@@ -86,11 +86,11 @@ def test_a_new_golden_replaces_the_old_and_names_it(bless, candidate, tmp_path):
 def test_a_broken_golden_can_be_replaced(bless):
     old = bless()
     (old.path / "provenance.json").write_text("torn")
-    assert bless().provenance["reason"] == "first golden"
+    assert bless().provenance.reason == "first golden"
 
 
 def test_an_odd_reason_is_kept_readable(bless):
-    assert bless(reason=' "quoted"\nénd \udce9 ').provenance["reason"] == '"quoted"\nénd \udce9'
+    assert bless(reason=' "quoted"\nénd \udce9 ').provenance.reason == '"quoted"\nénd \udce9'
 
 
 @pytest.mark.parametrize("reason", ["", " ", "\n\t"])
@@ -193,7 +193,7 @@ def test_a_record_that_is_no_json_leaves_the_old_golden(bless, candidate):
     runs = [candidate(environment={"load": float("nan")}) for _ in range(2)]
     with pytest.raises(GoldenError, match="not JSON"):
         bless(*runs)
-    assert json.loads((old.path / "provenance.json").read_text()) == old.provenance
+    assert json.loads((old.path / "provenance.json").read_text()) == old.document
     assert [path.name for path in old.path.parent.iterdir()] == ["seed-42"]
 
 
@@ -228,4 +228,4 @@ def test_a_metric_whose_name_holds_a_secret_is_refused_without_repeating_it(bles
 
 
 def test_a_secret_in_the_reason_is_taken_out(bless):
-    assert bless(reason="new weights, token=hunter2").provenance["reason"] == "new weights, token=<redacted>"
+    assert bless(reason="new weights, token=hunter2").provenance.reason == "new weights, token=<redacted>"

@@ -15,7 +15,7 @@ from reprokit.errors import ReportError
 from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.workspace import sha256_of
 
 

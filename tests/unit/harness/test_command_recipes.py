@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from reprokit.errors import RecipeError, UsageError
-from reprokit.harness import Request, judge_again
-from reprokit.harness.running.program_files import program_files
+from reprokit.harness import Request, judge_again, reproduce
+from reprokit.harness.running.programs.program_files import program_files
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
 from reprokit.recipes import load
+from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
+from support.recorded_progress import RecordedProgress
 
 
 def rows(report):
@@ -47,6 +51,21 @@ def test_one_changed_word_of_the_command_is_named_with_the_recipes_line(reposito
 def test_a_program_without_a_seed_call_is_nondeterministic(repository):
     repository.write(train_py=PROGRAM.replace("random.seed(int(sys.argv[1]))\n", ""))
     assert repository.reproduce().verdict == "NONDETERMINISTIC"
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="needs two cores")
+def test_runs_side_by_side_do_not_begin_in_one_second(repository):
+    """A seed that is taken from a clock in seconds would be the same in both."""
+    report, _ = reproduce(
+        "train",
+        Request(backend="local"),
+        session=Session(project=Project.around(repository.root), progress=RecordedProgress()),
+    )
+    first, second = (
+        datetime.fromisoformat(json.loads(Path(run, "run.json").read_text())["started_at"])
+        for run in report.runs
+    )
+    assert abs((second - first).total_seconds()) > 0.9
 
 
 def test_what_the_program_does_not_see_is_no_cause(repository):

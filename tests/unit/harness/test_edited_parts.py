@@ -28,9 +28,9 @@ from reprokit.harness.curation.golden_diff import compare_goldens
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.resume_point import changed_inputs
+from reprokit.harness.running.resuming.resume_point import changed_inputs
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.images import packages
 from reprokit.records import run_json
@@ -164,6 +164,9 @@ def test_the_files_that_changed_since_the_golden_are_named(study, part, seen):
     found = code_changes(study.recipe(), blessed, project=study.project)
     assert found["why"] == ""
     assert [file["path"] for file in found["files"]] == ([f"recipes/parts/{part}"] if seen else [])
+    lines = (study.project.recipes_dir / "parts" / part).read_text().splitlines()
+    changed = [f"recipes/parts/{part}:{len(lines) - 1} nothing → '# edited'"]
+    assert [line for file in found["files"] for line in file["lines"]] == (changed if seen else [])
 
 
 def test_todays_code_beside_other_locks_has_its_parts(study, tmp_path):

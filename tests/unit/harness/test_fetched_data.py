@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness.running.preflight import check_before_running
+from reprokit.harness.running.environments.preflight import check_before_running
 from reprokit.project import Project
 from reprokit.recipes import load
 from reprokit.session import Session

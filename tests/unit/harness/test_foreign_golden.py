@@ -19,19 +19,12 @@ from reprokit.harness import Request, reproduce
 from reprokit.harness.curation import PublishedLog, import_log, lint_goldens, promote
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
-from reprokit.reports import documents, to_json
+from reprokit.reports import documents
+from reprokit.reports.formats import to_json
 from reprokit.session import Session
+from support.command_recipe import RECIPE
 from tests.support.recorded_progress import RecordedProgress
 
-RECIPE = """\
-schema: 1
-name: train
-title: A program as it is
-variant: none
-command: [python, train.py, "{seed}", "{run_dir}"]
-seeds: [3]
-platforms: [cpu-x86_64]
-"""
 PROGRAM = """\
 import random, sys
 random.seed(int(sys.argv[1]))
@@ -105,7 +98,7 @@ def test_a_match_is_within_the_tolerance_of_a_foreign_log_and_not_reproduced(pro
     assert found.status == "PASSED"
     assert (found.evidence["records"], found.evidence["metrics"], found.evidence["foreign"]) == (2, 1, True)
     assert not row(report, "environment_compatible").required
-    assert (made.provenance["runs_agreed"], made.provenance["fingerprint"]) == (0, "")
+    assert (made.provenance.runs_agreed, made.provenance.fingerprint) == (0, "")
 
 
 def test_a_mismatch_is_unjudged_with_the_numbers_and_no_regression(project):

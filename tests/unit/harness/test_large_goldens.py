@@ -10,9 +10,10 @@ import pytest
 
 from reprokit import adapters, golden
 from reprokit.cli import main
+from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError
 from reprokit.project import Project
-from reprokit.reports.golden_list import size_lines
+from reprokit.reports.pages.golden_list import size_lines
 from support.command_recipe import PROGRAM
 
 GOLDEN = "golden/train/cpu-x86_64/seed-3"
@@ -109,11 +110,11 @@ def test_only_what_is_over_the_limit_compressed_too_is_warned_of(tmp_path, limit
 
     def lines_of(provenance):
         metrics = tmp_path / "metrics.jsonl.gz"
-        found = golden.Golden(path=tmp_path, provenance=provenance, metrics=metrics, trace=None)
+        found = golden.Golden(path=tmp_path, provenance=provenance, document={}, metrics=metrics, trace=None)
         return list(size_lines(found, limit_mb=limit_mb))
 
-    assert len(lines_of({"sizes": {"metrics": 9000}})) == lines
-    assert lines_of({}) == []
+    assert len(lines_of(Provenance(sizes={"metrics": 9000}))) == lines
+    assert lines_of(Provenance()) == []
 
 
 def test_promoting_again_names_the_golden_before_and_leaves_no_second_file(compressed):

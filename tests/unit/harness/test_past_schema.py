@@ -14,7 +14,7 @@ from reprokit import golden, reports
 from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import compare_goldens, lint_goldens, opened, promote
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import list_all, read
 
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -14,15 +14,16 @@ from click.testing import CliRunner
 
 from reprokit import cli, golden
 from reprokit.core.checklist import Verdict
+from reprokit.core.provenance import BlessedMetric
 from reprokit.core.statistics.gate_rates import ONE_SEED_IN_FIVE_PASSES
 from reprokit.errors import GoldenError, RecipeError
-from reprokit.golden.ensemble import judged_digest
 from reprokit.harness import Request, audit, reproduce
 from reprokit.harness.curation import lint_goldens
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.running import start_runs
 from reprokit.recipes import load
-from reprokit.reports import to_json, to_markdown
+from reprokit.records.provenance_json import judged_digest
+from reprokit.reports.formats import to_json, to_markdown
 from reprokit.runs import list_all
 from reprokit.runs.listing import report_notes
 from reprokit.session import Session
@@ -95,6 +96,21 @@ def test_an_ensemble_has_a_line_a_seed_and_its_provenance_once(here):
         -3:
     ]
     assert lines[7]["values"]["return"] == pytest.approx(math.fsum(last) / 3, rel=1e-15)
+
+
+def test_a_new_seed_that_logs_nothing_is_no_evidence(here):
+    program = PROGRAM.replace("import settings", "import settings\nif sys.argv[1] == '21': sys.exit()")
+    here.write(train_py=program, settings_py=NOISIER)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+    assert "seed 21 left no metrics" in report.sentence
+
+
+def test_a_sweep_with_a_seed_that_logged_nothing_is_not_promoted(fresh):
+    program = PROGRAM.replace("import settings", "import settings\nif sys.argv[1] == '3': sys.exit()")
+    fresh.begin().write(train_py=program)
+    with pytest.raises(GoldenError, match="left no metrics"):
+        fresh.sweep("10").bless(min_seeds=10)
 
 
 def test_the_same_bits_are_reproduced_and_no_new_seed_is_run(here):
@@ -249,16 +265,35 @@ def test_new_logs_of_another_shape_are_unjudged(here, why):
     assert why in report.sentence
 
 
-def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
+def without_logs(here):
     about = here.ensemble / "provenance.json"
     provenance = json.loads(about.read_text())
     del provenance["logs"]
-    provenance["digests"]["statistical"] = judged_digest(provenance["statistical"])
+    provenance["digests"]["statistical"] = judged_digest(
+        [BlessedMetric(**one) for one in provenance["statistical"]]
+    )
     about.write_text(json.dumps(provenance))
+
+
+def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
+    without_logs(here)
     here.write(settings_py=NOISIER)
     report = here.judged()
     assert report.verdict == Verdict.EQUIVALENT
     assert "was not judged: it was promoted before that was kept" in report.sentence
+
+
+def test_a_training_that_is_equal_in_all_seeds_is_told_where_only_its_evaluation_follows_them(here):
+    without_logs(here)
+    fixed = '"lr": 1 / (step + 1), "train/loss": 3 / (step + 1), "val/accuracy": 0.5, "return":'
+    here.write(train_py=PROGRAM.replace('"return":', fixed), settings_py=NOISIER)
+    report = here.judged()
+    assert report.verdict == Verdict.EQUIVALENT
+    count = len(report.statistical["new"]) + 1
+    assert (
+        f"train/loss has one curve in all {count} seeds: the training may not follow the seed, so that "
+        "these are one training, judged again" in report.sentence
+    )
 
 
 @pytest.mark.parametrize(
@@ -509,9 +544,9 @@ class TestPromotion:
     def test_seeds_that_were_left_out_are_recorded_and_told_in_every_answer(self, worst):
         here, chosen = worst
         made = here.bless(min_seeds=10, allow_left_out=True)
-        assert (made.seeds, len(made.left_out)) == (tuple(chosen), 10)
+        assert (made.seeds, len(made.provenance.left_out)) == (tuple(chosen), 10)
         told = "chosen of 20 finished ones (10 were left out when it was promoted)"
-        member, other = chosen[0], made.left_out[0]
+        member, other = chosen[0], made.provenance.left_out[0]
         assert told in here.judged(seed=member).sentence
         for settings in (
             NOISIER,
@@ -613,7 +648,7 @@ class TestPromotion:
     def test_a_second_one_names_the_first(self, here):
         before = json.loads((here.ensemble / "provenance.json").read_text())
         again = here.bless()
-        assert again.provenance["previous"] == before["digests"]["ensemble"]
+        assert again.provenance.previous == before["digests"]["ensemble"]
         assert sorted(one.name for one in here.ensemble.iterdir()) == ["ensemble.jsonl", "provenance.json"]
 
 

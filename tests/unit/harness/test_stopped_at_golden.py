@@ -17,10 +17,10 @@ from reprokit.errors import MetricsError, UsageError
 from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, beside, judge_again
 from reprokit.harness.curation import newest_pair, promote, runs_of_report
-from reprokit.harness.judging import watched_golden
-from reprokit.harness.judging.reference_run import read_reference_run
-from reprokit.harness.judging.watched_golden import golden_to_watch
-from reprokit.harness.running.resume_point import choose
+from reprokit.harness.judging.compared_with import watched_golden
+from reprokit.harness.judging.compared_with.reference_run import read_reference_run
+from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
+from reprokit.harness.running.resuming.resume_point import choose
 from support.fake_backend import training
 
 NOW = "2026-11-20T10:15:00+00:00"

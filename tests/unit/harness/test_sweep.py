@@ -12,7 +12,7 @@ from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, W
 from reprokit.golden import Promotion
 from reprokit.harness import Request, finished_runs, reproduce
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
-from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
 from reprokit.session import Session
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept
@@ -318,7 +318,7 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
         promote("")
     with pytest.raises(RecipeError, match="not say how it is judged on the platform xla-cpu"):
         promote("xla-cpu")
-    assert promote("cpu-x86_64").provenance["platform"] == "cpu-x86_64"
+    assert promote("cpu-x86_64").provenance.platform == "cpu-x86_64"
 
 
 def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.harness import Request, audit, reproduce_command
-from reprokit.harness.running import tree_changes
+from reprokit.harness.running.programs import tree_changes
 from reprokit.project import Project
 from reprokit.session import Session
 from support.command_recipe import PROGRAM

@@ -12,7 +12,7 @@ import pytest
 from reprokit.core.checklist import Verdict
 from reprokit.core.records import RunSpec
 from reprokit.execution.local import LocalBackend
-from reprokit.harness.running.environment_inside import inside_of
+from reprokit.harness.running.programs.environment_inside import inside_of
 from tests.support.command_recipe import PROGRAM, RECIPE, Repository
 
 TWO_COMMANDS = 'echo begin\nexec python train.py "$1" "$2"\n'

@@ -2,95 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import io
 import itertools
 import json
 import tarfile
-from pathlib import Path
 
 import pytest
 
 from reprokit.errors import ImageError
 from reprokit.images.building import layers, package_layers
-from reprokit.images.building.canonical import PACKAGE_LAYERS, CanonicalImage, Form, canonical
-from reprokit.images.checking.image_difference import first_difference
+from reprokit.images.building.canonical import PACKAGE_LAYERS, CanonicalImage, canonical
+from support.saved_image import BASE, EPOCH, FORM, form_of, link, member, packed, saved
 
-EPOCH = 1_000_000
-
-
-def member(name: str, content: bytes | None = b"", **changes) -> tuple[tarfile.TarInfo, bytes]:
-    info = tarfile.TarInfo(name)
-    info.mode, info.mtime = (0o644, EPOCH + 5) if content is not None else (0o755, EPOCH + 5)
-    info.type = tarfile.REGTYPE if content is not None else tarfile.DIRTYPE
-    info.size = len(content or b"")
-    for key, value in changes.items():
-        setattr(info, key, value)
-    return info, content or b""
-
-
-def link(name: str, target: str, kind: bytes) -> tuple[tarfile.TarInfo, bytes]:
-    return member(name, b"", type=kind, linkname=target, size=0)
-
-
-def packed(*members) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for info, content in members:
-            tar.addfile(info, io.BytesIO(content))
-    return stream.getvalue()
-
-
-BASE = packed(member("etc", None), member("etc/passwd", b"root\n"), member("usr", None))
-
-
-def saved(path: Path, *above: bytes, history=(), config=None) -> Path:
-    """What an engine saves of a base with layers on top."""
-    parts = [BASE, *above]
-    settings = {
-        "architecture": "amd64",
-        "os": "linux",
-        "created": "2026-11-21T07:00:00Z",
-        "container": "random",
-        "config": {"Hostname": "random", "Env": ["A=1"], **(config or {})},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(p).hexdigest()}" for p in parts]},
-        "history": [{"created_by": "base"}, *({"created_by": step} for step in history)],
-    }
-    names = [f"{n}/layer.tar" for n in range(len(parts))]
-    manifest = json.dumps([{"Config": "c.json", "Layers": names, "RepoTags": None}]).encode()
-    files = [
-        ("c.json", json.dumps(settings).encode()),
-        ("manifest.json", manifest),
-        *zip(names, parts, strict=True),
-    ]
-    path.write_bytes(packed(*(member(name, content) for name, content in files)))
-    return path
-
-
-@pytest.fixture
-def form_of(tmp_path):
-    """The one form of a base with these layers on top."""
-    with contextlib.ExitStack() as stack:
-        count = iter(range(99))
-
-        def make(*above: bytes, form: Form | None = None, **settings) -> CanonicalImage:
-            path = saved(tmp_path / f"{next(count)}.tar", *above, **settings)
-            return canonical(stack.enter_context(layers.opened(path)), form or FORM)
-
-        yield make
-
-
-FORM = Form(
-    base_layers=(f"sha256:{hashlib.sha256(BASE).hexdigest()}",),
-    num_base_steps=1,
-    epoch=EPOCH,
-    created="2026-10-01T00:00:00Z",
-    labels={"a": "b"},
-    tag="reprokit/test:1",
-    made_by="reprokit",
-)
+__all__ = ["form_of"]
 
 
 def test_order_days_owners_names_and_steps_leave_no_trace(form_of):
@@ -104,7 +30,6 @@ def test_order_days_owners_names_and_steps_leave_no_trace(form_of):
         config={"Hostname": "other", "Image": "sha256:x"},
     )
     assert one.id == two.id
-    assert first_difference(one, two) is None
 
 
 def test_an_empty_file_that_an_engine_mounts_over_leaves_no_trace_and_one_with_content_does(form_of):
@@ -239,40 +164,6 @@ def test_what_the_engine_loads_of_several_layers_is_what_was_promised(divided_fo
         parts = [tar.extractfile(name).read() for name in entry["Layers"]]
     assert diff_ids(made) == [f"sha256:{hashlib.sha256(part).hexdigest()}" for part in parts]
     assert len(json.loads(made.configuration)["history"]) == len(parts) == 3
-
-
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        (member("a", b"12x45"), "a: content from byte 2: 33 34 35 and 78 34 35"),
-        (member("a", b"123"), "a: content from byte 3: 34 35 and the end"),
-        (member("a", b"12345", mode=0o600), "a: mode: 0644 and 0600"),
-        (member("a", b"12345", uid=7), "a: owner: 0:0 and 7:0"),
-        (member("a", b"12345", mtime=12), f"a: time: {EPOCH} and 12"),
-        (link("a", "etc", tarfile.SYMTYPE), "a: kind: file and symbolic link"),
-    ],
-)
-def test_a_difference_is_told_with_file_place_and_step(form_of, changed, told):
-    one = form_of(packed(member("a", b"12345")), history=["RUN make it"])
-    other = form_of(packed(changed), history=["RUN make it"])
-    assert first_difference(one, other).sentence() == f"{told} (layer 1: RUN make it)"
-
-
-def test_a_file_only_in_one_is_named_and_the_others_are_counted(form_of):
-    one = form_of(packed(member("b", b"1")))
-    difference = first_difference(
-        one, form_of(packed(member("b", b"1"), member("extra.pyc"), member("x.pyc")))
-    )
-    assert (difference.file, difference.what) == ("extra.pyc", "a file only in one")
-    assert (difference.expected, difference.actual, difference.num_files) == ("not there", "there", 2)
-
-
-def test_settings_that_differ_are_named_where_the_files_are_equal(form_of):
-    layer = packed(member("a", b"1"))
-    difference = first_difference(form_of(layer), form_of(layer, config={"Env": ["A=2"]}))
-    assert difference.what == "settings"
-    assert "A=1" in difference.expected
-    assert "A=2" in difference.actual
 
 
 def test_an_image_on_another_base_is_refused(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.images import installed_files, resolve, venvs
+from reprokit.images import file_states, installed_files, resolve, venvs
 from reprokit.images.locks import read_lock
 
 
@@ -169,6 +169,7 @@ def test_a_folder_that_goes_away_during_the_look_is_not_as_installed(environment
             Path(path).rename(Path(path).with_name("elsewhere"))
         return opened(path, *flags)
 
+    monkeypatch.setattr(file_states, "_FIND", "/nowhere/find")
     monkeypatch.setattr(os, "open", without)
     found = look()
     assert found.num_files > 5

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reprokit.core import determinism_claims as claims
-from reprokit.core.false_claims import false_calls
+from reprokit.core.environments.false_claims import false_calls
 from reprokit.features.numerics import determinism_claims_page
 from reprokit.probes.claims_schema import MAX_BYTES, are_findings, mistake_in, parse
 from support.claim_findings import DIFFERS, SAME, findings, row
@@ -214,8 +214,8 @@ def test_a_file_is_read_whole():
     ("data", "message"),
     [
         (b" " * (MAX_BYTES + 1), "larger than 16 MiB"),
-        (b'{"schema": 9, "schema": 1}', "the key 'schema' is there twice"),
-        (b'{"rows": [{"claim": "a", "claim": "b"}]}', "the key 'claim' is there twice"),
+        (b'{"schema": 9, "schema": 1}', "the key 'schema' is repeated"),
+        (b'{"rows": [{"claim": "a", "claim": "b"}]}', "the key 'claim' is repeated"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"threads": ' + b"9" * 5000 + b"}", "4300 digits"),
         (b"\xff", "utf-8"),

@@ -12,7 +12,7 @@ from reprokit.core import fingerprint
 from reprokit.errors import GoldenError
 from reprokit.features.tune.studies import Trial, TrialState
 from reprokit.records import run_json
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.runs import sweeps
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "data" / "schemas"

@@ -111,9 +111,32 @@ ABSK{S}{S}{S}
 nfp_{S}{S}
 vercel_blob_rw_{S}_{S}
 e2b_{H}
+hf_token .............................. {S}
+--hf_token ............ {S}
+- **hf_token**: `{S}`
+<li><b>hf_token</b>: {S}</li>
+<tr><td>api_key</td><td>{S}</td></tr>
+<tr>\n  <td>api_key</td>\n  <td>{S}</td>\n</tr>
+<dt>api_key</dt>\n<dd>{S}</dd>
+{\n "args": [\n  "--lr",\n  "0.1",\n  "--api_key",\n  "{S}"\n ]\n}
+args:\n  - --hf-token\n  - {S}\n  - --lr
+train \ \n  --hf-token \ \n  {S} \ \n  --lr 0.1
+--hf_token\n{S}
+hf_token,{S}
+os.environ.get("API_KEY", default="{S}")
+flags.DEFINE_string("api_key", "{S}", "help")
+wandb: {entity: ada, key: {H}}
+Incorrect API key provided: {S}. You can find it
+h = {'Authorization': 'Bearer ' + '{S}'}
+api_key: ${oc.env:KEY,{S}}
+api_key: ${KEY:-{S}}
+api_key: SecretStr = SecretStr('{S}')
 """.strip().splitlines()
 
-OF_PROGRAMS = ("API_", "api_token", "client", "KEY", "#", "key", "p.", "api_key: str", "const")
+OF_PROGRAMS = (
+    *("API_", "api_token", "client", "KEY", "#", "key", "p.", "api_key: str", "const"),
+    *("os.", "flags", "h = ", "api_key: Secret"),
+)
 
 
 def filled(form):
@@ -185,6 +208,14 @@ def test_a_key_in_a_program_or_a_table_keeps_a_file_out_of_a_bundle(name, text):
         ("a.py", 'key = os.environ.get("WANDB_API_KEY") or "your-key-1"\napi_keys = ["loss", "acc_1"]\n'),
         ("a.py", "SOURCES = {'github': '8f14e45fceea167a5a36dedd', 'hf': 'bert-base-uncased-v2'}\n"),
         ("a.yaml", "token_count:\n  desc: null\n  value: 1234\nlr:\n  desc: null\n  value: 0.1\n"),
+        ("a.html", "<tr><th>password</th><th>description</th><th>f1_score</th></tr>\n"),
+        ("a.html", "<tr><td>token</td><td>accuracy_of_v2</td></tr>\n"),
+        ("a.md", "| `--token` | how |\n**token**: the word\n--password\nhidden\n"),
+        ("a.txt", "usage:\n  --token\n  --lr 0.1\n  --hf-token\n  TOKEN\n  --api-key\n  your-key-1\n"),
+        ("a.csv", "word,id\ntoken,step_1_of_22\npass,test_a1_b2_c3\n"),
+        ("a.yaml", "api_key: ${oc.env:API_KEY,null}\npassword: ${PASSWORD:-postgres}\n"),
+        ("a.py", "flags.DEFINE_string('api_key', None, 'the key')\nwandb = {key: my_long_variable_12}\n"),
+        ("a.txt", "max_token ............. 4096\nkv_tokens ...... 16\n"),
         ("a.tf", 'variable "api_key" {\n  sensitive = true\n}\nvariable "a" {\n  default = "eu-1a"\n}\n'),
     ],
 )

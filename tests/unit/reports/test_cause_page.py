@@ -7,12 +7,12 @@ import pytest
 
 from reprokit.core.checklist import Verdict
 from reprokit.errors import ReportError
-from reprokit.reports import to_json
-from reprokit.reports.cause import cause_facts, cause_page
+from reprokit.reports.formats import to_json
+from reprokit.reports.formats.to_github import annotation_commands, cause_commands
+from reprokit.reports.formats.to_html import diagnosis_to_html, to_html
+from reprokit.reports.formats.to_markdown import to_markdown
+from reprokit.reports.pages.cause import cause_facts, cause_page
 from reprokit.reports.shorten import below
-from reprokit.reports.to_github import annotation_commands, cause_commands
-from reprokit.reports.to_html import diagnosis_to_html, to_html
-from reprokit.reports.to_markdown import to_markdown
 
 HOSTILE = "x\x1b[2J\n::error::y<script>alert(1)</script>`|%0A,line=1"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reprokit.core.checklist import Report, Verdict
-from reprokit.reports.curves import HEIGHT, WIDTH, Chart, charts
+from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, charts
 
 Sample = Callable[[Verdict], Report]
 

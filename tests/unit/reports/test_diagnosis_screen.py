@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from reprokit.core.difference import Divergence
+from reprokit.core.comparing.difference import Divergence
 from reprokit.diagnosis import Cause
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, RuledOut
-from reprokit.reports.diagnosis_screen import draw, screen
-from reprokit.reports.terminal_lines import MOST_LINES
-from reprokit.reports.terminal_style import Style
+from reprokit.reports.terminal.diagnosis_screen import draw, screen
+from reprokit.reports.terminal.terminal_lines import MOST_LINES
+from reprokit.reports.terminal.terminal_style import Style
 
 ROOT = Path("/home/someone/lab")
 CAUSE = Cause(

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from reprokit.reports.diff_to_svg import diff_to_svg
+from reprokit.reports.charts.diff_to_svg import diff_to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

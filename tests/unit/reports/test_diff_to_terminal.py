@@ -2,10 +2,10 @@
 
 import pytest
 
+from reprokit.core.comparing.difference import MetricSummary, NearbyRecord, Problem
 from reprokit.core.comparison import Comparison, Tolerance, Tolerances, compare_records
-from reprokit.core.difference import MetricSummary, NearbyRecord, Problem
 from reprokit.core.json_values import MISSING
-from reprokit.reports.diff_to_terminal import diff_to_terminal, headline, ranked
+from reprokit.reports.terminal.diff_to_terminal import diff_to_terminal, headline, ranked
 
 
 def text_of(comparison, **options):

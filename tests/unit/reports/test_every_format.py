@@ -10,12 +10,12 @@ import pytest
 
 import reprokit.reports
 from reprokit.core.checklist import Report, Status, Verdict
-from reprokit.reports.to_github import step_summary
-from reprokit.reports.to_html import to_html
-from reprokit.reports.to_json import from_json, to_json
-from reprokit.reports.to_junit import to_junit
-from reprokit.reports.to_markdown import to_markdown
-from reprokit.reports.to_terminal import Style, to_terminal
+from reprokit.reports.formats.to_github import step_summary
+from reprokit.reports.formats.to_html import to_html
+from reprokit.reports.formats.to_json import from_json, to_json
+from reprokit.reports.formats.to_junit import to_junit
+from reprokit.reports.formats.to_markdown import to_markdown
+from reprokit.reports.terminal.to_terminal import Style, to_terminal
 
 Sample = Callable[[Verdict], Report]
 
@@ -32,7 +32,7 @@ _DRAW: dict[str, Callable[[Report], str]] = {
 def test_no_format_is_left_out() -> None:
     folder = Path(reprokit.reports.__file__).parent
 
-    assert sorted(_DRAW) == sorted(path.stem for path in folder.glob("to_*.py"))
+    assert sorted(_DRAW) == sorted(path.stem for path in folder.rglob("to_*.py"))
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from reprokit.core.checklist import Verdict
-from reprokit.reports import to_json
-from reprokit.reports.gate_section import gate_section
-from reprokit.reports.to_html import to_html
+from reprokit.reports.formats import to_json
+from reprokit.reports.formats.gate_section import gate_section
+from reprokit.reports.formats.to_html import to_html
 from support import hostile
 from support.seed_pages import judged
 

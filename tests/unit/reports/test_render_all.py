@@ -11,7 +11,7 @@ from reprokit import workspace
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, WorkspaceError
 from reprokit.reports import documents, render_all
-from reprokit.reports.to_json import load
+from reprokit.reports.formats.to_json import load
 
 Sample = Callable[[Verdict], Report]
 

@@ -8,12 +8,12 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from reprokit.core.checklist import Report, Verdict
-from reprokit.reports.to_github import annotation_commands, step_summary
-from reprokit.reports.to_html import to_html
-from reprokit.reports.to_json import to_json
-from reprokit.reports.to_junit import to_junit
-from reprokit.reports.to_markdown import to_markdown
-from reprokit.reports.to_terminal import Style, to_terminal
+from reprokit.reports.formats.to_github import annotation_commands, step_summary
+from reprokit.reports.formats.to_html import to_html
+from reprokit.reports.formats.to_json import to_json
+from reprokit.reports.formats.to_junit import to_junit
+from reprokit.reports.formats.to_markdown import to_markdown
+from reprokit.reports.terminal.to_terminal import Style, to_terminal
 
 _ALL = tuple(Verdict)
 _RICH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN, Verdict.NOT_RUN)

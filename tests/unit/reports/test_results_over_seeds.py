@@ -2,8 +2,8 @@
 
 import pytest
 
-from reprokit.core.rows import CheckResult, Status
-from reprokit.reports.results_over_seeds import results_over_seeds
+from reprokit.core.verdicts.rows import CheckResult, Status
+from reprokit.reports.formats.results_over_seeds import results_over_seeds
 
 RESULT = {"estimate": 0.5, "low": 0.25, "high": 0.75, "values": {"3": 0.25, "4": 0.5, "6": 0.75}}
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.reports.report_content import Outline, outline
-from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
-from reprokit.reports.to_terminal import Style, to_terminal
+from reprokit.reports.formats.report_content import Outline, outline
+from reprokit.reports.terminal.row_groups import gathered, harmless, that_apply, that_matter
+from reprokit.reports.terminal.to_terminal import Style, to_terminal
 
 Sample = Callable[[Verdict], Report]
 

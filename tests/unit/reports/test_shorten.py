@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reprokit.core.checklist import CheckResult, Status, Verdict
-from reprokit.reports import to_html, to_json, to_junit, to_markdown
+from reprokit.reports.formats import to_html, to_json, to_junit, to_markdown
 from reprokit.reports.shorten import from_root, short_digests
 
 ROOT = "/home/me/study"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.reports.to_github import SUMMARY_BYTES, annotation_commands, step_summary
+from reprokit.reports.formats.to_github import SUMMARY_BYTES, annotation_commands, step_summary
 
 Sample = Callable[[Verdict], Report]
 

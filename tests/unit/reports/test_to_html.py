@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from reprokit.core.checklist import Report, Verdict
-from reprokit.reports.to_html import to_html
+from reprokit.reports.formats.to_html import to_html
 
 Sample = Callable[[Verdict], Report]
 

@@ -10,7 +10,7 @@ import pytest
 
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError
-from reprokit.reports.to_json import from_dict, from_json, to_dict, to_json
+from reprokit.reports.formats.to_json import from_dict, from_json, to_dict, to_json
 
 Sample = Callable[[Verdict], Report]
 

@@ -8,7 +8,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.reports.to_junit import to_junit
+from reprokit.reports.formats.to_junit import to_junit
 
 Sample = Callable[[Verdict], Report]
 

@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from reprokit.core.checklist import Report, Verdict
 from reprokit.reports.escaping import Visible, markdown, markdown_code
-from reprokit.reports.to_markdown import to_markdown
+from reprokit.reports.formats.to_markdown import to_markdown
 
 Sample = Callable[[Verdict], Report]
 

@@ -1,7 +1,7 @@
 """What `trace diff` says of an operation that two runs differ in."""
 
 from reprokit.diagnosis import Operation, UnfinishedWork
-from reprokit.reports import trace_diff
+from reprokit.reports.pages import trace_diff
 
 COPY = UnfinishedWork(name="aten.copy_", file="data.py", line=7, stream=3)
 FOUND = {"name": "aten.mul", "file": "train.py", "line": 9, "function": "main", "number": 12}

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from reprokit import runs
-from reprokit.cli import runs as verb
+from reprokit.cli.commands import runs as verb
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError, UsageError
-from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.judging.compared_with.reference_run import recipe_of
 
 HOSTILE = "\x1b[2J\u202eevil\x9b31m::error::x"
 
@@ -210,7 +210,7 @@ def test_a_record_that_names_a_recipe_elsewhere_is_refused(workshop, name):
 def test_a_list_imports_neither_the_harness_nor_numpy_nor_the_docker_sdk(workshop):
     workshop.report(workshop.run())
     code = (
-        "import sys\nfrom reprokit.cli.runs import command\n"
+        "import sys\nfrom reprokit.cli.commands.runs import command\n"
         "command(['list'], standalone_mode=False)\n"
         "print(sorted({'numpy', 'docker', 'pydantic', 'reprokit.harness'} & set(sys.modules)))"
     )

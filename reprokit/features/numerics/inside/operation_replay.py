@@ -41,7 +41,7 @@ def answers(data: dict[str, Any]) -> list[Answer]:
     return [_twice(call) for call in variants(data["calls"])]
 
 
-def held_against(data: dict[str, Any], expected: Sequence[Answer]) -> list[dict[str, Any]]:
+def compared_with(data: dict[str, Any], expected: Sequence[Answer]) -> list[dict[str, Any]]:
     """Operations that differ from the ``answers`` of another CPU, those on inputs of the training first.
 
     Returns:
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.write:
         recorded_calls.save(options.write, answers(data))
     if options.against:
-        found = {"differing": held_against(data, recorded_calls.load(options.against))}
+        found = {"differing": compared_with(data, recorded_calls.load(options.against))}
         options.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from reprokit.core import fingerprint
+from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.features.selftest.mutations import not_plantable
 from reprokit.features.selftest.planting import Stage, read_object
 from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD
@@ -97,7 +98,8 @@ def _write_environment(stage: Stage, place: Path, record: dict[str, Any]) -> Non
         stage.write_json(place / ENVIRONMENT, record)
         return
     told = read_object(place / PROVENANCE)
-    facts, digest = fingerprint.facts(record), fingerprint.fingerprint(record)
+    typed = cast("EnvironmentRecord", record)
+    facts, digest = fingerprint.facts(typed), fingerprint.fingerprint(typed)
     stage.write_json(
         place / PROVENANCE,
         {**told, "environment": record, "fingerprint": digest, "fingerprint_facts": facts},

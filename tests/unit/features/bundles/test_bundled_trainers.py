@@ -17,7 +17,7 @@ from reprokit.features.bundles.reading import unpack
 from reprokit.features.bundles.subject import subject_of
 from reprokit.features.bundles.writing import Packed, write
 from reprokit.harness import Request
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.numbers import PACKAGE, mounted_digest
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.project import Project

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from reprokit.core.checklist import Verdict
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.features.github import collected
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, gate_json
 
 NAME = "reports/cartpole_baseline/1/report.json"

@@ -18,7 +18,7 @@ from reprokit.core.checklist import Verdict
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.features.github import pull_request_comment
 from reprokit.features.github.comment_on_run import comment_on_run
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, gate_json
 from support.sample_report import sample_report
 

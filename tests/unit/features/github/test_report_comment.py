@@ -9,7 +9,8 @@ import pytest
 
 from reprokit.cli import main
 from reprokit.core.checklist import Verdict
-from reprokit.reports import gate_record, to_json
+from reprokit.reports import gate_record
+from reprokit.reports.formats import to_json
 from support.sample_report import sample_report
 
 

@@ -107,7 +107,7 @@ def test_a_difference_stays_on_the_page_when_it_was_not_seen_again(measured, tmp
         (json.dumps(findings(ROW) | {"schema": "a" * 500}), f"got schema {'a' * 79!r}"[:-1]),
         (json.dumps(findings(ROW) | {"threads": 10**4000}), "threads: "),
         (json.dumps(findings({**ROW, "cost": None})), "rows.0: cost is null"),
-        (json.dumps(findings(ROW))[:-1] + ', "rows": []}', "the key 'rows' is there twice"),
+        (json.dumps(findings(ROW))[:-1] + ', "rows": []}', "the key 'rows' is repeated"),
         (" " * (16 << 20) + "{}", "larger than 16 MiB"),
     ],
     ids=range(15),

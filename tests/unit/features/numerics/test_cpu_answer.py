@@ -15,7 +15,7 @@ from reprokit.features.numerics.cpu_answer import (
     where,
 )
 from reprokit.harness import gate_code
-from reprokit.harness.judging.trace_comparison import count_records
+from reprokit.harness.judging.differences.trace_comparison import count_records
 from reprokit.harness.running.first_updates import PartialRun
 
 TRACE = [{"update": n, "step": 64 * n, "parameters": {"weight": f"{n}a", "bias": f"{n}b"}} for n in (1, 2, 3)]

@@ -6,7 +6,7 @@ import pytest
 
 from reprokit.core.checklist import Verdict, exit_code
 from reprokit.features.selftest import judging
-from reprokit.features.selftest.judging import GateAnswer, fault_of, faults
+from reprokit.features.selftest.judging import PlantedAnswer, fault_of, faults
 from reprokit.features.selftest.table import EXIT_CODES, KINDS, REFUSED
 
 EVERY = list(faults(2000))
@@ -59,10 +59,10 @@ def test_what_no_fault_is_called_names_none(text):
 @pytest.mark.parametrize(
     ("expected", "answer", "because"),
     [
-        ("REPRODUCED", GateAnswer(outcome="REPRODUCED", exit_code=0), ""),
-        ("REGRESSION", GateAnswer(outcome="REPRODUCED", exit_code=0), "REPRODUCED instead of REGRESSION"),
-        ("REGRESSION", GateAnswer(outcome="REGRESSION", exit_code=0), "exit code 0 instead of 1"),
-        (REFUSED, GateAnswer(outcome=judging.BROKE, exit_code=3), "BROKE instead of REFUSED"),
+        ("REPRODUCED", PlantedAnswer(outcome="REPRODUCED", exit_code=0), ""),
+        ("REGRESSION", PlantedAnswer(outcome="REPRODUCED", exit_code=0), "REPRODUCED instead of REGRESSION"),
+        ("REGRESSION", PlantedAnswer(outcome="REGRESSION", exit_code=0), "exit code 0 instead of 1"),
+        (REFUSED, PlantedAnswer(outcome=judging.BROKE, exit_code=3), "BROKE instead of REFUSED"),
     ],
 )
 def test_an_answer_is_right_only_with_its_exit_code(expected, answer, because):
@@ -72,7 +72,7 @@ def test_an_answer_is_right_only_with_its_exit_code(expected, answer, because):
 
 
 def test_a_difference_in_the_environment_must_be_named():
-    silent = GateAnswer(outcome="REPRODUCED", exit_code=0)
-    named = GateAnswer(outcome="REPRODUCED", exit_code=0, noted=frozenset({"host.kernel"}))
+    silent = PlantedAnswer(outcome="REPRODUCED", exit_code=0)
+    named = PlantedAnswer(outcome="REPRODUCED", exit_code=0, noted=frozenset({"host.kernel"}))
     assert "names nothing" in judging._wrong("REPRODUCED", silent, needs_note=True)
     assert judging._wrong("REPRODUCED", named, needs_note=True) == ""

@@ -9,7 +9,7 @@ from importlib import util
 import pytest
 
 from reprokit.errors import CannotRunError
-from reprokit.features.tune.suggestions import Suggestions
+from reprokit.features.tune.trials.suggestions import Suggestions
 from support.search import KIND, definition
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.features.tune.pruning import PruningRule
 from reprokit.features.tune.studies import Trial, TrialState
+from reprokit.features.tune.trials.pruning import PruningRule
 from support.search import definition
 
 

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import pytest
 
 from reprokit.features.tune import studies
+from reprokit.features.tune.pages.study_charts import history, parallel
+from reprokit.features.tune.pages.study_page import study_to_html
 from reprokit.features.tune.studies import Trial, TrialState
-from reprokit.features.tune.study_charts import history, parallel
-from reprokit.features.tune.study_page import study_to_html
 from support.search import definition
 
 

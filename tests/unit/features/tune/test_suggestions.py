@@ -9,9 +9,9 @@ import pytest
 
 from reprokit.errors import UsageError
 from reprokit.features.tune.definition import LAG, Definition, best_of, most_at_one_time
-from reprokit.features.tune.samplers import distribution_of, rounded
 from reprokit.features.tune.studies import Trial, TrialState
-from reprokit.features.tune.suggestions import Suggestions, grid_values
+from reprokit.features.tune.trials.samplers import distribution_of, rounded
+from reprokit.features.tune.trials.suggestions import Suggestions, grid_values
 from reprokit.recipes import Distribution
 from support.search import KIND, RATE, WIDTH, definition
 

@@ -176,7 +176,7 @@ def blessed(study: Study) -> None:
         folder = study.scratch / f"blessed-{number}"
         write_run(folder, *facts_of(study.project.root))
         runs.append(
-            golden.Candidate(
+            golden.GoldenCandidate(
                 path=folder,
                 complete=True,
                 recipe=NAME,

@@ -16,7 +16,7 @@ from reprokit.harness import Request, reproduce
 from reprokit.harness.curation import promote_stale
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
-from reprokit.reports import golden_diff
+from reprokit.reports.pages import golden_diff
 from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
@@ -65,8 +65,8 @@ def test_all_that_are_stale_are_promoted_with_one_reason(moved):
     assert [judged(moved, name).verdict for name in NAMES] == ["STALE_GOLDEN"] * 2
     found = stale(moved)
     assert (len(found.moved), found.left, found.written) == (2, (), True)
-    assert {one.new["recipe"] for one in found.moved} == set(NAMES)
-    assert all(one.follows and one.new["reason"] == "numpy 99.1" for one in found.moved)
+    assert {one.new.recipe for one in found.moved} == set(NAMES)
+    assert all(one.follows and one.new.reason == "numpy 99.1" for one in found.moved)
     after = goldens(moved)
     assert after.keys() == before.keys()
     assert all(after[name] != before[name] for name in before)
@@ -146,9 +146,9 @@ def test_newer_runs_without_an_end_refuse_the_rest(moved, outcome, why):
 def test_a_golden_whose_environment_is_still_the_same_stays(moved):
     judged(moved, "train")
     found = stale(moved)
-    assert [one.new["recipe"] for one in found.moved] == ["train"]
+    assert [one.new.recipe for one in found.moved] == ["train"]
     assert found.left == (("other/cpu-x86_64/seed-3", "the environment of its newest runs is the golden's"),)
-    assert [one.new["recipe"] for one in stale(moved, names=["other"]).moved] == []
+    assert [one.new.recipe for one in stale(moved, names=["other"]).moved] == []
     with pytest.raises(UsageError, match="no golden of nowhere"):
         stale(moved, names=["nowhere"])
 

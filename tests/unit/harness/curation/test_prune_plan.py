@@ -8,7 +8,7 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Realisation
 from reprokit.errors import RecipeError
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from reprokit.core.comparability import ACROSS_MACHINES, KEYS
+from reprokit.core.verdicts.comparability import ACROSS_MACHINES, KEYS
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.across_machines import across
 

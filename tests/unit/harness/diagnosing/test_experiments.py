@@ -10,7 +10,7 @@ import pytest
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnose import _equal_by_luck
 from reprokit.harness.diagnosing.experiments import explain
-from reprokit.harness.diagnosing.inquiry import HASH_SEED
+from reprokit.harness.diagnosing.inquiry import HASH_SEED, Investigation
 from reprokit.variations import Variation
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 
@@ -27,14 +27,14 @@ LIBRARIES = tuple(f"library_clock|train.py|{line}" for line in range(10, 22))
 
 @pytest.mark.parametrize(("cause", "most"), [(ENTROPY, 9), (LIBRARIES[3], 14)])
 def test_a_line_is_found_in_few_runs_beside_many_that_call_libraries_which_read_the_clock(cause, most):
-    lab = Lab(lambda drawn, *_: drawn[cause], names=(CLOCK, ENTROPY, *LIBRARIES))
+    lab = Lab(lambda drawn, *_: drawn[cause], names=(CLOCK, ENTROPY, *LIBRARIES), digits=12)
     assert explain(asked(lab)) == (cause,)
     assert lab.made <= most
 
 
 @pytest.mark.parametrize(("cause", "names"), [(ENTROPY, (CLOCK, ENTROPY)), (LIBRARIES[3], LIBRARIES)])
 def test_how_many_runs_it_takes_is_foretold_to_a_few(cause, names):
-    lab = Lab(lambda drawn, *_: drawn[cause], names=names)
+    lab = Lab(lambda drawn, *_: drawn[cause], names=names, digits=12)
     foretold = []
     lab.progress.phase = lambda _: None
     run = lab.run
@@ -52,14 +52,14 @@ def test_how_many_runs_it_takes_is_foretold_to_a_few(cause, names):
 def test_a_quick_program_that_draws_and_is_equal_is_run_again_until_it_differs(differs_in, made):
     lab = Lab(lambda drawn, run, given: differs_in(run))
     first, second = (lab.run(name, Conditions()) for name in ("first", "second"))
-    last = _equal_by_luck(lab, first, second, Conditions())
+    last = _equal_by_luck(Investigation(lab=lab, first=first, other=second), second, Conditions())
     assert (lab.made, lab.equal(first, last)) == (made, made == 12)
 
 
 def test_a_program_that_takes_long_is_not_run_again():
     lab = Lab(lambda *_: 0)
     first, second = (replace(lab.run(name, Conditions()), duration_s=30) for name in ("first", "second"))
-    assert _equal_by_luck(lab, first, second, Conditions()) is second
+    assert _equal_by_luck(Investigation(lab=lab, first=first, other=second), second, Conditions()) is second
 
 
 def hidden(*different):
@@ -143,7 +143,7 @@ SURROUNDINGS = tuple(
 
 def in_other_surroundings(number):
     """Two runs that are equal, and one more in which twenty surroundings were varied."""
-    lab = Lab(lambda drawn, run, given: number(set(given.vary)))
+    lab = Lab(lambda drawn, run, given: number(set(given.vary)), digits=12)
     inquiry = asked(lab)
     given = replace(Conditions(like=inquiry.first), vary=tuple(one.vary[0] for one in SURROUNDINGS))
     inquiry.other, inquiry.variations = lab.run("all-varied", given), SURROUNDINGS

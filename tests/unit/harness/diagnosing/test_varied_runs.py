@@ -12,7 +12,8 @@ from reprokit.diagnosis import HookTrace
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
-from reprokit.harness.running.in_force import expected_of
+from reprokit.harness.running.varying.in_force import expected_of
+from reprokit.variations.catalogue import CATALOGUE
 
 CHANGES = ("environment", "start", "vary", "run_folder")
 
@@ -79,7 +80,7 @@ def judged(lab):
 def test_what_makes_the_program_hang_is_named_with_its_limit_and_the_rest_is_varied(name):
     lab = Lab(name)
     inquiry = judged(lab)
-    says = variations.discover()[name].SAYS
+    says = {row.name: row.says for row in CATALOGUE}[name]
     told = [one for one in inquiry.not_varied if "does not finish" in one.how]
     assert [(one.what, one.how) for one in told] == [
         (says, "with it changed the program does not finish within 60 s")

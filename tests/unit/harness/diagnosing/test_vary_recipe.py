@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from reprokit.core.comparability import KEYS, VARIED
 from reprokit.core.records import Outcome
+from reprokit.core.verdicts.comparability import KEYS, VARIED
 from reprokit.errors import GoldenError
 from reprokit.golden import Promotion
 from reprokit.harness import Request
@@ -14,7 +14,7 @@ from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.session import Session

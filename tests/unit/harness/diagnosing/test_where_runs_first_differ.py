@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reprokit.diagnosis import HookTrace, Operation
+from reprokit.diagnosis import HookTrace, Operation, first_operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.first_divergence import Pair, simulator, where_it_began
 from reprokit.harness.diagnosing.inquiry import Investigation
@@ -132,3 +132,8 @@ def test_an_environment_that_could_not_be_made_alone_is_named_with_less_confiden
     (cause,), asked = checked(tmp_path, answers, spec=spec)
     assert cause.confidence == "medium"
     assert "could not be created alone" in asked.known[0]
+
+
+def test_a_process_that_left_no_trace_has_no_operations(tmp_path):
+    """It was killed, or ended by _exit: the answer's limits say so."""
+    assert first_operation(tmp_path / "one", tmp_path / "other") is None

@@ -13,7 +13,7 @@ from reprokit.golden import Promotion
 from reprokit.harness import Request, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.reports import to_json
+from reprokit.reports.formats import to_json
 
 
 @pytest.fixture
@@ -32,6 +32,19 @@ def test_two_equal_runs_of_a_command_are_repeatable(judged, make, programs):
     assert report.runs == tuple(map(str, folders))
     assert (report.golden, report.divergence, report.not_run) == (None, None, None)
     assert report.rerun == "reprokit reproduce --seed 7 -- python train.py"
+
+
+def test_where_a_command_only_prints_the_line_that_compares_what_it_prints_is_named(judged, make):
+    def prints(spec, output, on_tick):
+        (output / "notes.md").write_text("no numbers\n")
+
+    folders = make.of_command(prints, prints, command=("python", "train.py", "--name", "a b", "{seed}"))
+    report = judged(folders)
+    assert report.verdict is Verdict.UNJUDGED
+    assert report.next_command.endswith(
+        "or compare what it prints: `reprokit reproduce --seed 7 -- "
+        """sh -c 'python train.py --name '"'"'a b'"'"' {seed} > {run_dir}/printed.log'`"""
+    )
 
 
 def test_two_runs_that_differ_name_the_first_place(judged, make, programs):

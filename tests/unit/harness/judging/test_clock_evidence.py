@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reprokit import adapters
-from reprokit.harness.judging.clock_evidence import clock_kinds
+from reprokit.harness.judging.differences.clock_evidence import clock_kinds
 
 SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))
 

@@ -7,10 +7,10 @@ import pytest
 from reprokit import recipes
 from reprokit.core.checklist import Verdict
 from reprokit.core.evidence import ReferenceRun
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.rows import Status
+from reprokit.harness.judging.compared_with.reference import run_reference
+from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference import run_reference
-from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.request import Request
 
 OVERRIDE = "training.gamma=0.5"
@@ -72,7 +72,7 @@ def test_other_metrics_are_a_regression_from_the_run(against, programs):
 def test_a_run_of_another_platform_is_not_compared(against, recipe):
     stored, _ = against()
     reference = run_reference(stored, recipe)
-    elsewhere = replace(reference, provenance={**reference.provenance, "platform": "cuda-h200"})
+    elsewhere = replace(reference, provenance=reference.provenance._replace(platform="cuda-h200"))
 
     found = gather(recipe, [stored.path], reference=elsewhere)
     assert found.golden is None

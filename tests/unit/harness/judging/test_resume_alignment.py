@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging.resume_alignment import is_cut_short, rejoined
+from reprokit.harness.judging.resumed.resume_alignment import is_cut_short, rejoined
 
 LOSSES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
 

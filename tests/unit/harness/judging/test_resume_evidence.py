@@ -9,12 +9,12 @@ import zipfile
 import pytest
 
 from reprokit import checks
-from reprokit.core.comparability import KEYS, RESUMED
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Status
+from reprokit.core.verdicts.comparability import KEYS, RESUMED
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging.reference_run import read_reference_run
-from reprokit.harness.judging.resume_evidence import resume_evidence
+from reprokit.harness.judging.compared_with.reference_run import read_reference_run
+from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
 
 ROW = next(check for check in checks.discover() if check.ID == "resume_equal")
 SHARED = {

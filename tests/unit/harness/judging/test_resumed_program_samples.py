@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reprokit.harness.judging.resumed_program import _wrong_sample
+from reprokit.harness.judging.resumed.resumed_program import _wrong_sample
 
 LOADERS = [{"file": "train.py", "line": 22}, {"file": "train.py", "line": 30}]
 

@@ -11,6 +11,7 @@ import pytest
 from reprokit.capture import environment_diff
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import compare_records
+from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.harness import Request, judge_again
 from reprokit.harness.judging.wording import VerdictCase, sentence
@@ -38,7 +39,7 @@ def case(verdict, *, then, now, rows=()):
     )
     golden = GoldenEvidence(
         path="golden/r/cpu-x86_64/seed-42",
-        provenance={"environment": then} if then else {},
+        provenance=Provenance(environment=then or {}),
         comparison=compare_records([{"step": 1, "loss": 1.0}], [{"step": 1, "loss": 2.0}]),
         fingerprint_equal=not rows,
         environment_diff=rows,

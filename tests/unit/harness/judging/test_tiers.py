@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from reprokit import golden, recipes
+from reprokit.core.provenance import Provenance
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError
-from reprokit.harness.judging.reference import tolerances_of
+from reprokit.harness.judging.compared_with.reference import tolerances_of
 
 ROOT = Path(__file__).resolve().parents[4]
 RULES = {
@@ -35,9 +36,9 @@ def tiered(tmp_path):
 
 
 def golden_on(platform, tolerances):
-    provenance = {"platform": platform, "tolerances": tolerances}
+    provenance = Provenance(platform=platform, tolerances=tolerances)
     here = Path("golden")
-    return golden.Golden(path=here, provenance=provenance, metrics=here, trace=here)
+    return golden.Golden(path=here, provenance=provenance, document={}, metrics=here, trace=here)
 
 
 def test_each_platform_has_its_own_tier(tiered):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness.judging.trace_comparison import compare_traces, update_steps
+from reprokit.harness.judging.differences.trace_comparison import compare_traces, update_steps
 
 
 def record(update: int, *, weights: str = "aa", rng: str = "bb") -> dict:

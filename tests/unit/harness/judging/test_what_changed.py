@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.harness.judging.what_changed import environment_rows, settings
+from reprokit.harness.judging.differences.what_changed import environment_rows, settings
 
 GOLDEN = {"training": {"gamma": 0.99, "epochs": 10}, "model": {"sizes": [64, 64]}}
 

@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import Divergence, compare_records
+from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 
@@ -33,7 +34,7 @@ def golden(**words) -> GoldenEvidence:
     return GoldenEvidence(
         **{
             "path": GOLDEN,
-            "provenance": {},
+            "provenance": Provenance(),
             "comparison": compare_records(ROW, ROW),
             "fingerprint_equal": True,
             **words,
@@ -84,6 +85,18 @@ def dirty(evidence: Evidence) -> Evidence:
     return replace(evidence, runs=(first, *evidence.runs[1:]))
 
 
+def first_run(record: RunRecord) -> Evidence:
+    return replace(EVIDENCE, runs=(replace(EVIDENCE.runs[0], run=record), EVIDENCE.runs[1]))
+
+
+def plain(evidence: Evidence) -> Evidence:
+    """Of a command without a recipe, of which three runs were asked for."""
+    command = ("python", "train.py", "--seed", "{seed}")
+    rerun = "reprokit reproduce --seed 3 --output '*.pt' --repeats 3 -- python train.py --seed {seed}"
+    record = RunRecord(seed=3, plain_command=command)
+    return replace(first_run(record), recipe=None, rerun=rerun)
+
+
 SAID = {
     "reproduced": case(Verdict.REPRODUCED, evidence=with_golden()),
     "reproduced within tolerance": case(
@@ -91,11 +104,47 @@ SAID = {
         evidence=with_golden(comparison=compare_records(ROW, [{"step": 10, "loss": 2.0}])),
     ),
     "equivalent": case(Verdict.EQUIVALENT),
+    "reproduced, and rows that no one asked for": case(
+        Verdict.REPRODUCED,
+        evidence=replace(with_golden(), recipe={"name": "r", "command": ["python"]}),
+        not_judged=14,
+    ),
     "repeatable": case(Verdict.REPEATABLE),
     "nondeterministic": case(Verdict.NONDETERMINISTIC, divergence=HERE),
     "nondeterministic in the trace only": case(Verdict.NONDETERMINISTIC),
+    "nondeterministic, of a plain command": case(
+        Verdict.NONDETERMINISTIC, divergence=HERE, evidence=plain(EVIDENCE)
+    ),
+    "nondeterministic in nothing but the clock": case(
+        Verdict.NONDETERMINISTIC,
+        divergence=HERE,
+        evidence=replace(
+            plain(EVIDENCE),
+            repeats=(compare_records(ROW, [{"step": 10, "loss": 2.0}]),),
+            clock_metrics={"loss": "rate"},
+        ),
+    ),
+    "nondeterministic, of a bundle": case(
+        Verdict.NONDETERMINISTIC,
+        divergence=HERE,
+        evidence=first_run(RunRecord(recipe="r", bundle={"file": "r.tar.gz"})),
+    ),
     "regression": case(
         Verdict.REGRESSION, divergence=HERE, evidence=with_golden(changed=("trainer", "config"))
+    ),
+    "regression, and rows failed that no golden mends": case(
+        Verdict.REGRESSION,
+        divergence=HERE,
+        evidence=with_golden(changed=("config",)),
+        failed=("equals_golden", "seeded"),
+    ),
+    "regression of runs that were stopped": case(
+        Verdict.REGRESSION,
+        divergence=HERE,
+        evidence=replace(
+            with_golden(changed=("config",)),
+            runs=tuple(replace(one, complete=False, stopped_at_golden=True) for one in EVIDENCE.runs),
+        ),
     ),
     "regression out of nowhere": case(Verdict.REGRESSION, divergence=HERE, evidence=with_golden()),
     "stale golden": case(
@@ -147,7 +196,7 @@ def test_a_difference_that_cannot_change_numbers_is_no_note():
 
 def test_a_changed_setting_is_named_with_its_line():
     config = {"training": {"gamma": 0.99, "n_epochs": 10}}
-    evidence = with_golden(changed=("recipe", "config"), provenance={"config": config})
+    evidence = with_golden(changed=("recipe", "config"), provenance=Provenance(config=config))
     ran = replace(
         evidence.runs[0],
         run=RunRecord(recipe="r", training_config={"training": {"gamma": 0.98, "n_epochs": 10}}),
@@ -238,7 +287,7 @@ def test_a_tolerance_that_was_not_counted_is_told(verdict, typed, blessed, told)
         verdict,
         divergence=HERE,
         evidence=replace(
-            with_golden(provenance={"tolerances": declared(**blessed)}),
+            with_golden(provenance=Provenance(tolerances=declared(**blessed))),
             recipe={"name": "r", "tolerances": declared(**typed)},
         ),
     )
@@ -253,7 +302,7 @@ def test_nothing_is_said_of_a_tolerance_that_counts_whole(typed, blessed):
         Verdict.REGRESSION,
         divergence=HERE,
         evidence=replace(
-            with_golden(provenance={"tolerances": declared(**blessed)}),
+            with_golden(provenance=Provenance(tolerances=declared(**blessed))),
             recipe={"name": "r", "tolerances": declared(**typed)},
         ),
     )

@@ -7,7 +7,7 @@ import pytest
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.features.numerics.nonportable_ops import NonportableOperation, plain_name, sentence
-from reprokit.harness.running import emulation
+from reprokit.harness.running.varying import emulation
 
 
 @pytest.fixture

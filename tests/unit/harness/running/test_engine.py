@@ -23,10 +23,12 @@ LONG = 60.0
 
 @pytest.fixture
 def carry_out(tmp_path: Path, told, fake, programs):
-    def start(program, *, repeats: int = 2, side_by_side: int = 1):
+    def start(program, *, repeats: int = 2, side_by_side: int = 1, apart_s: float = 0.0):
         plan = plan_command(("python", "train.py"), seed=7, repeats=repeats, stamp="T")
         backend = fake(program)
-        engine = Engine(backend=backend, runs_dir=tmp_path, host=programs["host"], progress=told)
+        engine = Engine(
+            backend=backend, runs_dir=tmp_path, host=programs["host"], progress=told, apart_s=apart_s
+        )
         return engine.make(plan, side_by_side=side_by_side), backend
 
     return start
@@ -50,6 +52,25 @@ def test_runs_side_by_side_overlap(carry_out):
     meet = threading.Barrier(2, timeout=LONG)  # broken, and an error, unless both are inside at one time
     folders, _ = carry_out(lambda *_: meet.wait() and None, side_by_side=2)
     assert [runs.read(folder).complete for folder in folders] == [True, True]
+
+
+def test_runs_side_by_side_begin_so_far_apart_and_overlap(carry_out):
+    begun, meet = [], threading.Barrier(2, timeout=LONG)
+
+    def program(*_):
+        begun.append(time.monotonic())
+        meet.wait()
+
+    carry_out(program, side_by_side=2, apart_s=0.2)
+    assert abs(begun[1] - begun[0]) > 0.1
+
+
+def test_an_interruption_does_not_wait_for_the_next_start(carry_out):
+    def program(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(program, side_by_side=2, apart_s=threading.TIMEOUT_MAX / 2)
 
 
 def test_runs_in_turn_do_not_overlap(carry_out):

@@ -5,8 +5,8 @@ import sys
 
 from reprokit.core.records import RunSpec
 from reprokit.execution.local import LocalBackend
-from reprokit.harness.running.apply_variations import changed
-from reprokit.harness.running.environment_inside import inside_of
+from reprokit.harness.running.programs.environment_inside import inside_of
+from reprokit.harness.running.varying.apply_variations import changed
 
 
 def test_what_is_installed_is_asked_of_the_python_that_the_command_names(tmp_path, monkeypatch):

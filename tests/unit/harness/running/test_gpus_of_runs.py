@@ -19,8 +19,8 @@ from reprokit.errors import DeviceError
 from reprokit.execution.local import LocalBackend
 from reprokit.harness import Project, Request
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.running.environment import Environment
-from reprokit.harness.running.gpus import choose_gpus, must_be_there, must_have_driver
+from reprokit.harness.running.environments.environment import Environment
+from reprokit.harness.running.environments.gpus import choose_gpus, must_be_there, must_have_driver
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import PreparedRuns, run_recipe

@@ -10,9 +10,9 @@ from reprokit.capture.interpreter import find_python
 from reprokit.core.records import Mount, Realisation, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution.docker_config import container_config
-from reprokit.harness.running import emulation
-from reprokit.harness.running.apply_variations import changed, check_names, joined, there
-from reprokit.harness.running.hooked_run import bring_out, hooked, make_room, places_of
+from reprokit.harness.running.programs.hooked_run import bring_out, hooked, make_trace_folder, places_of
+from reprokit.harness.running.varying import emulation
+from reprokit.harness.running.varying.apply_variations import changed, check_names, joined, there
 from reprokit.variations import Variation
 
 IMAGE = Realisation(
@@ -68,7 +68,7 @@ def test_what_a_containers_watch_left_is_moved_and_links_are_not(tmp_path):
     stage, traced = tmp_path / "run", tmp_path / "traces"
     (stage / "output").mkdir(parents=True)
     traced.mkdir()
-    make_room(INSIDE, stage)
+    make_trace_folder(INSIDE, stage)
     room = stage / "output" / ".reprokit"
     (room / "trace-0.json").write_text("{}")
     (room / "trace-1.json").symlink_to("/etc/passwd")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.harness.running.in_force import conditions_of, expected_of, why_not_in_force
+from reprokit.harness.running.varying.in_force import conditions_of, expected_of, why_not_in_force
 from reprokit.variations import Variation
 
 ABOUT = {"category": "environment", "fix": "none"}

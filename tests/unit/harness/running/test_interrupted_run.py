@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reprokit.errors import UsageError
-from reprokit.harness.running.interrupted_run import place_of
+from reprokit.harness.running.resuming.interrupted_run import place_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from reprokit.core.records import Outcome, RunResult
 from reprokit.core.run_record import RunRecord
-from reprokit.harness.running.joined_run import as_whole, join_with_earlier
+from reprokit.harness.running.resuming.joined_run import as_whole, join_with_earlier
 from reprokit.harness.running.run_inputs import inputs_of
 from reprokit.records import run_json
 

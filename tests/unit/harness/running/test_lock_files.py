@@ -10,7 +10,7 @@ import pytest
 from reprokit import layout
 from reprokit.core.records import digest_bytes
 from reprokit.harness import Request, judge_again
-from reprokit.harness.running.lock_files import locked_versions
+from reprokit.harness.running.environments.lock_files import locked_versions
 from reprokit.records import run_json
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -82,7 +82,7 @@ def test_an_edit_to_what_can_change_the_numbers_is_seen_by_its_name(tree, name, 
         ("pinpad", "reprokit/probes/profiling.py"),
         ("pinpad", "reprokit/instrumentation/sitecustomize.py"),
         ("pinpad", "reprokit/instrumentation/reprokit_hook/draws.py"),
-        ("pinpad", "reprokit/cli/run.py"),
+        ("pinpad", "reprokit/cli/commands/run.py"),
         ("pinpad", "reprokit/execution/local.py"),
     ],
 )

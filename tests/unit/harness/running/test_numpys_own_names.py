@@ -6,10 +6,10 @@ import pytest
 
 from reprokit.checks.numerics_in_force import _is_in_force, check
 from reprokit.core import numerics
-from reprokit.core.cpu_features import VARIABLE, names_to_switch_off
+from reprokit.core.environments.cpu_features import VARIABLE, names_to_switch_off
 from reprokit.core.records import RunSpec
-from reprokit.core.rows import Status
-from reprokit.harness.running.environment_inside import _by_numpys_own_names, named_by_numpy
+from reprokit.core.verdicts.rows import Status
+from reprokit.harness.running.programs.environment_inside import _by_numpys_own_names, named_by_numpy
 from reprokit.runtime import settings
 
 PORTABLE = numerics.variables("portable", hash_seed=0)

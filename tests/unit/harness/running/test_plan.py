@@ -12,7 +12,7 @@ import pytest
 from reprokit.core import numerics
 from reprokit.core.records import Realisation
 from reprokit.errors import UsageError
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.numbers import digests_of
 from reprokit.harness.running.plan import command_name, plan_command, plan_recipe, shell_line
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, StoppedRun, VariedRun, WholeRun

@@ -12,7 +12,11 @@ from reprokit import recipes
 from reprokit.errors import CannotRunError, GoldenError, RecipeError
 from reprokit.harness import Project, Request, SweepAsked, SweepSession, run_once
 from reprokit.harness.running import start_runs
-from reprokit.harness.running.preflight import check_before_running, platforms_here, tell_false_claims
+from reprokit.harness.running.environments.preflight import (
+    check_before_running,
+    platforms_here,
+    tell_false_claims,
+)
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.harness.sweep import sweep

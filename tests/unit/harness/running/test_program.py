@@ -10,9 +10,9 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Realisation
 from reprokit.errors import RecipeError
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.program import declared
+from reprokit.harness.running.programs.program import declared
 
 PROJECT = Path(__file__).resolve().parents[4]
 REALISATION = Realisation(

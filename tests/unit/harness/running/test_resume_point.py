@@ -16,9 +16,9 @@ from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness import Project, Request, run_once
 from reprokit.harness.running import start_command, start_runs
 from reprokit.harness.running.engine import Engine
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.resume_point import choose, fit
+from reprokit.harness.running.resuming.resume_point import choose, fit
 from reprokit.images import packages
 from reprokit.session import Session
 

@@ -12,7 +12,7 @@ from reprokit import recipes
 from reprokit.core.records import digest_bytes
 from reprokit.core.run_record import RecordedLimits, RecordedProgram
 from reprokit.harness.running import run_inputs
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_inputs import inputs_of, planned_inputs, whole_run, whole_runs
 from reprokit.records import run_json

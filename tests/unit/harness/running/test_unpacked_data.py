@@ -12,9 +12,9 @@ import pytest
 from reprokit import data, file_tree, recipes
 from reprokit.core.records import digest_bytes
 from reprokit.errors import DataError
-from reprokit.harness.running.environment import Environment
+from reprokit.harness.running.environments.environment import Environment
+from reprokit.harness.running.environments.recipe_data import sources_of
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.recipe_data import sources_of
 from support.fake_backend import REALISATION
 
 ROOT = Path(__file__).resolve().parents[4]

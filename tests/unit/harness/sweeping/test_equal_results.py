@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reprokit.reports.statistics_html import sweep_to_html
+from reprokit.features.sweeps.statistics_html import sweep_to_html
 from support.sweep_program import RECIPE, prepare, swept
 
 VARIABLES = RECIPE.replace("seeds: [3, 4, 6]", 'env: {USED: "1", NOPE: "0"}\nseeds: [3, 4]')

@@ -19,12 +19,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from reprokit.capture import probe as environment
 from reprokit.core import determinism_claims as claims
+from reprokit.core.environment_record import InsideFacts
 from reprokit.core.fingerprint import platform_of
 from reprokit.errors import CannotRunError, DeviceError
 from reprokit.features.numerics.inside.determinism_claims import arithmetic, batches, indexing, layers
@@ -229,7 +230,7 @@ def _about(options: argparse.Namespace) -> dict[str, Any]:
     device, told = facts["device"], facts["torch"]
     return {
         "schema": claims.SCHEMA,
-        "platform": platform_of({"inside": facts}),
+        "platform": platform_of({"inside": cast("InsideFacts", facts)}),
         "device": device.get("name") or _cpu_model(),
         "torch": told["version"],
         "build": told["git_version"][:12],

@@ -1,0 +1,1 @@
+"""What a program left in a run folder, which of it are logs, and how two folders compare."""

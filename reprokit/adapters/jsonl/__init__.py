@@ -1,0 +1,1 @@
+"""JSON Lines read and compared at the speed of their bytes."""

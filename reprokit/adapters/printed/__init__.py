@@ -1,0 +1,1 @@
+"""Numbers in printed lines, with and without a recipe's patterns."""

@@ -1,0 +1,1 @@
+"""Records as bytes: protobuf, and the events of TensorBoard in it."""

@@ -1,0 +1,216 @@
+"""``reprokit report``: show, verify and sign reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reprokit.cli.extensions import Audited, ExtensibleGroup, extensions, feature_options
+from reprokit.cli.options import (
+    examples,
+    folder_options,
+    ignore_option,
+    json_option,
+    project_of,
+    request_of,
+    verbose_option,
+)
+from reprokit.cli.output import print_json
+from reprokit.layout import RECORD, REPORT
+
+if TYPE_CHECKING:
+    from reprokit.core import checklist
+    from reprokit.harness import Audit
+
+_EXISTING = click.Path(exists=True, path_type=Path)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class _VerdictName(click.ParamType["checklist.Verdict"]):
+    name = "verdict"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> checklist.Verdict:
+        from reprokit.core import checklist
+
+        try:
+            return checklist.Verdict(str(value).upper())
+        except ValueError:
+            self.fail(f"{value!r} is not a verdict: choose one of {', '.join(checklist.Verdict)}", param, ctx)
+
+
+class _Duration(click.ParamType[timedelta]):
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        found = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", str(value), re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is not a number followed by s, m, h, d or w, such as 7d", param, ctx)
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+@click.group(
+    "report",
+    cls=ExtensibleGroup,
+    short_help="Show a report, check it against its evidence, sign or export it.",
+    epilog=examples("reprokit report show RUN RUN"),
+)
+def command() -> None:
+    """Work with reports. They are made from run folders alone; no container engine is needed."""
+
+
+@command.command(
+    "show",
+    epilog=examples(
+        "reprokit report show runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-*",
+        "reprokit report show reports/cartpole_baseline/20261120T101512Z-3fa9 --json",
+    ),
+)
+@click.argument("paths", nargs=-1, required=True, type=_EXISTING, metavar="RUN… | REPORT")
+@json_option("Print report.json.")
+@verbose_option
+@click.option("--strict", is_flag=True, help="Make advisory rows required.")
+@ignore_option("Leave metrics out.")
+@folder_options
+def show_report(
+    paths: tuple[Path, ...], as_json: bool, verbose: bool, ignore: tuple[str, ...], **options: Any
+) -> int:
+    """Judge run folders again, or print a stored report."""
+    from reprokit import harness
+    from reprokit.cli import show_report
+    from reprokit.reports.formats import to_json
+
+    if len(paths) == 1 and (stored := _report_file(paths[0])) is not None:
+        answer = to_json.load(stored)
+    else:
+        harness.must_leave_out(paths, ignore)
+        answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
+    show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
+    return answer.exit_code
+
+
+@command.command(
+    "verify",
+    epilog=examples(
+        "reprokit report verify reports/cartpole_baseline/20261120T101512Z-3fa9",
+        "reprokit report verify REPORT --signer allowed_signers",
+        "reprokit report verify REPORT --signer FILE --commit HEAD --max-age 7d",
+    ),
+)
+@click.argument("path", type=_EXISTING, metavar="REPORT")
+@feature_options("report verify")
+@click.option(
+    "--expect", type=_VerdictName(), metavar="VERDICT", help="The verdict it must have, good or bad."
+)
+@click.option("--commit", metavar="REV", help="The commit its runs must be of, with no changes.")
+@click.option(
+    "--max-age",
+    type=_Duration(),
+    metavar="DURATION",
+    help="Maximum age of report and runs: 12h, 7d, 2w.",
+)
+@json_option("Print what was checked.")
+@folder_options
+def verify_report(
+    path: Path,
+    as_json: bool,
+    expect: checklist.Verdict | None,
+    commit: str | None,
+    max_age: timedelta | None,
+    **options: Any,
+) -> int:
+    """Judge the run folders of REPORT again, and say whether its verdict follows from them.
+
+    With --signer it must also be signed by someone whom FILE names. The date of a report without a
+    signature proves nothing.
+
+    Exit codes of a genuine report: that of its verdict (0 REPRODUCED, 1 NONDETERMINISTIC, 4 STALE_GOLDEN,
+    …), or 0 if --expect names the verdict. Otherwise: 1 the verdict does not follow, a file was changed,
+    the signature is missing or wrong, or the report is not as expected; 2 the report cannot be read; 3
+    OpenSSH is not installed; 4 a run folder or the golden is missing.
+    """
+    from datetime import UTC, datetime
+
+    from reprokit import harness
+    from reprokit.reports import expectation
+
+    stored = require_report(path)
+    project = project_of(options)
+    name = None if commit is None else expectation.full_name(commit, folder=project.root)
+    expected = expectation.Expectation(verdict=expect, commit=name, max_age=max_age)
+    added = [each.audits(stored, options) for each in extensions("report verify") if each.audits]
+    found_already = tuple(finding for addition in added for finding in addition.findings)
+    audit = harness.audit(stored, project=project, found_already=found_already)
+    unmet = expectation.unmet(audit.report, expected, now=datetime.now(UTC))
+    code = expectation.exit_code(audit.report, expected, audited=audit.exit_code, met=not unmet)
+    facts = _facts(audit)
+    if as_json:
+        further = {key: value for addition in added for key, value in addition.data.items()}
+        answer = {"follows": audit.follows, **further, "findings": list(audit.findings)}
+        print_json({**answer, **facts, "unmet": list(unmet), "exit_code": code})
+    else:
+        _print_audit(audit, facts, added, unmet)
+    if code and audit.follows and not unmet:
+        verdict = facts["verdict"]
+        click.echo(f"Exit code {code} is that of {verdict}; it is 0 with --expect {verdict}.", err=True)
+    return code
+
+
+def _facts(audit: Audit) -> dict[str, Any]:
+    """Which result a report is of."""
+    from reprokit.reports import expectation
+
+    commit, changed = expectation.commit_of(audit.report)
+    return {
+        "verdict": audit.report.verdict.value,
+        "commit": commit or None,
+        "source_changed": changed,
+        "created_at": audit.report.created_at,
+    }
+
+
+def _print_audit(
+    audit: Audit, facts: Mapping[str, Any], added: Sequence[Audited], unmet: tuple[str, ...]
+) -> None:
+    from reprokit.reports import one_line
+
+    source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
+    commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "not recorded"
+    click.echo("The verdict follows from the evidence." if audit.follows else "The verdict does not stand:")
+    for finding in audit.findings:
+        click.echo(f"  - {one_line(finding)}")
+    click.echo(f"Verdict: {facts['verdict']}")
+    click.echo(f"Commit: {one_line(commit)}")
+    click.echo(f"Date: {one_line(facts['created_at'])}")
+    for line in (line for addition in added for line in addition.lines):
+        click.echo(line)
+    if unmet:
+        click.echo("Not as expected:")
+    for sentence in unmet:
+        click.echo(f"  - {one_line(sentence)}")
+
+
+def _report_file(path: Path) -> Path | None:
+    file = path / REPORT if path.is_dir() else path
+    is_report = file.is_file() and file.suffix == ".json" and not (path / RECORD).exists()
+    return file if is_report else None
+
+
+def require_report(path: Path) -> Path:
+    """The ``report.json`` of a report or of its folder.
+
+    Raises:
+        ReportError: It is something else.
+    """
+    from reprokit.errors import ReportError
+
+    stored = _report_file(path)
+    if stored is None:
+        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+    return stored

@@ -1,0 +1,1 @@
+"""Which facts of an environment can change numbers, and which claims about determinism hold there."""

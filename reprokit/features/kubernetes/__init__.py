@@ -1,0 +1,1 @@
+"""Recipes and sweeps as jobs for Kubernetes."""

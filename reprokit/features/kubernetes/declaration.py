@@ -1,0 +1,16 @@
+"""What the feature ``kubernetes`` brings."""
+
+from __future__ import annotations
+
+from reprokit.feature import Feature, Heading, Verb
+
+FEATURE = Feature(
+    name="kubernetes",
+    verbs={
+        "export": Verb(
+            command="reprokit.features.kubernetes.verb:command",
+            help="Write a recipe or a sweep as jobs for Kubernetes.",
+            heading=Heading.KEEP,
+        ),
+    },
+)

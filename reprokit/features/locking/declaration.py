@@ -1,0 +1,11 @@
+"""What the feature ``locking`` brings."""
+
+from __future__ import annotations
+
+from reprokit.feature import Feature
+
+FEATURE = Feature(
+    name="locking",
+    subverbs={"image": {"lock": "reprokit.features.locking.verb:lock_packages"}},
+    offers={"lock_from": "reprokit.features.locking.own_variants:lock_from_file"},
+)

@@ -1,0 +1,237 @@
+"""Makes an environment of a person's own: a folder under ``images/`` with all that it is built from.
+
+``images/<name>/`` holds ``variant.toml`` (bases by digest, and what was asked for), ``requirements.lock``,
+``Dockerfile``, ``base/``, and in ``local/`` the wheels that no index has. Bases and Dockerfile are copied
+when the environment is first made, and stay: a later version of this tool changes no environment.
+
+    >>> files = [Path("requirements.txt")]
+    >>> lock_from("mine", files, project=Path("."), choice=Choice(), on_progress=print).moved
+    ('numpy (none) -> 2.4.6', 'xgboost (none) -> 3.2.0')
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from reprokit.errors import ImageError
+from reprokit.features.locking import local_wheels, variant_file
+from reprokit.features.locking.dependencies import Dependencies, Wanted, combined, read_dependencies
+from reprokit.features.locking.project_file import editable_of
+from reprokit.features.locking.solve import head, rendered, versions_of
+from reprokit.features.locking.torch_builds import solve_for_device
+from reprokit.features.locking.variant_file import Declared, VariantChoice
+from reprokit.images import cache, locks
+from reprokit.images.building import bootstrap, debian_packages
+from reprokit.images.building.debian_packages import moved_versions
+from reprokit.images.cache import Progress
+from reprokit.images.locks import Variant, must_be_name, read_lock
+from reprokit.images.packages import Package, read_packages, read_text
+from reprokit.layout import LOCK
+from reprokit.packaged import packaged
+from reprokit.project import project_folder
+from reprokit.workspace import cannot_write, write_atomic
+
+__all__ = ["Relocked", "VariantChoice", "lock_again", "lock_from"]
+
+_PYTHONS = ("3.11", "3.12", "3.13")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relocked:
+    """Whether a lock agreed with what its input solves to, and the version changes, a line each."""
+
+    agrees: bool
+    moved: tuple[str, ...]
+
+
+def lock_from_file(name: str, source: Path, *, project: Path, on_progress: Progress) -> Relocked:
+    """Lock an environment from one file of a project, with nothing chosen by hand; see ``lock_from``."""
+    return lock_from(name, [source], project=project, choice=VariantChoice(), on_progress=on_progress)
+
+
+def lock_from(
+    name: str,
+    sources: Sequence[Path],
+    *,
+    project: Path,
+    choice: VariantChoice,
+    write: bool = True,
+    on_progress: Progress,
+) -> Relocked:
+    """Lock what a project's files ask for as the environment ``images/<name>``; again: keep what still fits.
+
+    Args:
+        name: Of the environment.
+        sources: Files of the project: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock,
+            environment.yml. Several are taken together; none: those of the environment that is there.
+        project: The folder that holds ``images/``, or will.
+        choice: Extras, groups, Python and so on; what is None there stays as it was.
+        write: Whether to write it, or only to say what would change.
+        on_progress: Called with one line for a person now and then.
+
+    Raises:
+        ImageError: A file cannot be read, something cannot be pinned (the message names it), there is no
+            solution, or the package index could not be reached.
+        WorkspaceError: ``images/`` cannot be written.
+    """
+    images_dir = project_folder(project, "images")
+    folder = images_dir / must_be_name(name, where=str(images_dir))
+    before = variant_file.read(folder / locks.VARIANT)
+    if before is None:
+        if (images_dir / "lock.toml").is_file() and name in read_lock(project).variants:
+            what = f"the environment {name!r} is declared in images/lock.toml"
+            fix = "choose another name, or edit its requirements.in"
+            raise ImageError(what, where=str(folder), fix=fix)
+        before = variant_file.new(tomllib.loads(read_text(packaged("images") / "lock.toml")))
+    named = tuple(_inside(path, project) for path in sources) or before.sources
+    machine = choice.machine or (None if before.machines else platform.machine())
+    declared = variant_file.chosen(before, choice, sources=named, machine=_as_linux_says(machine))
+    return _lock(folder, declared, project=project, write=write, on_progress=on_progress)
+
+
+def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Progress) -> Relocked:
+    """Solve an environment of ``lock_from`` again from the files it was made from.
+
+    Raises:
+        ImageError: As for ``lock_from``.
+    """
+    return lock_from(
+        variant.name, (), project=project, choice=VariantChoice(), write=write, on_progress=on_progress
+    )
+
+
+def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_progress: Progress) -> Relocked:
+    """Make the folder again elsewhere, and replace its files only when all of it is there."""
+    declared = _with_python(declared, project=project)
+    asked = _dependencies(declared, project=project)
+    editables = tuple(editable_of(one) for one in asked.editable)
+    imports = tuple(dict.fromkeys(_inside(editable.imports_from, project) for editable in editables))
+    declared = dataclasses.replace(declared, imports_from=imports)
+    with tempfile.TemporaryDirectory(prefix="reprokit-lock-") as name:
+        made = Path(name) / folder.name
+        if folder.is_dir():
+            shutil.copytree(folder, made)
+        made.mkdir(exist_ok=True)
+        before = read_packages(made / LOCK) if (made / LOCK).is_file() else ()
+        local_wheels.fill(
+            made / "local", asked.wheels, editables, build=declared.build, on_progress=on_progress
+        )
+        sources = ", ".join(declared.sources)
+        on_progress(f"solving {sources} for Python {declared.python} on {declared.machines[0]}")
+        packages, declared = solve_for_device(asked, declared, folder=made, on_progress=on_progress)
+        (made / LOCK).write_text(_text(folder.name, packages), encoding="utf-8")
+        (made / locks.VARIANT).write_text(variant_file.text(folder.name, declared), encoding="utf-8")
+        _bring_base(made, declared, on_progress=on_progress)
+        agrees = folder.is_dir() and _contents(made) == _contents(folder)
+        if agrees:
+            on_progress(f"{folder}: agrees with {sources}")
+        elif write:
+            _replace(made, folder)
+            on_progress(f"Written: {folder}")
+        else:
+            on_progress(f"{folder}: differs from what {sources} solves to")
+    return Relocked(agrees=agrees, moved=moved_versions(versions_of(before), versions_of(packages)))
+
+
+def _dependencies(declared: Declared, *, project: Path) -> Dependencies:
+    wanted = Wanted(
+        extras=declared.extras, groups=declared.groups, python=declared.python, machine=declared.machines[0]
+    )
+    return combined(
+        read_dependencies(project / source, root=project, wanted=wanted) for source in declared.sources
+    )
+
+
+def _with_python(declared: Declared, *, project: Path) -> Declared:
+    """With the lowest Python that the files allow: 3.11 is the one that both bases have."""
+    if declared.python:
+        return declared
+    asked = _dependencies(dataclasses.replace(declared, python=_PYTHONS[0]), project=project)
+    try:
+        allowed = SpecifierSet(asked.python)
+    except InvalidSpecifier as error:
+        raise ImageError(
+            f"not a range of Python versions: {asked.python}", where=declared.sources[0]
+        ) from error
+    # `>=3.11.4` allows 3.11: some patch level fits.
+    fitting = [
+        python for python in _PYTHONS if any(allowed.contains(f"{python}.{patch}") for patch in range(40))
+    ]
+    if not fitting:
+        raise ImageError(
+            "no Python that this tool has a base for fits these files",
+            where=", ".join(declared.sources),
+            expected=" or ".join(_PYTHONS),
+            actual=asked.python,
+            fix="widen the range in the file, or name a version with --python",
+        )
+    return dataclasses.replace(declared, python=fitting[0])
+
+
+def _bring_base(folder: Path, declared: Declared, *, on_progress: Progress) -> None:
+    """Copy the Dockerfile and the base's packages; with packages of the distribution, pin today's."""
+    templates, machine = packaged("images"), declared.machines[0]
+    if not (folder / "Dockerfile").is_file():
+        shutil.copyfile(templates / "Dockerfile", folder / "Dockerfile")
+    pinned, template = folder / "base" / f"{machine}.lock", templates / "base" / f"{machine}.lock"
+    pinned.parent.mkdir(exist_ok=True)
+    if not pinned.is_file() and template.is_file() and not declared.system_packages:
+        shutil.copyfile(template, pinned)
+    have = debian_packages.read_base_lock(pinned) if pinned.is_file() else ()
+    if all(any(_is_that(one, asked) for one in have) for asked in declared.system_packages):
+        return
+    debian_packages.check_offered(declared.system_packages, where=declared.sources[0])
+    on_progress(f"pinning the distribution's packages: {', '.join(declared.system_packages)}")
+    based = locks.lock_of_own(folder)
+    found = bootstrap.solve_base(
+        based, machine=machine, cache=cache.cache_folder(None), on_progress=on_progress
+    )
+    pinned.write_text(debian_packages.lock_text(found), encoding="utf-8")
+
+
+def _is_that(have: debian_packages.Deb, asked: str) -> bool:
+    name, _, version = asked.partition("=")
+    return have.name == name and version in {"", have.version}
+
+
+def _text(name: str, packages: Sequence[Package]) -> str:
+    return head(f"reprokit image lock {name}") + "".join(map(rendered, packages))
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _replace(made: Path, folder: Path) -> None:
+    wanted = _contents(made)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in sorted(_contents(folder).keys() - wanted.keys()):
+            (folder / name).unlink()
+        for name, content in wanted.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(folder / name, content)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+
+
+def _inside(path: Path, project: Path) -> str:
+    found = path.resolve()
+    if not found.is_relative_to(project.resolve()):
+        expected = f"a path below {project}"
+        raise ImageError("the file is outside the project", where=str(path), expected=expected)
+    return found.relative_to(project.resolve()).as_posix()
+
+
+def _as_linux_says(machine: str | None) -> str | None:
+    return {"arm64": "aarch64", "AMD64": "x86_64"}.get(machine or "", machine)

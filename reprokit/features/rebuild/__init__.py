@@ -1,0 +1,1 @@
+"""Builds images again, and compares their IDs."""

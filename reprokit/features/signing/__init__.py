@@ -1,0 +1,1 @@
+"""Signs reports, and says who signed one."""

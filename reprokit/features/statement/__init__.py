@@ -1,0 +1,1 @@
+"""The reproducibility statement that conferences ask for."""

@@ -1,0 +1,1 @@
+"""Runs over seeds and settings, each made once, and statistics over them."""

@@ -1,0 +1,1 @@
+"""Tables of data: shown, compared, split and converted."""

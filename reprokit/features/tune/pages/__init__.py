@@ -1,0 +1,1 @@
+"""A search as lines, as charts and as a page."""

@@ -1,0 +1,64 @@
+"""A search as an HTML page: history, importance, all trials across their settings, and the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reprokit.features.tune.pages.study_charts import HEIGHT, WIDTH, history, parallel
+from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.formats.to_html import page
+
+
+def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float], fresh: str = "") -> str:
+    """The page.
+
+    Args:
+        study: What ``study.json`` holds.
+        importance: Setting → share, the largest first.
+        fresh: What the best trial came to with other seeds; "" where it was not run with any.
+    """
+    names = list(study["space"])
+    return page(
+        "study.html.jinja",
+        name=one_line(study["name"]),
+        sentence=one_line(_sentence(study), limit=1000),
+        best=study["best"] is not None,
+        fresh=one_line(fresh, limit=1000) if fresh else "",
+        history=history(study),
+        importance=[(one_line(name), share) for name, share in importance.items()],
+        parallel=parallel(study, importance),
+        heads=[one_line(head) for head in ("trial", "state", "value", *names, "why")],
+        rows=list(_rows(study, names)),
+        width=f"{WIDTH:g}",
+        height=f"{HEIGHT:g}",
+    )
+
+
+def _sentence(study: Mapping[str, Any]) -> str:
+    trials = study["trials"]
+    metric = study["metric"] or "the return"
+    if study["window"] != "last":
+        metric = f"{metric} ({study['window']})"
+    what = f"{len(trials)} trials of {study['recipe']}, {study['sampler']}, search seed {study['seed']}"
+    if study["best"] is None:
+        return f"{what}. No trial is complete."
+    best = trials[study["best"]]
+    settings = ", ".join(f"{name} = {json.dumps(value)}" for name, value in best["params"].items())
+    return f"{what}. Trial {best['number']} is the best: {metric} {best['value']:.6g} with {settings}."
+
+
+def _rows(study: Mapping[str, Any], names: list[str]) -> Iterator[list[Visible]]:
+    for row in study["trials"]:
+        settings = (json.dumps(row["params"][name]) if name in row["params"] else "-" for name in names)
+        value = "-" if row["value"] is None else f"{row['value']:.6g}"
+        at = "" if row["pruned_at"] is None else f" at {row['pruned_at']}"
+        cells = (
+            str(row["number"]),
+            f"{str(row['state']).lower()}{at}",
+            value,
+            *settings,
+            row["message"] or "",
+        )
+        yield [one_line(cell) for cell in cells]

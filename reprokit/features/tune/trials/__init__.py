@@ -1,0 +1,1 @@
+"""The trials of a search: their settings, their runs, what each came to, when one is stopped."""

@@ -1,0 +1,97 @@
+"""The answer that follows from an inquiry: causes with their odds, or what is known where none is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reprokit import diagnosis
+from reprokit.diagnosis import Site
+from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, UNJUDGED, Diagnosis, Tap, Tried
+from reprokit.harness.diagnosing.first_divergence import first_rank
+from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
+from reprokit.harness.diagnosing.instrumented_runs import left_out_of
+from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
+from reprokit.harness.running.plan import shell_line
+
+UNKNOWN = "unknown"
+#: The beginning of a run's label → what is tried by such runs.
+_TRIED = {
+    ("first", "second", "again", "unwatched"): "the program under equal conditions",
+    ("simple",): "the values of one line or generator alone replayed",
+    ("held",): "recorded lines replayed, all others left to chance",
+    ("as-the-other",): "what the differing run had replayed",
+    ("all-varied", "varied", "the-rest"): "other conditions",
+    ("another-seed", "beside"): "what a run with another seed leaves",
+    ("threads",): "threads one after another",
+    ("operations", "all-held"): "every operation compared, all else replayed",
+    ("narrow",): "every event around the first difference compared",
+    ("calls", "call"): "every call of the program compared or replayed",
+}
+
+
+def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
+    """What is known, with the causes in ``held`` or those that were found without holding a line."""
+    lab, first = inquiry.lab, inquiry.first
+    differs = set(diagnosis.differing(first.trace, inquiry.other.trace))
+    equal = lab.equal(first, inquiry.other)
+    guilty = [variation for variation in inquiry.variations if held and VARIATION + variation.name in held]
+    asked = set(lab.vary or ()) & set(inquiry.unmade)
+    causes = inquiry.causes or named_causes(inquiry, held or ())
+    return Diagnosis(
+        verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,
+        divergence=None if equal else lab.compare(first, inquiry.other).divergence,
+        causes=causes,
+        variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),
+        known=(*first_rank(first, inquiry.other), *inquiry.known, *left_out_of(lab)),
+        ruled_out=tuple(inquiry.ruled_out),
+        not_varied=tuple(inquiry.not_varied),
+        limits=diagnosis.limits_of(first.trace),
+        began=inquiry.began,
+        taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
+        folder=lab.folder,
+        runs=lab.made,
+        odds=None if equal else inquiry.odds(held or ()),
+        tried=tried(lab.labels),
+        not_seen=dict(inquiry.not_seen),
+        next=() if equal or (causes and causes[0].category != UNKNOWN) else _next(inquiry),
+    )
+
+
+def provisional(inquiry: Investigation, why: str) -> Diagnosis:
+    """What is known so far: where the runs differ, and what explains it as long as nothing contradicts."""
+    inquiry.confidence = "low"
+    inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
+    if inquiry.suspected:
+        inquiry.known.append(f"so far {inquiry.described} explains it; that is not confirmed")
+    return replace(answer(inquiry, inquiry.suspected or None), provisional=why)
+
+
+def tried(labels: Sequence[str]) -> tuple[Tried, ...]:
+    """How many runs were spent on what, in the order in which it was tried first.
+
+    >>> [(one.what, one.runs) for one in tried(["first", "second", "simple"])][0]
+    ('the program under equal conditions', 2)
+    """
+    found: dict[str, int] = {}
+    for label in labels:
+        what = next((says for begins, says in _TRIED.items() if label.startswith(begins)), label)
+        found[what] = found.get(what, 0) + 1
+    return tuple(Tried(what=what, runs=runs) for what, runs in found.items())
+
+
+def _next(inquiry: Investigation) -> tuple[str, ...]:
+    """What to type next where no experiment shows a cause."""
+    lab = inquiry.lab
+    first, other = (shell_line([str(one.traced)]) for one in (inquiry.first, inquiry.other))
+    commands = [f"reprokit trace diff {first} {other}"]
+    if lab.spent and lab.budget_s is not None:
+        commands.insert(0, f"the same with --budget {max(1, round(lab.budget_s / 15))}m")
+    if any("of C or C++ libraries" in limit for limit in diagnosis.limits_of(inquiry.first.trace)):
+        commands.insert(0, "the same after export OMP_NUM_THREADS=1: equal runs mean compiled threads")
+    return tuple(commands)
+
+
+def _tap(site: Site, *, differs: bool) -> Tap:
+    words = {name: getattr(site, name) for name in ("kind", "file", "line", "function", "what", "count")}
+    return Tap(category=diagnosis.category_of(site.kind), differs=differs, **words)

@@ -1,0 +1,128 @@
+"""How likely it is that runs were equal by luck, and how many runs make that unlikely.
+
+Suppose that what was held decides nothing. Then a run in which it was held is one more run that was left
+free, and equals another with the probability that two free runs are equal. Of that probability nothing is
+known but how many free pairs differed (``differ``) and how many did not (``equal``): by Laplace's rule of
+succession (every value of it is as likely before), ``repeated`` equal runs come by luck with the probability
+
+    (equal + 1) ... (equal + repeated) / ((equal + differ + 2) ... (equal + differ + repeated + 1))
+
+    >>> Odds(differ=4, equal=0, repeated=4).luck < 0.01, Odds(differ=4, equal=2, repeated=4).luck < 0.01
+    (True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+from typing import TYPE_CHECKING, Any
+
+from reprokit import diagnosis
+from reprokit.core.comparing.difference import Comparison
+from reprokit.core.verdicts.rows import counted
+
+if TYPE_CHECKING:
+    from reprokit.harness.diagnosing.conditions import InstrumentedRun
+    from reprokit.harness.diagnosing.inquiry import Investigation
+
+#: In how many answers luck is accepted.
+ACCEPTED = 0.01
+#: Rounding that goes another way moves a number by less than this; so many digits come again by no luck.
+_ROUNDING, _DIGITS = 1e-4, 12
+_MOST = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Odds:
+    """What was seen of pairs of runs.
+
+    Attributes:
+        differ: Runs that were left free and differ from the first.
+        equal: Runs that were left free and equal it.
+        repeated: Runs that repeated another one because of what they were given.
+        looks: How many suspicions were tried: of many, one is sooner equal by luck.
+        by_replay: Whether they repeated it in so many digits that no luck does.
+    """
+
+    differ: int
+    equal: int
+    repeated: int
+    looks: int = 1
+    by_replay: bool = False
+
+    @property
+    def luck(self) -> float:
+        """How likely so many runs are equal by luck for one of all that was tried."""
+        pairs = self.differ + self.equal
+        return min(1.0, self.looks * self._luck_of_one(pairs))
+
+    def _luck_of_one(self, pairs: int) -> float:
+        return prod((self.equal + 1 + one) / (pairs + 2 + one) for one in range(self.repeated))
+
+    @property
+    def enough(self) -> bool:
+        return self.by_replay or self.luck < ACCEPTED
+
+    @property
+    def wanted(self) -> int:
+        """How many runs have to be equal in all for luck to be unlikely."""
+        tried = (replace(self, repeated=one).luck < ACCEPTED for one in range(_MOST))
+        return next((number for number, unlikely in enumerate(tried) if unlikely), _MOST)
+
+    def as_data(self) -> dict[str, Any]:
+        """As the answer shows it; ``luck`` is null where digits are the proof."""
+        return {
+            "pairs": self.differ + self.equal,
+            "differ": self.differ,
+            "repeated": self.repeated,
+            "looks": self.looks,
+            "wanted": self.wanted,
+            "by_replay": self.by_replay,
+            "luck": None if self.by_replay else round(self.luck, 6),
+        }
+
+    def bound(self) -> str:
+        """What was reached where the budget ended before luck was unlikely."""
+        reached = f"{100 * self.luck:.2g} % of answers would be luck"
+        return f"so far {reached}: {self.wanted} repeated runs are wanted, {self.repeated} were made"
+
+    def sentence(self) -> str:
+        """The number that stands beside the confidence."""
+        pairs = f"{self.differ} of {counted(self.differ + self.equal, 'pair')} of runs differ"
+        if not self.repeated:
+            return pairs
+        if self.by_replay:
+            runs = counted(self.repeated, "run")
+            return f"{pairs}; {runs} repeated another one in every digit because of what was replayed"
+        runs = counted(self.repeated, "run")
+        return f"{pairs}; {runs} repeated another one, by luck in {100 * self.luck:.2g} % of answers"
+
+
+def by_replay(inquiry: Investigation, ran: InstrumentedRun, *, held: Sequence[str]) -> bool:
+    """Whether a run that became the first is proof: in full-precision values, and nothing else explains it.
+
+    Of what was recorded and not held, all that differed between the first two runs differs from the first run
+    in this one too; where something does not, it may be the cause as well.
+    """
+    first, other = inquiry.first, inquiry.other
+    differed = set(diagnosis.differing(first.trace, other.trace)) - set(held)
+    if differed - set(diagnosis.differing(first.trace, ran.trace)):
+        return False
+    return in_full_precision(inquiry.lab.compare(first, other))
+
+
+def in_full_precision(found: Comparison) -> bool:
+    """Whether two runs differ by more than rounding from the first place on, and in many digits."""
+    where = found.divergence
+    if where is None or not (_is_number(where.expected) and _is_number(where.actual)):
+        return False
+    largest = max(abs(where.expected), abs(where.actual))
+    if abs(where.expected - where.actual) <= _ROUNDING * largest:
+        return False
+    digits = sum(char.isdigit() for char in repr(where.expected).partition("e")[0].lstrip("-0."))
+    return digits * sum(one.mismatches for one in found.per_metric.values()) >= _DIGITS
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

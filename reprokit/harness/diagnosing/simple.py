@@ -1,0 +1,151 @@
+"""The simple causes first: a run in which the values of one kind alone are those of the first run.
+
+A seed call that is missing, a generator without a seed, the order of a set, a clock in the numbers: where a
+run that is given the first run's values of that kind, and has all others of its own, becomes the first run in
+full-precision values, that is proof after three runs. Whatever else was recorded had other values in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import diagnosis
+from reprokit.core.verdicts.rows import counted
+from reprokit.diagnosis import Site
+from reprokit.harness.diagnosing.conditions import Conditions
+from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.first_divergence import like
+from reprokit.harness.diagnosing.inquiry import Investigation, described
+from reprokit.harness.diagnosing.odds import by_replay
+
+#: Kinds of lines, the likeliest first; of each the likeliest are tried alone, and so many in all.
+_KINDS = (
+    frozenset({"unseeded", "torch_unseeded"}),
+    frozenset({"set_order", "hash"}),
+    frozenset({"entropy"}),
+    frozenset({"clock"}),
+)
+_MOST_OF_A_KIND, _MOST_TRIED = 2, 3
+#: A program that takes no longer than this is run again as often: a few times, and where some of these runs
+#: are equal until so many runs were made in all, as long as that leaves time and runs for a cause.
+_QUICK_S, _FEW_PAIRS, _MOST_PAIRS = 3.0, 2, 30
+_LEFT_FOR_A_CAUSE, _MOST_SHARE = 8, 0.25
+#: Generators that a whole program draws from, by how a site's words begin: name, and the library that has it.
+_GLOBAL = {
+    "torch.": ("PyTorch's default generator", "torch"),
+    "np.random.": ("NumPy's global generator", "numpy"),
+    "random.": ("Python's global generator", "random"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Lines that draw on one thing: a generator that nothing seeds, or one line alone.
+
+    Attributes:
+        generator: The global generator of which no seed call was seen; "" for any other.
+    """
+
+    sites: tuple[str, ...]
+    generator: str
+
+
+def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
+    """The line that explains the difference, proven by one run for each that is tried; None where none is."""
+    chosen = [one for kinds in _KINDS for one in _sources(inquiry, kinds)[:_MOST_OF_A_KIND]]
+    if chosen:
+        inquiry.lab.progress.phase("is it a simple cause?")
+    for source in chosen[:_MOST_TRIED]:
+        if not inquiry.lab.can_make(1):
+            break
+        if _explains(inquiry, source):
+            return _answer(inquiry, source)
+    return None
+
+
+def _sources(inquiry: Investigation, kinds: frozenset[str]) -> list[Source]:
+    """What lines of these kinds whose values differ draw on: generators of the whole program first.
+
+    Of other lines the one nearest to the numbers comes first.
+    """
+    first = inquiry.first.trace
+    seeded = set(first.facts.get("seeded 0") or ())
+    found: dict[str, list[str]] = {}
+    for name in diagnosis.differing(first, inquiry.other.trace):
+        site = first.sites[name]
+        if site.kind in kinds:
+            generator, library = _global_generator(site)
+            never = bool(generator) and library not in seeded
+            found.setdefault(generator if never else name, []).append(name)
+    both = [
+        Source(tuple(names), "" if key in first.sites else key)
+        for key, names in found.items()
+        if not all(first.sites[name].overwritten for name in names)
+    ]
+    order = [name for name, _ in _GLOBAL.values()]
+    return [
+        *sorted((one for one in both if one.generator), key=lambda one: order.index(one.generator)),
+        *(one for one in reversed(both) if not one.generator),
+    ]
+
+
+def _global_generator(site: Site) -> tuple[str, str]:
+    if site.kind in {"unseeded", "torch_unseeded"}:
+        for begins, both in _GLOBAL.items():
+            if site.what.startswith(begins):
+                return both
+    return "", ""
+
+
+def _explains(inquiry: Investigation, source: Source) -> bool:
+    """Whether a run with the first run's values of this source, and its own everywhere else, is proof."""
+    lab = inquiry.lab
+    inquiry.suspected = (_first_that_matters(inquiry, source),)
+    names = lab.in_source(inquiry.described).replace(f"{Path.cwd()}/", "")
+    lab.progress.note(f"so far: perhaps {names}, by one more run")
+    lab.expect(1)
+    ran = lab.run("simple", Conditions(pins=source.sites, like=inquiry.first))
+    inquiry.suspected = ()
+    return inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)
+
+
+def _first_that_matters(inquiry: Investigation, source: Source) -> str:
+    """The first line of a source whose draws were not all overwritten unread."""
+    sites = inquiry.first.trace.sites
+    return next(name for name in source.sites if not sites[name].overwritten)
+
+
+def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
+    """Name the source by its first line that matters; rule out what differed all the same."""
+    name = _first_that_matters(inquiry, found)
+    inquiry.confidence, inquiry.by_replay = "high", True
+    inquiry.confirmed += 1
+    inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
+    if found.generator:
+        inquiry.never_seeded = found.generator
+    others = [one for one in found.sites if one != name]
+    if others:
+        lines = ", ".join(described(inquiry, one) for one in others[:3])
+        more = f" and {counted(len(others) - 3, 'other line')}" if len(others) > 3 else ""
+        inquiry.known.append(f"the same generator is drawn from at {lines}{more}")
+    for one in diagnosis.differing(inquiry.first.trace, inquiry.other.trace):
+        if one not in found.sites:
+            how = "left to chance, the runs are equal all the same"
+            inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
+    return (name,)
+
+
+def look_at_pairs(inquiry: Investigation) -> None:
+    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal."""
+    lab, first = inquiry.lab, inquiry.first
+    if first.duration_s > _QUICK_S:
+        return
+    lab.progress.phase("how often do two runs differ?")
+    until = lab.made + _FEW_PAIRS
+    while lab.made < until and lab.can_make(_LEFT_FOR_A_CAUSE):
+        equal = inquiry.saw(lab.run("again", Conditions(progress=like(first))), held=())
+        if equal and lab.time_share < _MOST_SHARE:
+            until = max(until, _MOST_PAIRS)
+        elif equal:
+            break

@@ -1,0 +1,1 @@
+"""What runs are compared with: a golden, one that they were stopped at, or a finished run in its place."""

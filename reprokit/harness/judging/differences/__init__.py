@@ -1,0 +1,1 @@
+"""Where and in what two runs differ: settings, program, traces, output files, clocks."""

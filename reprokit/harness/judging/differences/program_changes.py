@@ -1,0 +1,85 @@
+"""Where an unmodified program is not the one that its golden was made with: files, lines, both texts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reprokit.capture import git_history
+from reprokit.core.provenance import Provenance
+from reprokit.core.records import digest_bytes
+from reprokit.errors import ReprokitError
+from reprokit.layout import PROGRAM
+from reprokit.project import Project
+from reprokit.runs import StoredRun
+
+_LONGEST = 60
+_LARGEST_BYTES = 1 << 20
+_MOST = 8
+
+
+def program_changes(golden: Path, provenance: Provenance, run: StoredRun) -> tuple[str, ...]:
+    """Every place where the files that a run's program saw are not the golden's.
+
+    Args:
+        golden: The golden's folder; the commit that last touched it has the old text.
+        provenance: Its ``provenance.json``.
+        run: The run, whose folder holds the new text.
+
+    Returns:
+        ``file:line old → new``, the first of each stretch of lines; a file alone where its old text is in no
+        commit. Empty for a recipe with a trainer.
+    """
+    before = provenance.program
+    after = run.record.program.files if run.record.program else {}
+    names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    if not before or not names:
+        return ()
+    try:
+        commit = git_history.last_commit(golden)
+    except (ReprokitError, OSError):
+        commit = ""
+    project = Project.around(golden).root
+    found = (
+        one for name in names for one in _changes(name, before, project, commit, run.path / PROGRAM / name)
+    )
+    return tuple(one for _, one in zip(range(_MOST), found, strict=False))
+
+
+def _changes(name: str, before: Mapping[str, str], project: Path, commit: str, new: Path) -> Iterator[str]:
+    if name not in before:
+        yield f"{name} is new"
+    elif not new.is_file():
+        yield f"{name} is gone"
+    else:
+        old = _old_text(name, before[name], project, commit)
+        yield from (name,) if old is None else changed_lines(name, old, new.read_bytes())
+
+
+def _old_text(name: str, sha256: str, project: Path, commit: str) -> bytes | None:
+    """The file as the golden's commit has it; None where that is not what the golden was made with."""
+    try:
+        content = git_history.file_at(project, commit, name) if commit else b""
+    except (ReprokitError, OSError):
+        return None
+    return content if digest_bytes(content) == sha256 else None
+
+
+def changed_lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
+    """``name:line old → new``, the first of each stretch of lines; ``name`` alone where it is no text."""
+    if max(len(old), len(new)) > _LARGEST_BYTES or b"\0" in old + new or old == new:
+        yield name
+        return
+    left, right = (text.decode("utf-8", "replace").splitlines() for text in (old, new))
+    for kind, first, end, start, stop in difflib.SequenceMatcher(
+        a=left, b=right, autojunk=False
+    ).get_opcodes():
+        if kind != "equal":
+            was, now = " ".join(left[first:end]), " ".join(right[start:stop])
+            yield f"{name}:{start + 1} {_shown(was)} → {_shown(now)}"
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…") if text else "nothing"

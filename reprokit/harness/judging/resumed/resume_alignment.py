@@ -1,0 +1,167 @@
+"""A resumed run's records against a whole run's, from the step at which it begins to write.
+
+Records that cannot be aligned are an error, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters
+from reprokit.adapters import MetricsSource
+from reprokit.core import problems
+from reprokit.core.comparing import steps
+from reprokit.core.comparing.comparer import Comparer
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.comparing.metric_names import within
+from reprokit.core.tolerance import Tolerances
+from reprokit.errors import CannotJudgeError
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejoined:
+    """How the records of a resumed run compare with the whole run's.
+
+    Attributes:
+        from_the_first: Whether every log of the resumed run begins where the whole run's does.
+        before_the_stop: Whether the difference lies among the records that the stopped run has too,
+            in a log that begins where the whole run's does.
+    """
+
+    divergence: Divergence | None
+    from_the_first: bool
+    before_the_stop: bool
+
+
+def is_cut_short(whole: Path, stopped: Path) -> bool:
+    """Whether a run was stopped early: some log of the whole run goes further."""
+    pairs, log = adapters.pair_runs(whole, stopped)
+    return log.has(problems.DIFFERENCE) or not all(
+        _reaches(_records(two), _records(one)) for one, two in pairs
+    )
+
+
+def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequence[str] = ()) -> Rejoined:
+    """Compare the logs of three run folders; ``stopped`` is None where a run to the end left a checkpoint.
+
+    Raises:
+        CannotJudgeError: The records cannot be aligned.
+    """
+    pairs, log = adapters.pair_runs(whole, resumed)
+    cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
+    if not pairs or not _are_the_same_logs(whole, cut, resumed, pairs):
+        missing = "; ".join(problem.message for problem in log.problems()) or "no metrics file in either"
+        raise _unaligned(f"the resumed run's logs differ from the whole run's ({missing})", resumed)
+    every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
+    logs = [one for one in every if one[1] or one[3]]
+    if not logs:
+        raise _unaligned("every log is empty", resumed)
+    firsts = [_first(one, right, part, where=resumed) for _, one, part, right in logs]
+    for (name, one, part, right), first in zip(logs, firsts, strict=True):
+        left_out = [pattern for typed in ignore for pattern in within(typed, name)]
+        found = _compare(one, right, first, ignore=left_out)
+        if found is not None:
+            before = first == 0 and found.record < (len(part) if stopped else 1)
+            return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=before)
+    return Rejoined(divergence=None, from_the_first=not any(firsts), before_the_stop=False)
+
+
+def _are_the_same_logs(
+    whole: Path,
+    cut: Mapping[str, list[Record]],
+    resumed: Path,
+    pairs: Sequence[tuple[MetricsSource, MetricsSource]],
+) -> bool:
+    """Whether the resumed run has all logs of the whole run, and no other.
+
+    It need not have those that the stopped run had left whole, such as logs beside earlier checkpoints.
+    """
+    sources = [adapters.pair_runs(side, side)[0] for side in (whole, resumed)]
+    ours, theirs = ({one.path: one for one, _ in found} for found in sources)
+    for left, right in pairs:
+        ours.pop(left.path)
+        theirs.pop(right.path)
+    return not theirs and all(cut.get(one.name) and _records(one) == cut[one.name] for one in ours.values())
+
+
+def _records(source: MetricsSource) -> list[Record]:
+    readings = list(adapters.adapter_named(source.adapter).read(source.path))
+    found = [reading.record for reading in readings if reading.record is not None]
+    if len(found) != len(readings):
+        raise _unaligned("a log has records that cannot be read", source.path)
+    return found
+
+
+def _reaches(part: Sequence[Record], whole: Sequence[Record]) -> bool:
+    """Whether a part of a run reaches the whole run's last step."""
+    if not part or not whole:
+        return len(part) >= len(whole)
+    name = steps.name_in(whole[-1])
+    if name is None:
+        return len(part) >= len(whole)
+    return bool(part[-1].get(name) == whole[-1][name])
+
+
+def _first(
+    whole: Sequence[Record], resumed: Sequence[Record], stopped: Sequence[Record], *, where: Path
+) -> int:
+    """Position in the whole run of the record that the resumed run begins with."""
+    if not whole or not resumed:
+        raise _unaligned("a log is empty", where)
+    name = steps.name_in(resumed[0])
+    if name is None or name != steps.name_in(whole[0]):
+        if stopped and list(resumed[: len(stopped)]) == list(stopped):
+            return 0
+        raise _unaligned("the records have no step numbers, and do not continue the stopped run's", where)
+    for records in (whole, resumed):
+        if any(not one <= two for one, two in pairwise(_steps(records, name, where))):
+            raise _unaligned("a log's steps do not increase", where)
+    begun = resumed[0][name]
+    at = next((place for place, one in enumerate(whole) if one[name] == begun), None)
+    if at is None:
+        raise _unaligned(f"the resumed run begins at step {begun}, which the whole run does not have", where)
+    return at
+
+
+def _steps(records: Sequence[Record], name: str, where: Path) -> list[float]:
+    found = [record.get(name) for record in records]
+    if not all(isinstance(one, (int, float)) for one in found):
+        raise _unaligned("a record has no step number", where)
+    return [float(one) for one in found if one is not None]
+
+
+def _compare(
+    whole: Sequence[Record], resumed: Sequence[Record], first: int, *, ignore: Sequence[str]
+) -> Divergence | None:
+    comparer = Comparer(tolerances=Tolerances(), ignore=ignore)
+    comparer.skip(first)
+    rest = whole[first:]
+    for left, right in zip(rest, resumed, strict=False):
+        comparer.add(left, right)
+    if len(rest) != len(resumed):
+        longer = rest if len(rest) > len(resumed) else resumed
+        comparer.end(
+            num_expected=len(whole),
+            num_actual=first + len(resumed),
+            record=longer[min(len(rest), len(resumed))],
+            lines=(None, None),
+        )
+    found = comparer.finish()
+    if found.within_tolerance or found.divergence is not None:
+        return found.divergence
+    raise _unaligned("; ".join(problem.message for problem in found.problems), Path())
+
+
+def _unaligned(what: str, where: Path) -> CannotJudgeError:
+    return CannotJudgeError(
+        what,
+        where=str(where),
+        expected="logs that can be compared from some step on",
+        fix="write `step` in every record, and the resumed run's records into its own {run_dir}",
+    )

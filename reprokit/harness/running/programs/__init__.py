@@ -1,0 +1,1 @@
+"""How a recipe's program is started, watched, and what it leaves."""

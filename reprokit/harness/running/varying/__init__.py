@@ -1,0 +1,1 @@
+"""A run under varied conditions: what can be varied here, how, and whether it was in force."""

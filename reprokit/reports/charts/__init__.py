@@ -1,0 +1,1 @@
+"""Curves and plots as geometry, and a comparison as one picture."""

@@ -1,0 +1,1 @@
+"""The formats of a report, and what of it they share."""

@@ -1,0 +1,1 @@
+"""Answers of verbs as lines for people, one module for each."""

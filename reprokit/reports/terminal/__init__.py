@@ -1,0 +1,1 @@
+"""What a person reads on a screen: a report, a comparison, a diagnosis."""

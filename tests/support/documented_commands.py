@@ -1,0 +1,128 @@
+"""Does what a page of the documentation says: writes its files, makes its changes, types its commands.
+
+Blocks of a page are read by their fence: ``python FILE`` is a file, ``diff FILE`` a change of one, ``sh``
+commands (a comment ``exit code N`` says how one ends, 0 without it), ``text`` what the last commands print on
+a terminal of 80 columns. There ``…`` stands for anything, and a line of its own for any lines.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import markdown_it
+
+_EXIT_CODE = re.compile(r"#.*exit code (\d+)")
+_COLUMNS = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One fenced block: its language, the file that it names, and its text."""
+
+    language: str
+    file: str
+    text: str
+    line: int
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page that have a language, in order."""
+    for token in markdown_it.MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and token.info:
+            language, _, file = token.info.partition(" ")
+            yield Block(language=language, file=file, text=token.content, line=(token.map or [0])[0] + 1)
+
+
+def follow(page: Path, folder: Path, *, environment: Mapping[str, str] | None = None) -> int:
+    """Do all that a page says, in a folder; the number of commands that were typed.
+
+    Raises:
+        AssertionError: A command ends or prints otherwise, or a change does not fit; it names the line.
+    """
+    printed, num_typed = "", 0
+    for block in blocks_of(page):
+        where = f"{page.name}:{block.line}"
+        if block.language == "python":
+            (folder / block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "diff":
+            change(folder / block.file, block.text, where=where)
+        elif block.language == "sh":
+            printed = ""
+            for command in block.text.replace("\\\n", "").splitlines():
+                printed += type_command(command, folder, where=where, environment=environment or {})
+                num_typed += 1
+        elif block.language == "text":
+            assert fits(block.text, printed), f"{where}: it prints\n{printed}"
+    return num_typed
+
+
+def change(path: Path, diff: str, *, where: str) -> None:
+    """Replace the lines with ``-`` by those with ``+``; others stay."""
+    lines = diff.splitlines()
+    old = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
+    new = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{where}: {path.name} has {text.count(old)} times\n{old}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def type_command(command: str, folder: Path, *, where: str, environment: Mapping[str, str]) -> str:
+    """What a command prints on its terminal; messages and progress on standard error are left out."""
+    expected = int(found[1]) if (found := _EXIT_CODE.search(command)) else 0
+    ours = {
+        **os.environ,
+        **environment,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": str(_COLUMNS),
+        "NO_COLOR": "1",
+    }
+    reader, writer = pty.openpty()
+    pieces: list[bytes] = []
+    thread = threading.Thread(target=_collect, args=(reader, pieces))
+    thread.start()
+    try:
+        ended = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=ours,
+            stdin=subprocess.DEVNULL,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+        thread.join()
+        os.close(reader)
+    printed = b"".join(pieces).decode().replace("\r\n", "\n")
+    assert ended.returncode == expected, f"{where}: {command} ended with {ended.returncode}\n{ended.stderr}"
+    return printed
+
+
+def _collect(reader: int, pieces: list[bytes]) -> None:
+    while True:
+        try:
+            piece = os.read(reader, 65536)
+        except OSError:  # the other end was closed
+            return
+        if not piece:
+            return
+        pieces.append(piece)
+
+
+def fits(expected: str, printed: str) -> bool:
+    """Whether a text is what a page says, where ``…`` is anything and a line of ``…`` any lines."""
+    parts = [
+        "(?:.*\n)*?" if line == "…" else f"{re.escape(line.rstrip()).replace('…', '.*')} *\n"
+        for line in expected.splitlines()
+    ]
+    return re.fullmatch("".join(parts), printed) is not None

@@ -1,0 +1,288 @@
+"""``reprokit stats``: tables, JSON and exit codes, on run folders written by hand."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import scipy.stats
+
+from reprokit import cli
+from reprokit.core.records import digest_bytes
+from reprokit.core.statistics.windows import KINDS
+from reprokit.features.sweeps.verb import stats as command
+
+SEEDS = [489.5, 495.6, 482.1, 487.9, 488.4]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def finish(place, seed, values, *, recipe="cartpole", metric="eval/return", **record):
+    """A finished run with a record a value."""
+    folder = place / "runs" / recipe / f"2026112{seed}T000000Z-0000-seed{seed}-1"
+    folder.mkdir(parents=True)
+    files = {
+        "run.json": json.dumps(
+            {
+                "schema": 1,
+                "recipe": recipe,
+                "run_id": folder.name,
+                "seed": seed,
+                "outcome": "completed",
+                "exit_code": 0,
+                "digests": {"program": "sha256:1"},
+                **record,
+            }
+        ),
+        "metrics.jsonl": "".join(
+            f'{{"step": {at}, "{metric}": {value}}}\n' for at, value in enumerate(values, start=1)
+        ),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    listed = {
+        name: {"sha256": digest_bytes(text.encode()), "bytes": len(text)} for name, text in files.items()
+    }
+    (folder / "COMPLETE").write_text(json.dumps({"schema": 1, "files": listed}))
+    return folder
+
+
+@pytest.fixture
+def cartpole(place):
+    """The five results of the document, each at the end of twelve records."""
+    for seed, value in enumerate(SEEDS):
+        finish(place, seed, [100.0] * 11 + [value])
+    return place
+
+
+def reprokit(capsys, *words):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["stats", *map(str, words)])
+    said = capsys.readouterr()
+    return ended.value.code, said.out, said.err
+
+
+def row_of(out, *beginning):
+    (line,) = (one for one in out.splitlines() if one.split()[:2] == list(beginning))
+    return line.split()[2:]
+
+
+def test_a_table_of_the_end_with_what_its_interval_covers(cartpole, capsys):
+    code, out, err = reprokit(capsys, "cartpole")
+    assert (code, err) == (0, "")
+    assert out.startswith("cartpole: 5 seeds (0, 1, 2, 3, 4)\n")
+    found = row_of(out, "eval/return", "last")
+    assert found == [
+        "488.7",
+        "[482.728,",
+        "494.672]",
+        "4.80989",
+        "2.15105",
+        "488.4",
+        "488.6",
+        "482.1",
+        "495.6",
+    ]
+    assert row_of(out, "eval/return", "mean_last_10")[0] == "138.87"
+    assert (
+        "A 95 % t-interval over 5 seeds holds the true mean: 95% with normal returns, 88% with half of" in out
+    )
+
+
+def test_the_page_shows_what_is_printed(cartpole, capsys):
+    page = (Path(__file__).resolve().parents[4] / "docs/reference/stats.md").read_text()
+    assert f"```\n{reprokit(capsys, 'cartpole')[1]}```\n" in page
+
+
+def test_verbose_adds_spread_normality_and_curves(cartpole, capsys):
+    code, out, _ = reprokit(capsys, "cartpole", "-v")
+    assert code == 0
+    assert "score: population standard deviation / mean" in out
+    assert "it compares seeds: whether one seed's run can be repeated" in out
+    assert "eval/return: mean and 95 % t-interval at single steps, 6 of 12" in out
+    expected = scipy.stats.shapiro(SEEDS).pvalue
+    assert f"{expected:.6g}" in out
+
+
+def test_json_has_everything(cartpole, capsys):
+    code, out, _ = reprokit(capsys, "cartpole", "--json")
+    assert code == 0
+    data = json.loads(out)
+    (group,) = data["groups"]
+    assert (data["exit_code"], group["seeds"], group["left_out"]) == (0, [0, 1, 2, 3, 4], [])
+    metric = group["metrics"]["eval/return"]
+    assert list(metric["windows"]) == ["last", "mean_last_10", "best_high", "best_low", "auc", "auc_mean"]
+    assert metric["curve"]["steps"] == list(range(1, 13))
+    last = metric["windows"]["last"]
+    assert list(last["values"].values()) == SEEDS
+    assert last["summary"]["mean"] == pytest.approx(488.7)
+    assert last["intervals"][0]["coverage"]["normal"] > 0.94
+    assert last["intervals"][1]["low"] is None
+    assert last["intervals"][1]["refused"] == "with so few seeds it covers 84% instead of 95%"
+    assert last["variability"]["is_reproducible"] is True
+    assert data["score_does_not_say"]
+
+
+def test_runs_left_out_for_one_reason_are_one_line(cartpole, capsys):
+    others = [
+        finish(cartpole, seed, [1.0] * 12, digests={"program": "sha256:2"}, modified=["a=1"])
+        for seed in (7, 8, 9)
+    ]
+    code, out, _ = reprokit(capsys, "cartpole", "--window", "last")
+    told = " ".join(out.split())
+    assert code == 0
+    assert told.count("left out: ") == 1
+    assert f"left out: 3 runs, {others[0].name} to {others[-1].name}: runs are not comparable" in told
+
+
+def test_what_is_left_out_and_refused_is_said(cartpole, capsys):
+    other = finish(cartpole, 7, [1.0] * 12, digests={"program": "sha256:2"}, modified=["a=1"])
+    finish(cartpole, 8, [1.0, "torn"])
+    code, out, _ = reprokit(capsys, "cartpole", "--window", "last")
+    assert code == 0
+    assert f"  left out: {other.name}: runs are not comparable: overrides (--set) differ" in out
+    assert "cartpole: 6 seeds" in out
+    assert "  seed 8: 1 records cannot be read" in out
+
+
+def test_a_nan_is_told_with_its_seed_and_json_stays_json(cartpole, capsys):
+    finish(cartpole, 8, ["NaN"] * 12)
+    code, out, _ = reprokit(capsys, "cartpole", "--window", "last")
+    assert code == 0
+    assert not [line for line in out.splitlines() if line.startswith("eval/return")], "no row of dashes"
+    assert "not finite: seed 8: eval/return last" in out
+    data = json.loads(
+        reprokit(capsys, "cartpole", "--json")[1], parse_constant=lambda word: pytest.fail(f"no JSON: {word}")
+    )
+    assert data["groups"][0]["metrics"]["eval/return"]["windows"]["last"]["values"]["8"] == "NaN"
+
+
+def test_one_seed_has_no_interval(place, capsys):
+    finish(place, 1, [5.0] * 12)
+    code, out, _ = reprokit(capsys, "cartpole", "-v")
+    assert code == 0
+    assert "one seed has no spread: eval/return last" in out
+    assert "t-interval over" not in out
+
+
+def test_equal_results_are_said(place, capsys):
+    for seed in range(3):
+        finish(place, seed, [500.0] * 12)
+    _, out, _ = reprokit(capsys, "cartpole")
+    assert "zero variance: all 3 seeds have the same value" in out
+    assert row_of(out, "eval/return", "last")[:3] == ["500", "0", "0"], "no column of dashes"
+
+
+def test_equal_runs_of_a_seed_count_once(cartpole, capsys):
+    folder = finish(cartpole, 9, [100.0] * 11 + [SEEDS[0]])
+    record = json.loads((folder / "run.json").read_text())
+    record["seed"] = 0
+    text = json.dumps(record)
+    (folder / "run.json").write_text(text)
+    marker = json.loads((folder / "COMPLETE").read_text())
+    marker["files"]["run.json"] = {"sha256": digest_bytes(text.encode()), "bytes": len(text)}
+    (folder / "COMPLETE").write_text(json.dumps(marker))
+    assert "  counted once: 1 more run of the same seeds, equal" in reprokit(capsys, "cartpole")[1]
+
+
+def test_recipes_are_held_against_the_first(cartpole, capsys):
+    for seed, value in enumerate(SEEDS):
+        finish(cartpole, seed, [100.0] * 11 + [value + 20], recipe="tuned")
+    code, out, _ = reprokit(capsys, "cartpole", "tuned", "--window", "last")
+    assert code == 0
+    assert "tuned against cartpole" in out
+    welch = scipy.stats.ttest_ind(SEEDS, [one + 20 for one in SEEDS], equal_var=False).pvalue
+    found = out.splitlines()[-2].split()
+    assert found[:5] == ["eval/return", "last", "1", f"{welch:.6g}", "29%"]
+    data = json.loads(reprokit(capsys, "cartpole", "tuned", "--window", "last", "--json")[1])
+    (pair,) = data["between"]
+    (one,) = pair["metrics"]
+    assert (pair["first"], pair["second"], one["improvement"]["probability"]) == ("cartpole", "tuned", 1.0)
+    assert [test["name"] for test in one["tests"]][:2] == ["t", "welch"]
+    assert len(one["profiles"]) == 2
+
+
+def test_seeds_without_a_common_step_are_said(place, capsys):
+    finish(place, 1, [1.0])
+    folder = finish(place, 2, [2.0])
+    text = (folder / "metrics.jsonl").read_text().replace('"step": 1', '"step": 5')
+    (folder / "metrics.jsonl").write_text(text)
+    marker = json.loads((folder / "COMPLETE").read_text())
+    marker["files"]["metrics.jsonl"] = {"sha256": digest_bytes(text.encode()), "bytes": len(text)}
+    (folder / "COMPLETE").write_text(json.dumps(marker))
+    assert "eval/return: the seeds share no step" in reprokit(capsys, "cartpole", "-v")[1]
+
+
+def test_names_from_files_cannot_act_on_a_terminal(place, capsys):
+    finish(place, 1, [1.0] * 12, metric="a\\u001b[31m")
+    out = reprokit(capsys, "cartpole")[1]
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["nothing"], 2, "no run has this recipe"),
+        (["cartpole", "--window", "end"], 2, "there is no window 'end'"),
+        (["cartpole", "--metric", "x"], 2, "no metric fits 'x'"),
+        (["cartpole", "--like", "nothing"], 2, "no run in"),
+        ([], 2, "Missing argument"),
+    ],
+)
+def test_what_is_wrong_ends_with_its_code(cartpole, capsys, words, code, told):
+    ended, out, err = reprokit(capsys, *words)
+    assert (ended, out) == (code, "")
+    assert told in err
+
+
+def test_no_finished_run_ends_with_4(cartpole, capsys):
+    for marker in (cartpole / "runs").rglob("COMPLETE"):
+        marker.unlink()
+    code, _, err = reprokit(capsys, "cartpole")
+    assert code == 4
+    assert "Hint: `reprokit run cartpole --seed N` for each seed" in err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_help_names_every_window(kind):
+    told = next(one.help for one in command.params if one.name == "windows")
+    assert kind.removeprefix("first_step_") in told.replace("…_", "") or kind in told
+
+
+@pytest.mark.parametrize("words", [["--help"], ["stats", "--help"], ["reproduce", "--help"]])
+def test_help_imports_no_scipy(words):
+    code = (
+        "import sys\nfrom reprokit import cli\n"
+        f"try:\n    cli.main({words!r})\nexcept SystemExit:\n    pass\n"
+        "sys.exit('scipy' in sys.modules or 'numpy' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_other_verbs_import_no_scipy():
+    code = "import sys\nfrom reprokit import harness\nsys.exit('scipy' in sys.modules)\n"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_page_is_written_beside_what_is_printed(cartpole, capsys):
+    plain = reprokit(capsys, "cartpole")[1]
+    code, out, err = reprokit(capsys, "cartpole", "--html", cartpole / "seeds.html")
+    assert (code, out) == (0, plain)
+    assert err == f"Page: {cartpole / 'seeds.html'}\n"
+    page = (cartpole / "seeds.html").read_text()
+    assert "<svg" in page
+    assert "[482.728, 494.672]" in page
+
+
+def test_a_page_that_cannot_be_written_is_an_error(cartpole, capsys):
+    (cartpole / "there").write_text("a file")
+    code, _, err = reprokit(capsys, "cartpole", "--html", cartpole / "there" / "seeds.html")
+    assert code in {2, 3}
+    assert "seeds.html" in err or "there" in err

@@ -1,0 +1,5 @@
+"""What the tests of tables share."""
+
+from support.written_table import table
+
+__all__ = ["table"]

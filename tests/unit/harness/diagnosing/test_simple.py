@@ -1,0 +1,83 @@
+"""Simple causes: three runs, the first line that matters, and nothing taken for proof that is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
+from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
+
+DRAWN, AGAIN, ORDER = "unseeded|train.py|5", "unseeded|train.py|6", "set_order|train.py|7"
+
+
+def inquiry_of(number, names, *, what="", seeded=(), overwritten=(), digits=12):
+    inquiry = asked(Lab(number, names=names, digits=digits))
+    for ran in (inquiry.first, inquiry.other):
+        ran.trace.facts["seeded 0"] = list(seeded)
+        for name, site in list(ran.trace.sites.items()):
+            kind = what if site.kind == "unseeded" else ""
+            ran.trace.sites[name] = replace(site, what=kind, overwritten=name in overwritten)
+    return inquiry
+
+
+@pytest.mark.parametrize("cause", [DRAWN, ORDER, ENTROPY, CLOCK])
+def test_a_line_alone_is_proven_by_the_third_run(cause):
+    inquiry = inquiry_of(lambda drawn, *_: drawn[cause], [cause, "library_clock|train.py|30"])
+    assert simple_cause(inquiry) == (cause,)
+    assert (inquiry.lab.made, inquiry.confidence) == (3, "high")
+    assert inquiry.odds((cause,)).by_replay
+
+
+def both(drawn, *_):
+    return drawn[DRAWN] * 1000 + drawn[AGAIN]
+
+
+def test_a_generator_that_nothing_seeds_is_named_by_its_first_line():
+    inquiry = inquiry_of(both, [DRAWN, AGAIN, CLOCK], what="np.random.rand")
+    assert simple_cause(inquiry) == (DRAWN,)
+    assert (inquiry.lab.made, inquiry.never_seeded) == (3, "NumPy's global generator")
+
+
+def test_a_line_whose_draws_are_overwritten_is_not_the_first_that_matters():
+    inquiry = inquiry_of(both, [DRAWN, AGAIN], what="random.random", overwritten=[DRAWN])
+    assert simple_cause(inquiry) == (AGAIN,)
+
+
+def test_lines_of_a_generator_that_is_seeded_too_late_are_told_apart():
+    inquiry = inquiry_of(
+        lambda drawn, *_: drawn[DRAWN], [DRAWN, AGAIN], what="random.random", seeded=["random"]
+    )
+    assert simple_cause(inquiry) == (DRAWN,)
+    assert inquiry.never_seeded == ""
+
+
+def test_few_digits_are_no_proof():
+    inquiry = inquiry_of(lambda drawn, *_: drawn[CLOCK] % 2, [CLOCK], digits=1)
+    assert simple_cause(inquiry) is None
+
+
+def test_what_was_the_first_runs_by_itself_may_be_the_cause_as_well():
+    """The third run had the same order as the first by luck, and that decides."""
+    order = {1: 1, 2: 2, 3: 1}
+    inquiry = inquiry_of(lambda drawn, run, given: float(order.get(run, run)), [DRAWN, CLOCK])
+    ran = inquiry.lab.run
+
+    def with_order(label, given):
+        made = ran(label, given)
+        site = replace(made.trace.sites[CLOCK], digest=inquiry.first.trace.sites[CLOCK].digest)
+        made.trace.sites[CLOCK] = site
+        return made
+
+    inquiry.lab.run = with_order
+    assert simple_cause(inquiry) is None
+
+
+def test_a_quick_program_whose_runs_are_sometimes_equal_is_run_more_often_than_one_whose_runs_never_are():
+    made = []
+    for results in (2, 10_000):
+        lab = Lab(lambda _, run, __, results=results: run * 7919 % results)
+        look_at_pairs(asked(lab))
+        made.append(lab.made)
+    assert made[0] > made[1]
