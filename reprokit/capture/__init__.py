@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reprokit.capture.interpreter import capture_interpreter
 from reprokit.capture.outside_code import outside_code
 from reprokit.capture.probe import VARIABLES
 from reprokit.capture.software import capture_software
 from reprokit.capture.source import capture_source
-from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, SourceFacts
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.redaction import redact, redact_command, secret_values, without
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, SourceFacts
 
 __all__ = [
     "capture_host",

@@ -133,14 +133,13 @@ def _paint(text: str, tone: str) -> str:
 
 def _draw(found: comparison.Comparison, pairs: list[Pair], plot: Path) -> None:
     from reprokit import adapters
-    from reprokit.core import comparison
     from reprokit.reports import diff_to_svg, diff_to_terminal
 
     series = adapters.series_of_pairs(pairs, max_points=PLOT_POINTS)
     names = [*diff_to_terminal.ranked(found.per_metric), *series]
     picture = diff_to_svg.diff_to_svg(
         {name: series[name] for name in names if name in series},
-        comparison.to_json(found)["divergence"],
+        found.divergence,
         title=diff_to_terminal.headline(found),
     )
     write_picture(plot, picture)

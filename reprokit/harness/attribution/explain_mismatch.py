@@ -6,15 +6,14 @@ No verdict depends on it: where git has no answer, the report says why.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import workspace
 from reprokit.capture import git_history
 from reprokit.compressed import open_stored, stored
 from reprokit.core.checklist import Report, Verdict
+from reprokit.core.report_parts import CodeChanges
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
@@ -57,19 +56,14 @@ def explained(
     )
 
 
-def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[str, Any]:
-    """What changed of the files that a recipe stands on since its golden's commit.
-
-    Returns:
-        ``commit`` (None where there is none), ``files`` (``path``, ``added``, ``removed``; most
-        first) and ``why`` there is no answer, or "".
-    """
+def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> CodeChanges:
+    """What changed of the files that a recipe stands on since its golden's commit."""
     try:
         commit = git_history.last_commit(blessed)
         files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
     except (ReprokitError, OSError) as error:
-        return {"commit": None, "files": [], "why": str(error)}
-    return {"commit": commit, "files": [asdict(file) for file in files], "why": ""}
+        return CodeChanges(commit=None, why=str(error))
+    return CodeChanges(commit=commit, files=tuple(files))
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

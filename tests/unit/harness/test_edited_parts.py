@@ -162,8 +162,8 @@ def test_the_files_that_changed_since_the_golden_are_named(study, part, seen):
     study.commit()
     study.edit(part)
     found = code_changes(study.recipe(), blessed, project=study.project)
-    assert found["why"] == ""
-    assert [file["path"] for file in found["files"]] == ([f"recipes/parts/{part}"] if seen else [])
+    assert found.why == ""
+    assert [file.path for file in found.files] == ([f"recipes/parts/{part}"] if seen else [])
 
 
 def test_todays_code_beside_other_locks_has_its_parts(study, tmp_path):
@@ -176,7 +176,7 @@ def test_a_golden_holds_the_digest_of_parts_and_nothing_of_what_is_mounted_besid
     folders = study.run("A")
     digests = record_of(folders[0])["digests"]
     assert "parts" in digests
-    blessed = study.bless(folders).provenance
+    blessed = study.bless(folders).document
     assert {name: blessed["digests"][name] for name in digests} == digests
     assert record_of(folders[0])["mounted_digest"].startswith("sha256:")
     assert record_of(folders[0])["mounted_digest"] not in json.dumps(blessed)
