@@ -36,6 +36,7 @@ __all__ = [
 
 _PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
+_OF_OTHERS = {"source", "plain_inside"}  # what a host says of a run to come, in sections of their own
 _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 
@@ -67,7 +68,7 @@ def merge(
     """
     sections: dict[str, dict[str, Any]] = {
         "inside": dict(inside),
-        "host": {name: value for name, value in host.items() if name != "source"},
+        "host": {name: value for name, value in host.items() if name not in _OF_OTHERS},
         "source": dict(source),
     }
     missing = {} if inside else {"inside": _NOTHING_INSIDE}

@@ -11,19 +11,21 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reprokit.capture import probe
 from reprokit.capture.interpreter import not_asked
 from reprokit.capture.python_of_command import PythonStart, start_of
 from reprokit.core import numerics
 from reprokit.core.cpu_features import VARIABLE, is_avx512, names_to_switch_off
-from reprokit.core.environment_record import InsideFacts
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.layout import OUTPUT, STDERR, STDOUT
 from reprokit.runtime import settings
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts
 
 _PROBE = "probe.py"
 _LONGEST_S = 180.0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, images
-from reprokit.core.environment_record import InsideFacts, MachineFacts
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -28,6 +27,9 @@ from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Session
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts, MachineFacts
 
 
 def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> tuple[Path, ...]:
