@@ -47,7 +47,7 @@ def capture_host(project: Path) -> MachineFacts:
     from reprokit.project import settings_of  # noqa: PLC0415
 
     machine, programs = capture_hardware(project), capture_software()
-    missing = {**machine.pop("missing"), **programs.pop("missing")}
+    missing = {**(machine.pop("missing") or {}), **programs.pop("missing")}
     told = settings_of(project)
     source = capture_source(project, apart_from=(told.runs, told.reports))
     return cast("MachineFacts", {**programs, **machine, "missing": missing, "source": source})

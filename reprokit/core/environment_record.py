@@ -41,6 +41,8 @@ class CpuFacts(TypedDict, total=False):
     model: str | None
     vendor: str | None
     features: Sequence[str] | None
+    physical: int | None
+    logical: int | None
     usable: int | None
 
 
@@ -52,6 +54,7 @@ class DeviceFacts(TypedDict, total=False):
     driver: str | None
     compute_capability: Any
     chips: int | None
+    memory_bytes: int | None
 
 
 class NumericsFacts(TypedDict, total=False):
