@@ -141,7 +141,9 @@ def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: MachineFact
         host: What ``capture.capture_host`` found, with ``plain_inside`` of an unmodified program.
     """
     environment = capture.merge(host.get("plain_inside") or {}, host, source={}, image=None, limits=None)
-    return inputs_of(runs.record_of(spec, facts=facts), json.loads(json.dumps(environment)))
+    return inputs_of(
+        runs.record_of(spec, facts=facts), environment_json.or_empty(json.loads(json.dumps(environment)))
+    )
 
 
 def whole_runs(runs_dir: Path, *, recipe: str) -> Iterator[WholeRunFolder]:
