@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.cli import show_report
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.core.report_parts import ReportComparisons
 from reprokit.reports.formats import to_json
 
 
@@ -41,7 +42,7 @@ def report(tmp_path: Path, monkeypatch) -> Report:
         timing={},
         curves={},
         environment={},
-        comparisons={"repeats": [], "golden": None},
+        comparisons=ReportComparisons(),
         created_at="2026-11-20T10:15:31+00:00",
         command="reprokit reproduce r",
         rerun="make reproduce RECIPE=r",

@@ -162,11 +162,11 @@ def test_the_files_that_changed_since_the_golden_are_named(study, part, seen):
     study.commit()
     study.edit(part)
     found = code_changes(study.recipe(), blessed, project=study.project)
-    assert found["why"] == ""
-    assert [file["path"] for file in found["files"]] == ([f"recipes/parts/{part}"] if seen else [])
+    assert found.why == ""
+    assert [file.path for file in found.files] == ([f"recipes/parts/{part}"] if seen else [])
     lines = (study.project.recipes_dir / "parts" / part).read_text().splitlines()
     changed = [f"recipes/parts/{part}:{len(lines) - 1} nothing → '# edited'"]
-    assert [line for file in found["files"] for line in file["lines"]] == (changed if seen else [])
+    assert [line for file in found.files for line in file.lines] == (changed if seen else [])
 
 
 def test_todays_code_beside_other_locks_has_its_parts(study, tmp_path):

@@ -109,7 +109,7 @@ def test_a_mismatch_is_unjudged_with_the_numbers_and_no_regression(project):
     assert "expected 0.03" in report.sentence
     assert "REGRESSION" not in to_json.to_json(report)
     assert row(report, "equals_golden").status == "ERROR"
-    assert report.divergence["metric"] == "loss"
+    assert report.divergence.metric == "loss"
 
 
 @pytest.mark.parametrize(
