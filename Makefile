@@ -79,9 +79,9 @@ fuzz: $(VENV)/.dev ## Fuzz every parser: make fuzz [SECONDS=120, for each] [TARG
 stress: $(VENV)/.dev ## Kill, stop, fill the disk, turn the clock: make stress [ARGS="kill-tool --rounds 50"]
 	$(VENV)/bin/python tests/stress/kill_and_fill.py $(ARGS)
 
-coverage: $(VENV)/.dev ## Prove that tests run every branch of reprokit/core
-	$(VENV)/bin/coverage run --branch --source=reprokit.core -m pytest -q \
-		tests/unit/core tests/unit/adapters tests/unit/checks $(ARGS)
+coverage: $(VENV)/.dev ## Prove that tests run every branch of reprokit/core, and of the statistics over seeds
+	$(VENV)/bin/coverage run --branch --source=reprokit.core,reprokit.features.sweeps.statistics -m pytest -q \
+		tests/unit/core tests/unit/adapters tests/unit/checks tests/unit/features/sweeps/statistics $(ARGS)
 	$(VENV)/bin/coverage report --show-missing --skip-covered --fail-under=100
 
 mutate: $(VENV)/.dev ## Plant small faults in core/ and checks/: make mutate ARGS="--minutes 30"

@@ -11,6 +11,7 @@ On a GPU (``--platform cuda-h200``) the two of a pair run one after the other, b
 and the time is that on the wall from the first update to the last: what a GPU computes is no CPU time.
 
     python benchmarks/diagnose_cost.py [RECIPE] [--steps N] [--repeats N] [--platform P]
+    python benchmarks/diagnose_cost.py --calls [--repeats N]   (see watched_calls.py)
 """
 
 # ruff: noqa: PLC0415 - the training runs in another interpreter, which has torch and not the tool's packages
@@ -153,7 +154,12 @@ def main() -> int:
     parser.add_argument("--steps", type=int, help="of training; the recipe's own when left out")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--platform", help="such as cuda-h200; the CPU when left out")
+    parser.add_argument("--calls", action="store_true", help="measure the watch of calls, on small programs")
     options = parser.parse_args()
+    if options.calls:
+        import watched_calls
+
+        return watched_calls.main(repeats=options.repeats)
     from reprokit import capture, images, recipes
     from reprokit.harness.running.environments.recipe_data import fetched
     from reprokit.harness.running.programs import hooked_run

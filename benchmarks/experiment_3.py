@@ -25,9 +25,9 @@ SOURCE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE))
 
 from reprokit.core.statistics import permutation  # noqa: E402
-from reprokit.core.statistics.hypothesis_tests import shapiro_wilk  # noqa: E402
 from reprokit.core.statistics.intervals import student_t  # noqa: E402
 from reprokit.core.statistics.summary import summarise  # noqa: E402
+from reprokit.features.sweeps.statistics.hypothesis_tests import shapiro_wilk  # noqa: E402
 
 PAGE = SOURCE / "docs/reference/experiment-3.md"
 RECIPE = "cartpole_baseline"

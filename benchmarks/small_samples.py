@@ -23,7 +23,7 @@ SOURCE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SOURCE))
 
 from reprokit.core.statistics import intervals, measured  # noqa: E402
-from reprokit.core.statistics.hypothesis_tests import EFFECTS  # noqa: E402
+from reprokit.features.sweeps.statistics.hypothesis_tests import EFFECTS  # noqa: E402
 
 Values = npt.NDArray[np.float64]
 Table = dict[int, float]

@@ -26,6 +26,7 @@ from reprokit.core.comparing.metric_names import nearest, quoted, within
 from reprokit.core.comparing.steps import StepWatch
 from reprokit.core.json_values import MISSING
 from reprokit.core.problems import ProblemLog
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.errors import MetricsError, UsageError
 
 _NO_STEPS = "step"
@@ -131,17 +132,17 @@ def read_series(
 
 def series_of_pairs(
     pairs: Sequence[tuple[MetricsSource, MetricsSource]], *, max_points: int
-) -> dict[str, list[dict[str, Any]]]:
-    """Metric → ``label`` (``expected``, ``actual``), ``steps`` and ``values`` of each side that has it.
+) -> dict[str, list[DrawnCurve]]:
+    """Metric → the curve of each side that has it, labelled ``expected`` and ``actual``.
 
     Of several pairs, names begin with ``file:``, as in the comparison.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[DrawnCurve]] = {}
     for pair in pairs:
         prefix = f"{pair[0].name}:" if len(pairs) > 1 else ""
         for source, label in zip(pair, ("expected", "actual"), strict=True):
             for name, series in read_series(source.path, max_points=max_points).items():
-                entry = {"label": label, "steps": series.steps, "values": series.values}
+                entry = DrawnCurve(label=label, steps=series.steps, values=series.values)
                 found.setdefault(prefix + name, []).append(entry)
     return found
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reprokit.capture.interpreter import capture_interpreter
 from reprokit.capture.outside_code import outside_code
 from reprokit.capture.probe import VARIABLES
 from reprokit.capture.software import capture_software
 from reprokit.capture.source import capture_source
-from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, SourceFacts
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.redaction import redact, redact_command, secret_values, without
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, SourceFacts
 
 __all__ = [
     "capture_host",
@@ -34,6 +36,7 @@ __all__ = [
 
 _PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
+_OF_OTHERS = {"source", "plain_inside"}  # what a host says of a run to come, in sections of their own
 _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 
@@ -44,7 +47,7 @@ def capture_host(project: Path) -> MachineFacts:
     from reprokit.project import settings_of  # noqa: PLC0415
 
     machine, programs = capture_hardware(project), capture_software()
-    missing = {**machine.pop("missing"), **programs.pop("missing")}
+    missing = {**(machine.pop("missing") or {}), **programs.pop("missing")}
     told = settings_of(project)
     source = capture_source(project, apart_from=(told.runs, told.reports))
     return cast("MachineFacts", {**programs, **machine, "missing": missing, "source": source})
@@ -65,7 +68,7 @@ def merge(
     """
     sections: dict[str, dict[str, Any]] = {
         "inside": dict(inside),
-        "host": {name: value for name, value in host.items() if name != "source"},
+        "host": {name: value for name, value in host.items() if name not in _OF_OTHERS},
         "source": dict(source),
     }
     missing = {} if inside else {"inside": _NOTHING_INSIDE}

@@ -14,11 +14,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.capture.git_objects import NO_PROGRAMS, NO_PROGRAMS_ENVIRONMENT, find_repository
 from reprokit.capture.work_tree import compare
+from reprokit.core.report_parts import FileChange
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.redaction import redact_text
 
@@ -27,15 +27,6 @@ _WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "worktree"})
 _LEADS_ASTRAY = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE|PREFIX|CONFIG.*)"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
-    """How many lines of a file came and went; None for a file that is not text."""
-
-    path: str
-    added: int | None
-    removed: int | None
 
 
 def git(folder: Path, *arguments: str) -> str:

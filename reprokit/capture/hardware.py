@@ -10,10 +10,13 @@ import contextlib
 import os
 import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import psutil
 import pynvml  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import CpuFacts, DeviceFacts, MachineFacts
 
 _ARCHITECTURES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 
@@ -31,7 +34,7 @@ _TPU_CHIPS = {
 }
 
 
-def capture_hardware(folder: Path) -> dict[str, Any]:
+def capture_hardware(folder: Path) -> MachineFacts:
     """``cpu``, ``memory``, ``disk`` of a folder, ``gpus``, ``tpu`` (or None), ``missing`` (field → reason).
 
     Sizes are in bytes.
@@ -54,8 +57,8 @@ def architecture() -> str:
     return _ARCHITECTURES.get(machine.lower(), machine)
 
 
-def _cpu(missing: dict[str, str]) -> dict[str, Any]:
-    facts: dict[str, Any] = {
+def _cpu(missing: dict[str, str]) -> CpuFacts:
+    facts: CpuFacts = {
         "architecture": architecture(),
         "physical": psutil.cpu_count(logical=False),
         "logical": psutil.cpu_count(logical=True),
@@ -67,22 +70,19 @@ def _cpu(missing: dict[str, str]) -> dict[str, Any]:
         missing["cpu.model"] = missing["cpu.features"] = f"no /proc/cpuinfo ({error.strerror})"
         return facts
     fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    known = {
-        "model": fields.get("model name"),  # x86-64; aarch64 has numbers for both
+    model = fields.get("model name")  # x86-64; aarch64 has numbers for both
+    if model is None and "CPU part" in fields:
+        model = f"part {fields['CPU part']} variant {fields.get('CPU variant', '?')}"
+    known: CpuFacts = {
+        "model": model,
         "vendor": fields.get("vendor_id") or fields.get("CPU implementer"),
         "features": sorted((fields.get("flags") or fields.get("Features") or "").split()) or None,
     }
-    if known["model"] is None and "CPU part" in fields:
-        known["model"] = f"part {fields['CPU part']} variant {fields.get('CPU variant', '?')}"
-    for name, value in known.items():
-        if value is None:
-            missing[f"cpu.{name}"] = "not in /proc/cpuinfo"
-        else:
-            facts[name] = value
-    return facts
+    missing |= {f"cpu.{name}": "not in /proc/cpuinfo" for name, value in known.items() if value is None}
+    return facts | cast("CpuFacts", {name: value for name, value in known.items() if value is not None})
 
 
-def _disk(folder: Path, missing: dict[str, str]) -> dict[str, Any]:
+def _disk(folder: Path, missing: dict[str, str]) -> dict[str, int | None]:
     existing = next((path for path in (folder, *folder.resolve().parents) if path.exists()), Path("/"))
     try:
         usage = psutil.disk_usage(str(existing))
@@ -92,7 +92,7 @@ def _disk(folder: Path, missing: dict[str, str]) -> dict[str, Any]:
     return {"total_bytes": usage.total, "free_bytes": usage.free}
 
 
-def _gpus(missing: dict[str, str]) -> list[dict[str, Any]]:
+def _gpus(missing: dict[str, str]) -> list[DeviceFacts]:
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
@@ -109,9 +109,9 @@ def _gpus(missing: dict[str, str]) -> list[dict[str, Any]]:
             pynvml.nvmlShutdown()
 
 
-def _gpu(index: int, driver: str) -> dict[str, Any]:
+def _gpu(index: int, driver: str) -> DeviceFacts:
     handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-    facts: dict[str, Any] = {"name": _text(pynvml.nvmlDeviceGetName(handle)), "driver": driver}
+    facts: DeviceFacts = {"name": _text(pynvml.nvmlDeviceGetName(handle)), "driver": driver}
     with contextlib.suppress(pynvml.NVMLError):
         facts["memory_bytes"] = int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
     with contextlib.suppress(pynvml.NVMLError):
@@ -123,7 +123,7 @@ def _text(value: str | bytes) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _tpu() -> dict[str, Any] | None:
+def _tpu() -> DeviceFacts | None:
     chips = []
     with contextlib.suppress(OSError):
         for device in sorted(_PCI_DEVICES.iterdir()):

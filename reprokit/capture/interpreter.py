@@ -6,11 +6,13 @@ import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from reprokit.capture import probe
 from reprokit.capture.python_of_command import start_of
-from reprokit.core.environment_record import InsideFacts
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts
 
 _TIMEOUT_S = 120.0  # a first import of torch from a cold network disk takes tens of seconds
 

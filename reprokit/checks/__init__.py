@@ -24,32 +24,15 @@ from reprokit.core.verdicts.rows import (
     not_applicable,
     relaxations,
     requirements,
+    says,
     unjudged,
 )
 from reprokit.plugin_files import PluginFolder, load
 
-__all__ = ["discover", "registry", "run_all"]
+__all__ = ["discover", "of_every_strict_report", "registry", "run_all"]
 
 _SHOWN = 8
 _LISTED = 100  # files, in the evidence of a row
-#: Rows that need a program which tells reprokit of its seeds, settings, updates and checkpoints.
-_OF_TRAINERS = frozenset(
-    {"checkpoints_complete", "config_saved", "distinct", "numerics_in_force", "seeded", "trace_equal"}
-)
-#: Those of them that the watch over an unmodified program (``instrument: light``) can judge.
-_OF_WATCHED = _OF_TRAINERS - {"config_saved"}
-#: Those that can fail by what was asked of the environment before the program started.
-_OF_ENVIRONMENTS = frozenset({"numerics_in_force"})
-#: Rows that say something of an unmodified program only where its recipe has the key: row → key.
-_DECLARED_BY = {
-    "expected_declared": "expected",
-    "headline_results": "expected",
-    "nondeterminism_declared": "nondeterminism",
-    "resume_equal": "resume",
-    "unchanged_when_varied": "immune_to",
-}
-#: Rows that only a run which went to its end can be judged by.
-_OF_WHOLE_RUNS = frozenset({"checkpoints_complete", "headline_results", "logs_complete", "seeded"})
 _STOPPED = "the runs were stopped at the first difference from the golden, so this was not judged"
 _LET_IT_END = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _MALFORMED = "recipe_checks"
@@ -77,6 +60,11 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
 def registry() -> dict[str, bool]:
     """Every row that a checklist must have, in order: id → whether it is advisory."""
     return {check.ID: check.ADVISORY for check in discover()}
+
+
+def of_every_strict_report() -> frozenset[str]:
+    """Advisory rows that ``--strict`` requires, whatever else was requested."""
+    return frozenset(check.ID for check in discover() if check.ADVISORY and not says(check, "ON_REQUEST"))
 
 
 def discover(path: Iterable[str] | None = None, *, package: str = __name__) -> tuple[Check, ...]:
@@ -116,13 +104,13 @@ def _row(check: Check, evidence: Evidence) -> CheckResult:
 def _judged(check: Check, evidence: Evidence) -> Finding:
     if evidence.recipe is None and check.NEEDS_RECIPE:
         return not_applicable("a plain command has no recipe to judge", _WRITE_RECIPE)
-    if "command" in (evidence.recipe or {}) and check.ID in _OF_TRAINERS:
-        if check.ID not in _OF_WATCHED:
+    if "command" in (evidence.recipe or {}):
+        if says(check, "NEEDS_TRAINER"):
             return not_applicable("the program is unmodified; its settings are its own", _WRITE_TRAINER)
-        if not (evidence.recipe or {}).get("instrument") and check.ID not in _OF_ENVIRONMENTS:
+        if says(check, "NEEDS_WATCH") and not (evidence.recipe or {}).get("instrument"):
             return not_applicable("the program is unmodified, and nothing looked inside it", _WATCH_IT)
-    key = _DECLARED_BY.get(check.ID)
-    if key is not None and _is_undeclared(evidence, check.ID, key):
+    key = says(check, "DECLARED_BY")
+    if key is not None and _is_undeclared(evidence, key, asked_by=says(check, "ASKED_BY")):
         return not_applicable(
             "the program is unmodified and the recipe does not declare this", f"declare `{key}`"
         )
@@ -136,15 +124,15 @@ def _judged(check: Check, evidence: Evidence) -> Finding:
 
 def _of_stopped(check: Check, evidence: Evidence) -> Finding | None:
     """What a row says that needs whole runs, of runs that were stopped at the golden."""
-    if evidence.stopped_at_golden and check.ID in _OF_WHOLE_RUNS:
+    if evidence.stopped_at_golden and says(check, "NEEDS_WHOLE_RUNS"):
         return not_applicable(_STOPPED, _LET_IT_END)
     return None
 
 
-def _is_undeclared(evidence: Evidence, row: str, key: str) -> bool:
+def _is_undeclared(evidence: Evidence, key: str, *, asked_by: str | None) -> bool:
     """Whether a recipe of a command leaves out the key that a row needs, and no one asked for the row."""
     recipe = evidence.recipe or {}
-    asked = {"resume_equal": evidence.resume, "unchanged_when_varied": evidence.varied}.get(row)
+    asked = None if asked_by is None else getattr(evidence, asked_by)
     return "command" in recipe and not recipe.get(key) and asked is None
 
 

@@ -23,6 +23,8 @@ TITLE = "Checkpoints are there at the promised interval, unchanged and loadable"
 ORDER = 140
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_WATCH = True
+NEEDS_WHOLE_RUNS = True
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _OUTPUT = "output/"

@@ -11,6 +11,7 @@ TITLE = "The training configuration is saved with the results"
 ORDER = 120
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_TRAINER = True
 
 _AGAIN = "run it again; config.yaml is written before training starts"
 

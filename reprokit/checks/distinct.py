@@ -11,6 +11,7 @@ TITLE = "Workers, environments and rollouts have different random streams"
 ORDER = 260
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_WATCH = True
 
 _DERIVE = "derive a seed for each: run.seeding.environment_seeds, or one of the worker's number"
 _RELAX = "if they are known to differ: relax the row in the recipe, with the reason"

@@ -13,6 +13,7 @@ TITLE = "Expected results are declared with tolerances"
 ORDER = 160
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "expected"
 
 _DECLARE = "declare in recipe.yaml: `expected: {METRIC: {value: …, rtol: …, atol: …}}`"
 

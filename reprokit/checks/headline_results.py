@@ -20,6 +20,8 @@ TITLE = "The final results are within the declared tolerances"
 ORDER = 40
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "expected"
+NEEDS_WHOLE_RUNS = True
 
 _LOOK = "see the learning curves: `reprokit report show`; correct the recipe's `expected` if it is wrong"
 

@@ -12,6 +12,7 @@ TITLE = "Logs and metrics are complete"
 ORDER = 150
 ADVISORY = False
 NEEDS_RECIPE = False
+NEEDS_WHOLE_RUNS = True
 
 _STREAMS = (STDOUT, STDERR)
 _RECORDS = (METRICS, TIMING)

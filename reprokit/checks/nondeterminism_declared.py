@@ -13,6 +13,7 @@ TITLE = "Known sources of nondeterminism are declared"
 ORDER = 180
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "nondeterminism"
 
 _DECLARE = "declare in recipe.yaml: `nondeterminism: [one sentence a source]`, or `[]` when none is known"
 

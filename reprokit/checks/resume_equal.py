@@ -14,6 +14,8 @@ TITLE = "A resumed run equals the uninterrupted one"
 ORDER = 240
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "resume"
+ASKED_BY = "resume"
 
 _ASK = "`reprokit reproduce RECIPE --resume`"
 _LOOK = "save and restore it with the trainer's checkpoint: reprokit.runtime.checkpoint.training_state"

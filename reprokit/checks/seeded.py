@@ -19,6 +19,8 @@ TITLE = "Every random number generator is seeded"
 ORDER = 70
 ADVISORY = False
 NEEDS_RECIPE = True
+NEEDS_WATCH = True
+NEEDS_WHOLE_RUNS = True
 
 _LIBRARIES = ("python", "numpy", "torch")
 _HASH_SEED = "PYTHONHASHSEED"

@@ -12,6 +12,7 @@ TITLE = "Several seeds were run"
 ORDER = 220
 ADVISORY = True
 NEEDS_RECIPE = True
+ON_REQUEST = True
 
 FEWEST = 3
 _SEEDS = "`seeds: [42, 123, 456]`"

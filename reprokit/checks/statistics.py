@@ -18,6 +18,7 @@ TITLE = "Statistics over the seeds were made"
 ORDER = 230
 ADVISORY = True
 NEEDS_RECIPE = True
+ON_REQUEST = True
 
 FEWEST = 3
 _MAKE = "run several seeds (row several_seeds says how); `reprokit stats RECIPE` shows their results"

@@ -15,6 +15,7 @@ TITLE = "Parameters and random states are equal after every update"
 ORDER = 30
 ADVISORY = False
 NEEDS_RECIPE = False
+NEEDS_WATCH = True
 
 _WRITE = "call reprokit.runtime's trace after every update, in every run"
 _WATCH = "start it with Python, and let it end by itself: the watch writes at its end"

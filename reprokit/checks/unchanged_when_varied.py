@@ -16,6 +16,8 @@ TITLE = "The result is unchanged under the variations that the recipe names"
 ORDER = 250
 ADVISORY = False
 NEEDS_RECIPE = True
+DECLARED_BY = "immune_to"
+ASKED_BY = "varied"
 
 _ASK = "`reprokit verify RECIPE --vary`"
 _CAUSE = "find the line: `reprokit diagnose RECIPE`"

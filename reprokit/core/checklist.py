@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from reprokit.core.comparing.difference import Divergence
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
+from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, ReportComparisons
 from reprokit.core.verdicts import ensemble_tier, stopped_at_golden
 from reprokit.core.verdicts.agreement import (
     difference,
@@ -90,18 +92,15 @@ class Report:
     Attributes:
         divergence: The first one that decided the verdict (run against run, else against golden).
         timing: Seconds for each phase, and what the runs say of themselves.
-        curves: Metric → list of series (``label``, ``steps``, ``values``), thinned for drawing.
-        comparisons: ``repeat`` and ``golden``: each a Comparison as JSON, or None.
+        curves: Metric → a curve of each run, and of the golden.
         not_run: For NOT_RUN: ``outcome``, ``message``, ``remedy``, ``log_tail``.
         recipe_file: Path of the recipe from the project's root, or None for a plain command.
         recipe_lines: Dotted path in the recipe (``tolerances``, ``logging.save_interval``)
             → line, counted from 1: where annotations are hung up.
         evidence_digests: Path of each run's ``COMPLETE`` and of the golden's ``provenance.json`` →
             SHA-256, so that evidence exchanged later is found.
-        code_changes: Where the runs differ from the golden: ``commit`` of the golden (or None),
-            ``files`` changed since (``path``, ``added``, ``removed``) and ``why`` that is not known.
-        attribution: Where it was asked for, what four runs say of whose fault it is: ``answer``,
-            ``sentence``, ``golden_commit`` and ``cells``.
+        code_changes: Where the runs differ from the golden, what changed since it.
+        attribution: Where it was asked for, whose fault that is.
         cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
             ``--json`` has it; ``problem`` alone where it could not.
         bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``.
@@ -119,12 +118,12 @@ class Report:
     runs: tuple[str, ...]
     golden: str | None
     environment_diff: Sequence[Mapping[str, Any]]
-    divergence: Mapping[str, Any] | None
+    divergence: Divergence | None
     checks: tuple[CheckResult, ...]
     timing: Mapping[str, Any]
-    curves: Mapping[str, Sequence[Mapping[str, Any]]]
+    curves: Mapping[str, Sequence[DrawnCurve]]
     environment: Mapping[str, Any]
-    comparisons: Mapping[str, Any]
+    comparisons: ReportComparisons
     created_at: str
     command: str
     rerun: str
@@ -132,8 +131,8 @@ class Report:
     recipe_file: str | None = None
     recipe_lines: Mapping[str, int] = field(default_factory=dict)
     evidence_digests: Mapping[str, str] = field(default_factory=dict)
-    code_changes: Mapping[str, Any] | None = None
-    attribution: Mapping[str, Any] | None = None
+    code_changes: CodeChanges | None = None
+    attribution: Attribution | None = None
     cause: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] | None = None
     statistical: Mapping[str, Any] | None = None

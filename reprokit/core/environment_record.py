@@ -41,6 +41,8 @@ class CpuFacts(TypedDict, total=False):
     model: str | None
     vendor: str | None
     features: Sequence[str] | None
+    physical: int | None
+    logical: int | None
     usable: int | None
 
 
@@ -52,6 +54,7 @@ class DeviceFacts(TypedDict, total=False):
     driver: str | None
     compute_capability: Any
     chips: int | None
+    memory_bytes: int | None
 
 
 class NumericsFacts(TypedDict, total=False):
@@ -141,9 +144,3 @@ class EnvironmentRecord(TypedDict, total=False):
 def sections(record: EnvironmentRecord, names: Iterable[str]) -> EnvironmentRecord:
     """Some sections of a record; null where it has none of that name."""
     return cast("EnvironmentRecord", {name: record.get(name) for name in names})
-
-
-def host_alone(host: MachineFacts) -> MachineFacts:
-    """The host as the section of a record: without what belongs to other sections."""
-    apart = ("source", "plain_inside")
-    return cast("MachineFacts", {name: value for name, value in host.items() if name not in apart})

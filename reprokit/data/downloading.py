@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from reprokit.data import fsspec_place, http_place, local_place, package_place
 from reprokit.data.partial_file import PartialFile
+from reprokit.data.places import fsspec_place, http_place, local_place, package_place
 from reprokit.data.sources import LOCAL, DataSource, protocol_of
 from reprokit.data.transfer import PlaceRefusedError, Transfer, TransferCutError
 from reprokit.errors import DataError

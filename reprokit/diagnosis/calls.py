@@ -17,7 +17,7 @@ from reprokit.errors import CannotJudgeError
 _SITE = re.compile(r"^(.*):(\d+):\d+(?:-\d+(?:\+-?\d+)?|:\w+)$", re.DOTALL)
 _SAME = "="
 #: So many rounds of each loop and function are all watched, from the first on.
-_FIRST_ROUNDS = 16
+_FIRST_ROUNDS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +106,14 @@ class Unlike:
     Attributes:
         candidates: In the order in which the first run came to them.
         first: The first call of any kind that differs; None where none does.
-        window: The rounds between which the first difference lies, where not every one was watched.
+        since: The last watched round before the first difference, where not every one was watched.
+        sampled: Whether not every round was watched.
     """
 
     candidates: tuple[Candidate, ...] = ()
     first: Candidate | None = None
-    window: tuple[tuple[str, int] | None, tuple[str, int] | None] | None = None
+    since: tuple[str, int] | None = None
+    sampled: bool = False
 
 
 def read_calls(folder: Path) -> Calls:
@@ -181,21 +183,24 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
     """The lines whose calls cannot be explained, in the order in which the first run came to them."""
     found: dict[str, Candidate] = {}
     differs: list[Candidate] = []
-    window = None
+    since = None
     for process, calls in first.ordered.items():
         pairs = _paired(calls, second.ordered.get(process, ()))
         for before, one, other in pairs:
             if one is None or other is None:
                 break
             if not differs and not found:
-                window = _window(before, one, calls)
+                since = before.rounds if before else None
             _judge(one, other, found, differs)
     for candidate in _elsewhere(first.others, second.others):
         found.setdefault(candidate.site, candidate)
         differs.append(candidate)
     candidates = sorted(found.values(), key=lambda one: one.at)
     starts = min(differs, key=lambda one: one.at, default=None)
-    return Unlike(candidates=tuple(candidates), first=starts, window=window)
+    sampled = any(
+        call.hit >= _FIRST_ROUNDS for calls in first.ordered.values() for call in calls if call.is_round
+    )
+    return Unlike(candidates=tuple(candidates), first=starts, since=since, sampled=sampled)
 
 
 def _judge(one: Call, other: Call, found: dict[str, Candidate], differs: list[Candidate]) -> None:
@@ -222,19 +227,6 @@ def _paired(
             before = one  # what went in may differ: this call washes it out
         else:
             yield before, one, other
-
-
-def _window(
-    before: Call | None, one: Call, calls: Sequence[Call]
-) -> tuple[tuple[str, int] | None, tuple[str, int] | None] | None:
-    """The watched rounds around the first difference; None where every round was watched."""
-    since = before.rounds if before else None
-    if all(call.hit < _FIRST_ROUNDS for call in calls if call.is_round):
-        return None
-    if one.is_round:
-        return since, one.rounds
-    later = next((call.rounds for call in calls if call.at > one.at and call.rounds != one.rounds), None)
-    return since, later
 
 
 def _elsewhere(first: Iterable[Call], second: Iterable[Call]) -> Iterator[Candidate]:

@@ -183,9 +183,8 @@ def _recorded(row: FailedCheck) -> dict[str, str]:
 
 def _check_fit(runs: Sequence[GoldenCandidate], *, allow_dirty: bool) -> None:
     if len({run.path.resolve() for run in runs}) < 2:
-        raise GoldenError(
-            "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
-        )
+        named = "one run" if len(runs) < 2 else f"one run, named {len(runs)} times"
+        raise GoldenError("a golden needs two runs that agree", actual=named, fix="run the recipe again")
     for run in runs:
         check_run(run, allow_dirty=allow_dirty)
 

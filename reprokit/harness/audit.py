@@ -23,8 +23,6 @@ from reprokit.reports.formats import to_json
 from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
-#: Rows that --strict does not require unless someone requested them.
-_ON_REQUEST = {"several_seeds", "statistics"}
 _OF_THE_MOMENT = {
     "created_at",
     "command",
@@ -188,7 +186,7 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
 
 def _as_asked(report: Report) -> Request:
     """The request that the report's rows tell of: whether it was strict, and what it left out."""
-    advisory = {name for name, is_advisory in checks.registry().items() if is_advisory} - _ON_REQUEST
+    advisory = checks.of_every_strict_report()
     ignored = {row.evidence["pattern"] for row in report.checks if row.id.startswith("ignored_metric/")}
     return Request(
         strict=all(row.required for row in report.checks if row.id in advisory), ignore=tuple(sorted(ignored))

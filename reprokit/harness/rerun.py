@@ -16,6 +16,7 @@ from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
 from reprokit.core.environment_record import EnvironmentRecord
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.harness.judging.compared_with.reference_run import (
     judge_against,
@@ -172,21 +173,19 @@ def beside(folders: Sequence[Path]) -> RunsCompared:
     )
 
 
-def curves(
-    folders: Sequence[Path], *, labels: Sequence[str], max_points: int
-) -> dict[str, list[dict[str, Any]]]:
+def curves(folders: Sequence[Path], *, labels: Sequence[str], max_points: int) -> dict[str, list[DrawnCurve]]:
     """The curves of several runs, one over the other, for drawing.
 
     Returns:
-        Metric → one entry a run that has it: ``label``, ``steps``, ``values``.
+        Metric → the curve of each run that has it.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[DrawnCurve]] = {}
     for folder, label in zip(folders, labels, strict=True):
         sources = adapters.find_all(folder)
         for source in sources:
             prefix = f"{source.name}:" if len(sources) > 1 else ""
             for name, series in adapters.read_series(source.path, max_points=max_points).items():
-                entry = {"label": label, "steps": series.steps, "values": series.values}
+                entry = DrawnCurve(label=label, steps=series.steps, values=series.values)
                 found.setdefault(prefix + name, []).append(entry)
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import Document, KeyPath, read_text
@@ -20,6 +20,17 @@ from reprokit.recipes.source_file import decoded, read_bytes
 _KEYS = ("type", "low", "high", "log", "step", "choices")
 _TYPES = ("float", "int", "categorical")
 _FORM = "a section with `type`, and `low` and `high` or `choices`"
+
+
+class SettingData(TypedDict, total=False):
+    """A distribution as a search space writes it: its limits, or its ``choices``."""
+
+    type: str
+    low: Any
+    high: Any
+    log: bool
+    step: Any
+    choices: list[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +57,12 @@ class Distribution:
     choices: tuple[Any, ...] = ()
     where: str = field(default="", compare=False)
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> SettingData:
         """It as a search space writes it."""
         if self.kind == "categorical":
             return {"type": self.kind, "choices": list(self.choices)}
-        step = {} if self.step is None else {"step": self.step}
-        return {"type": self.kind, "low": self.low, "high": self.high, "log": self.log, **step}
+        data: SettingData = {"type": self.kind, "low": self.low, "high": self.high, "log": self.log}
+        return data if self.step is None else {**data, "step": self.step}
 
 
 def read_search_space(path: Path) -> tuple[Distribution, ...]:

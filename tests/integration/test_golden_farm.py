@@ -85,7 +85,7 @@ def test_each_kind_of_cpu_has_a_golden_of_its_own_and_is_held_against_it(theirs,
     assert len(cpus) == 2
     assert all(cpu.startswith("cpu-x86_64/on-") for cpu in cpus)
     assert any("/on-other-cpu-" in cpu for cpu in cpus)
-    told = golden.load(rows[0].folder).provenance
+    told = golden.load(rows[0].folder).document
     assert (told["reason"], told["runs_agreed"], told["cpu"]) == ("first", 2, rows[0].cpu)
     assert told["machines"][0]["cpu"] == rows[0].cpu
     assert {record["where"] for record in map(places.record_of, run_folders(theirs.root))} == {"ray"}

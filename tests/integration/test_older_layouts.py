@@ -97,8 +97,8 @@ def test_a_golden_from_before_the_move_still_judges_and_the_code_is_blamed_for_w
     assert repository.reproduce(attribute=True).verdict == "REPRODUCED"
     faster(repository, "src/training/settings.py")
     report = repository.reproduce(attribute=True)
-    assert (report.verdict, report.attribution["answer"]) == ("REGRESSION", "code")
-    results = [cell["result"] for cell in report.attribution["cells"]]
+    assert (report.verdict, report.attribution.answer) == ("REGRESSION", "code")
+    results = [cell.result for cell in report.attribution.cells]
     assert results == ["equal", "equal", "differs", "differs"]
 
 

@@ -7,6 +7,15 @@ import math
 from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict, exit_code
+from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.report_parts import (
+    Attribution,
+    AttributionCell,
+    CodeChanges,
+    DrawnCurve,
+    FileChange,
+    ReportComparisons,
+)
 
 METRICS = (
     "charts/episodic_return",
@@ -71,28 +80,27 @@ RuntimeError: [enforce fail at alloc_cpu.cpp:127] data. DefaultCPUAllocator: can
 
 
 _CELL = ("code", "environment", "result", "detail")
-_CODE_CHANGES = {
-    "commit": "9c1b7e02",
-    "files": [
-        {"path": "recipes/cartpole_baseline/recipe.yaml", "added": 1, "removed": 1},
-        {"path": "recipes/trainers/new.py", "added": None, "removed": 0},
-    ],
-    "why": "",
-}
-_ATTRIBUTION = {
-    "answer": "code",
-    "sentence": "the golden's code still gives the golden in today's environment",
-    "golden_commit": "9c1b7e02",
-    "cells": [
-        dict(zip(_CELL, cell, strict=True))
+_CODE_CHANGES = CodeChanges(
+    commit="9c1b7e02",
+    files=(
+        FileChange(path="recipes/cartpole_baseline/recipe.yaml", added=1, removed=1),
+        FileChange(path="recipes/trainers/new.py", added=None, removed=0),
+    ),
+)
+_ATTRIBUTION = Attribution(
+    answer="code",
+    sentence="the golden's code still gives the golden in today's environment",
+    golden_commit="9c1b7e02",
+    cells=tuple(
+        AttributionCell(**dict(zip(_CELL, cell, strict=True)))
         for cell in (
             ("golden's", "golden's", "equal", ""),
             ("golden's", "today's", "equal", ""),
             ("today's", "golden's", "not run", "no such package"),
             ("today's", "today's", "differs", "from step 2048 on, losses/policy_loss"),
         )
-    ],
-}
+    ),
+)
 
 
 _TRAINER = "recipes/trainers/ppo.py"
@@ -167,7 +175,7 @@ def sample_report(verdict: Verdict) -> Report:
         runs=_RUNS[:1] if verdict is Verdict.NOT_RUN else _RUNS,
         golden=_GOLDEN if against_golden else None,
         environment_diff=_environment_diff(verdict) if against_golden else (),
-        divergence=_divergence() if differs else None,
+        divergence=Divergence(**_divergence()) if differs else None,
         checks=_checks(verdict),
         timing={
             "phases": {"image": 0.62, "capture": 0.21, "train": 9.874, "judge": 0.113},
@@ -254,29 +262,33 @@ def with_text(report: Report, text: str) -> Report:
         environment_diff=[
             {"field": text, "expected": text, "actual": text, "can_change_numbers": "maybe", "why": text}
         ],
-        divergence={
-            **_divergence(),
-            "step": text,
-            "metric": text,
-            "expected": text,
-            "actual": text,
-            "what": text,
-        },
+        divergence=Divergence(
+            **{
+                **_divergence(),
+                "step": text,
+                "metric": text,
+                "expected": text,
+                "actual": text,
+                "what": text,
+            }
+        ),
         checks=tuple(
             CheckResult(id=text, title=text, status=status, reason=text, remedy=text, evidence={text: text})
             for status in Status
         ),
         timing={text: text, "phases": {text: 1.0}},
-        curves={text: [{"label": text, "steps": [0, 1, 2], "values": [0.0, 1.0, 0.5]}]},
+        curves={text: [DrawnCurve(label=text, steps=[0, 1, 2], values=[0.0, 1.0, 0.5])]},
         environment={text: text, "group": {text: text}, f"{text}2": {text: [text]}},
-        comparisons={"repeats": [_hostile_comparison(text)], "golden": _hostile_comparison(text)},
+        comparisons=ReportComparisons(repeats=(_hostile_comparison(text),), golden=_hostile_comparison(text)),
         created_at=text,
         command=text,
         rerun=text,
         not_run={"outcome": text, "message": text, "remedy": text, "log_tail": f"{text}\n{text}"},
         recipe_file=text,
-        code_changes={"commit": text, "files": [{"path": text, "added": text, "removed": text}], "why": text},
-        attribution={"answer": text, "sentence": text, "cells": [dict.fromkeys(_CELL, text)]},
+        code_changes=CodeChanges(commit=text, files=(FileChange(path=text, added=1, removed=2),), why=text),
+        attribution=Attribution(
+            answer=text, sentence=text, cells=(AttributionCell(**dict.fromkeys(_CELL, text)),)
+        ),
         cause=hostile_cause(text),
         statistical=_statistical(text),
     )
@@ -311,7 +323,7 @@ def with_rows(report: Report, texts: list[str]) -> Report:
             CheckResult(id=text, title=text, status=statuses[index % 4], reason=text, remedy=text)
             for index, text in enumerate(texts)
         ),
-        curves={text: [{"label": text, "steps": [0, 1], "values": [0.0, 1.0]}] for text in texts},
+        curves={text: [DrawnCurve(label=text, steps=[0, 1], values=[0.0, 1.0])] for text in texts},
         environment_diff=[
             {"field": text, "expected": text, "actual": text, "can_change_numbers": "maybe", "why": text}
             for text in texts
@@ -319,13 +331,10 @@ def with_rows(report: Report, texts: list[str]) -> Report:
     )
 
 
-def _hostile_comparison(text: str) -> dict[str, Any]:
-    found = _comparison(differs=True)
-    found["per_metric"] = {
-        text: {"max_abs_error": 1.0, "max_rel_error": 1.0, "mismatches": 1, "first_step": text}
-    }
-    found["problems"] = [{"kind": text, "side": "both", "line": 1, "message": text, "severity": "warning"}]
-    return found
+def _hostile_comparison(text: str) -> Comparison:
+    summary = MetricSummary(max_abs_error=1.0, max_rel_error=1.0, mismatches=1, first_step=text)
+    problem = Problem(kind=text, side="both", line=1, message=text, severity="warning")
+    return dataclasses.replace(_comparison(differs=True), per_metric={text: summary}, problems=(problem,))
 
 
 def _divergence() -> dict[str, Any]:
@@ -482,45 +491,41 @@ def _environment_diff(verdict: Verdict) -> list[dict[str, Any]]:
     ]
 
 
-def _comparison(*, differs: bool) -> dict[str, Any]:
+def _comparison(*, differs: bool) -> Comparison:
     errors = {
         "losses/policy_loss": (3.1e-3, 0.27, 29, DIVERGED_AT),
         "losses/value_loss": (4.25, 0.0817, 28, 45_056),
         "charts/episodic_return": (61.5, 0.334, 24, 51_200),
         "losses/approx_kl": (1.2e-4, 0.0419, 28, 45_056),
     }
-    equal = {"max_abs_error": 0.0, "max_rel_error": 0.0, "mismatches": 0, "first_step": None}
-    per_metric = {name: dict(equal) for name in METRICS}
+    equal = MetricSummary(max_abs_error=0.0, max_rel_error=0.0, mismatches=0, first_step=None)
+    per_metric = dict.fromkeys(METRICS, equal)
     if differs:
         for name, (max_abs, max_rel, mismatches, first) in errors.items():
-            per_metric[name] = {
-                "max_abs_error": max_abs,
-                "max_rel_error": max_rel,
-                "mismatches": mismatches,
-                "first_step": first,
-            }
-    return {
-        "identical": not differs,
-        "within_tolerance": not differs,
-        "records_compared": 49,
-        "metrics_compared": 12,
-        "divergence": _divergence() if differs else None,
-        "per_metric": per_metric,
-        "problems": [],
-    }
+            per_metric[name] = MetricSummary(
+                max_abs_error=max_abs, max_rel_error=max_rel, mismatches=mismatches, first_step=first
+            )
+    return Comparison(
+        identical=not differs,
+        within_tolerance=not differs,
+        records_compared=49,
+        metrics_compared=12,
+        divergence=Divergence(**_divergence()) if differs else None,
+        per_metric=per_metric,
+    )
 
 
-def _comparisons(verdict: Verdict, *, against_golden: bool) -> dict[str, Any]:
+def _comparisons(verdict: Verdict, *, against_golden: bool) -> ReportComparisons:
     if verdict is Verdict.NOT_RUN:
-        return {"repeats": [], "golden": None}
+        return ReportComparisons()
     to_golden = verdict in {*_AWAY_FROM_GOLDEN, Verdict.NONDETERMINISTIC}
-    return {
-        "repeats": [_comparison(differs=verdict is Verdict.NONDETERMINISTIC)],
-        "golden": _comparison(differs=to_golden) if against_golden else None,
-    }
+    return ReportComparisons(
+        repeats=(_comparison(differs=verdict is Verdict.NONDETERMINISTIC),),
+        golden=_comparison(differs=to_golden) if against_golden else None,
+    )
 
 
-def _curves(verdict: Verdict) -> dict[str, list[dict[str, Any]]]:
+def _curves(verdict: Verdict) -> dict[str, list[DrawnCurve]]:
     steps = [2048 * (index + 1) for index in range(49)]
     labels = ["run 1", "run 2"]
     if verdict not in {Verdict.REPEATABLE, Verdict.NO_GOLDEN}:
@@ -529,14 +534,14 @@ def _curves(verdict: Verdict) -> dict[str, list[dict[str, Any]]]:
     odd[Verdict.STALE_GOLDEN] = odd[Verdict.REGRESSION]
     return {
         name: [
-            {
-                "label": label,
-                "steps": steps,
-                "values": [
+            DrawnCurve(
+                label=label,
+                steps=steps,
+                values=[
                     _value(name, step, shifted=label in odd.get(verdict, set()) and step >= DIVERGED_AT)
                     for step in steps
                 ],
-            }
+            )
             for label in labels
         ]
         for name in METRICS

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from reprokit.core.checklist import Report
-from reprokit.core.statistics import describe, gate
-from reprokit.core.statistics.describe import Curves
+from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Metric, PlanOfLooks
 from reprokit.core.statistics.windows import Window
 from reprokit.features.sweeps.runs_over_seeds import SeedGroup, SeedRun
+from reprokit.features.sweeps.statistics import describe
+from reprokit.features.sweeps.statistics.describe import Curves
 from reprokit.features.sweeps.statistics_html import statistics_to_html
 from reprokit.features.sweeps.stats import GroupStatistics, Statistics
 

@@ -43,13 +43,17 @@ _NO_FRACTION = r"(?![\w.+@=/-]{0,200}\d\.\d)"
 _PART, _FOLDERS = r"[A-Za-z_][\w.+@-]{0,80}", r"(?:/[\w.+@=-]{1,80}){0,20}"
 _BEFORE = r"(\b(?:to|in|into|from|under) [\"'`]?)"
 _OF_PATH = r"[^\s,;:|=()'\"<>\[\]{}]"
+_ROOT = rf"(?<![\w./~])(?:(?:~|\.{{1,2}})/|/(?=[A-Za-z_.]{_OF_PATH}*[\d/]))"
+# What a number follows at once names it: "reward in env/level3 12.5".
+_NO_NAME = r"(?![ ]{0,9}[:=]?[ ]{0,9}[-+]?(?:\.?\d|nan|inf))"
 #: Places whose numbers are none of the training: in them stand counters, times, ports and steps.
 _PLACES = (
     (_URL, "{url}"),
     (r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])", "{id}"),
-    (rf"(?<![\w./~])(?:(?:~|\.{{1,2}})/|/(?=[A-Za-z_.]{_OF_PATH}*[\d/])){_OF_PATH}+", "{path}"),
+    (rf"{_ROOT}{_OF_PATH}*\.{_ENDINGS}(?![\w/])", "{path}"),
+    (rf"{_ROOT}{_OF_PATH}+(?!{_OF_PATH}){_NO_NAME}", "{path}"),
     (rf"(?<![\w./~@-]){_NO_FRACTION}{_PART}{_FOLDERS}/[\w.+@=-]{{1,80}}\.{_ENDINGS}(?![\w/])", "{path}"),
-    (rf"{_BEFORE}{_NO_FRACTION}{_PART}(?:/[\w.+@-]{{1,80}}){{1,20}}(?![\w=]|:[ ]?\d)/?", r"\1{path}"),
+    (rf"{_BEFORE}{_NO_FRACTION}{_PART}(?:/[\w.+@-]{{1,80}}){{1,20}}/?(?![\w/.+@-]){_NO_NAME}", r"\1{path}"),
 )
 #: May be the MD5 of results, which ``lasting`` takes for an id.
 _DIGEST = re.compile(r"(?<![0-9a-z])[0-9a-f]{32}(?![0-9a-z])")

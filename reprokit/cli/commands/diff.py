@@ -133,7 +133,6 @@ def _paint(text: str, tone: str) -> str:
 
 def _draw(found: comparison.Comparison, pairs: list[Pair], plot: Path) -> None:
     from reprokit import adapters
-    from reprokit.core import comparison
     from reprokit.reports.charts import diff_to_svg
     from reprokit.reports.terminal import diff_to_terminal
 
@@ -141,7 +140,7 @@ def _draw(found: comparison.Comparison, pairs: list[Pair], plot: Path) -> None:
     names = [*diff_to_terminal.ranked(found.per_metric), *series]
     picture = diff_to_svg.diff_to_svg(
         {name: series[name] for name in names if name in series},
-        comparison.to_json(found)["divergence"],
+        found.divergence,
         title=diff_to_terminal.headline(found),
     )
     write_picture(plot, picture)

@@ -417,8 +417,9 @@ def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -
         if plot is not None:
             sides = adapters.source_of(before.metrics), adapters.source_of(after.metrics)
             series = adapters.series_of_pairs([sides], max_points=PLOT_POINTS)
-            divergence = comparison.to_json(found.comparison)["divergence"]
-            picture = diff_to_svg.diff_to_svg(series, divergence, title=golden_diff.headline(found))
+            picture = diff_to_svg.diff_to_svg(
+                series, found.comparison.divergence, title=golden_diff.headline(found)
+            )
             write_picture(plot, picture)
     if as_json:
         print_json(golden_diff.to_data(found))

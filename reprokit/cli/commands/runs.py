@@ -132,7 +132,6 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     Exit codes: 0 all metrics are equal; 1 some differ; 2 some cannot be compared.
     """
     from reprokit import harness, runs
-    from reprokit.core import comparison
     from reprokit.reports import shown
     from reprokit.reports.charts import diff_to_svg
     from reprokit.reports.pages import runs_beside
@@ -150,9 +149,8 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     if plot is not None:
         series = harness.curves(found.folders, labels=runs_beside.curve_labels(found), max_points=PLOT_POINTS)
         worst = next((one for one in found.comparisons if one.divergence), found.comparisons[0])
-        divergence = comparison.to_json(worst)["divergence"]
         title = diff_to_terminal.headline(worst)
-        write_picture(plot, diff_to_svg.diff_to_svg(series, divergence, title=title))
+        write_picture(plot, diff_to_svg.diff_to_svg(series, worst.divergence, title=title))
     return found.exit_code
 
 

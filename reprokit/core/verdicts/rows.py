@@ -62,6 +62,15 @@ class CheckResult:
 class Check(Protocol):
     """What a module under ``reprokit/checks`` offers.
 
+    It may also say (``says``):
+
+    - ``NEEDS_TRAINER = True``: of an unmodified program there is nothing that the row could judge,
+    - ``NEEDS_WATCH = True``: there is only where its recipe has ``instrument``,
+    - ``DECLARED_BY = "key"``: there is only where its recipe has this key, or ``ASKED_BY`` names the field of
+      the evidence that is not None because someone asked for the row,
+    - ``NEEDS_WHOLE_RUNS = True``: only runs that went to their end can be judged,
+    - ``ON_REQUEST = True``: advisory, and not required by ``--strict`` unless someone requested it.
+
     Attributes:
         ORDER: Place in the checklist, unique.
         ADVISORY: True when the row counts only under ``--strict`` or when a recipe requires it.
@@ -76,6 +85,11 @@ class Check(Protocol):
 
     def check(self, evidence: Evidence) -> Finding:
         """Judge the evidence. May raise: the caller turns that into ERROR."""
+
+
+def says(check: Check, what: str) -> Any:
+    """What a row says of itself beyond what every row must; None where it says nothing."""
+    return getattr(check, what, None)
 
 
 def passed(reason: str, /, **evidence: Any) -> Finding:

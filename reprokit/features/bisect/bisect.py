@@ -18,6 +18,7 @@ from reprokit.capture import git_history
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
+from reprokit.core.report_parts import FileChange
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
@@ -55,7 +56,7 @@ class SuspectCommit:
     commit: str
     subject: str
     settings: tuple[str, ...] = ()
-    files: tuple[git_history.FileChange, ...] = ()
+    files: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

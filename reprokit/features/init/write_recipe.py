@@ -9,6 +9,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
+from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
@@ -27,7 +28,8 @@ from reprokit.features.init.trial import (
     written_places,
 )
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
-from reprokit.layout import RECIPE
+from reprokit.harness.judging.seed_response import responses
+from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.records import environment_json, run_json
@@ -195,13 +197,16 @@ class _ProgramInspection:
         [other] = self._run(_SEEDS[1], repeats=1)
         must_have_ended([other])
         self._read([other])
-        per_metric = compared(first, other).per_metric
-        respond = sorted(name for name, one in per_metric.items() if one.mismatches)
+        files = dict(zip(_SEEDS, (first / METRICS, other / METRICS), strict=True))
+        found = responses(files)
+        respond = [name for name, one in found.items() if one is not Response.NO]
         if respond:
-            self._found["seed"] = f"{len(respond)} of {len(per_metric)} metrics respond to it"
-        else:
+            self._found["seed"] = f"{len(respond)} of {len(found)} metrics respond to it"
+        elif compared(first, other).identical:
             self._found["seed"] = "no metric responds to it: does the program use it?"
             self._values["unresponsive"] = {"because": "two seeds gave equal metrics when init looked"}
+        else:
+            self._found["seed"] = "no metric responds to it, but for those that repeat it: is it used?"
 
     def _files(self) -> dict[str, bytes]:
         """What would be written, by path below the project's folder."""

@@ -18,7 +18,7 @@ NUM_FAULTS, NUM_CLEAN = 150, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class GateProof:
     """A selftest on copies of one recipe's runs; without a score, there is no good verdict to trust."""
 
     recipe: str
@@ -28,17 +28,17 @@ class Proof:
     trusted: bool
 
 
-def prove(reports: Sequence[Report], *, session: Session) -> list[Proof]:
+def prove(reports: Sequence[Report], *, session: Session) -> list[GateProof]:
     """Plant faults in copies of the runs of each report."""
     return [_proof(report, session.project, session.progress) for report in reports]
 
 
-def exit_code(proofs: Sequence[Proof]) -> int | None:
+def exit_code(proofs: Sequence[GateProof]) -> int | None:
     """4 in place of the gate's exit code where it missed a fault; None where that stands."""
     return None if all(proof.trusted for proof in proofs) else CannotJudgeError.exit_code
 
 
-def _proof(report: Report, project: Project, progress: Progress) -> Proof:
+def _proof(report: Report, project: Project, progress: Progress) -> GateProof:
     folders = [Path(folder) for folder in report.runs[:2]]
     score, because = None, ""
     try:
@@ -48,7 +48,7 @@ def _proof(report: Report, project: Project, progress: Progress) -> Proof:
         )
     except ReprokitError as error:
         because = str(error)
-    return Proof(
+    return GateProof(
         recipe=report.recipe,
         runs=tuple(map(str, folders)),
         score=score,

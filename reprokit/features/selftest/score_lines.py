@@ -1,6 +1,6 @@
 """The result of a selftest, as lines and for ``--json``: each kind of fault, and what was missed.
 
-Every ``score`` is a ``score.Score``, every ``proof`` a ``gate.Proof``; ``command`` is
+Every ``score`` is a ``score.Score``, every ``proof`` a ``gate.GateProof``; ``command`` is
 the command line that plants a fault again, without the fault's ID.
 """
 

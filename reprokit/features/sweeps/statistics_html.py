@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reprokit.core.comparing.metric_names import results_first
-from reprokit.core.statistics.variability import LIMITS
 from reprokit.core.statistics.windows import LAST
 from reprokit.core.verdicts.rows import counted
 from reprokit.features.sweeps import statistics_page
+from reprokit.features.sweeps.statistics.variability import LIMITS
 from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, spelt
@@ -20,7 +20,7 @@ from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, resu
 from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
 
 if TYPE_CHECKING:
-    from reprokit.core.statistics.describe import MetricStatistics, WindowStatistics
+    from reprokit.features.sweeps.statistics.describe import MetricStatistics, WindowStatistics
 
 _NUM_COLOURS = 6
 _MOST_METRICS = 48

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reprokit.core.statistics.intervals import measured_coverage
-from reprokit.core.statistics.variability import LIMITS, TOLERANCE
 from reprokit.core.verdicts.rows import counted
+from reprokit.features.sweeps.statistics.variability import LIMITS, TOLERANCE
 from reprokit.reports.format_values import json_number
 from reprokit.reports.tables import aligned, fitting, folded, shown, without_dashes
 
 if TYPE_CHECKING:
-    from reprokit.core.statistics.describe import Between, MetricStatistics, WindowStatistics
-    from reprokit.core.statistics.hypothesis_tests import HypothesisTest
-    from reprokit.core.statistics.ranking import Paired
+    from reprokit.features.sweeps.statistics.describe import Between, MetricStatistics, WindowStatistics
+    from reprokit.features.sweeps.statistics.hypothesis_tests import HypothesisTest
+    from reprokit.features.sweeps.statistics.ranking import Paired
 
 SUMMARY_HEAD = (
     "metric",

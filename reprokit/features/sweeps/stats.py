@@ -15,13 +15,13 @@ from reprokit.adapters import MetricColumns
 from reprokit.adapters.columns import Numbers
 from reprokit.compressed import stored
 from reprokit.core.comparing.metric_names import LOWER, better, results_first
-from reprokit.core.statistics import describe
-from reprokit.core.statistics.describe import Between, Curves, MetricStatistics
-from reprokit.core.statistics.ranking import Ranking, rank
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.features.sweeps.golden_curves import GoldenCurves, golden_curves
 from reprokit.features.sweeps.runs_over_seeds import LeftOut, SeedGroup, group_of
+from reprokit.features.sweeps.statistics import describe
+from reprokit.features.sweeps.statistics.describe import Between, Curves, MetricStatistics
+from reprokit.features.sweeps.statistics.ranking import Ranking, rank
 from reprokit.harness.sweep import finished_runs
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.layout import METRICS, SWEEP, SWEEPS

@@ -12,6 +12,7 @@ from reprokit.core.comparing.metric_names import HIGHER, better
 from reprokit.core.records import digest
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import UsageError
+from reprokit.features.tune.definition_data import DefinitionData
 from reprokit.features.tune.extra import version_of
 from reprokit.features.tune.studies import Trial, TrialState
 from reprokit.recipes import Distribution, Recipe
@@ -81,7 +82,7 @@ class Definition:
     seeds: tuple[int, ...]
     start: Mapping[str, Any] = field(default_factory=dict)
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> DefinitionData:
         """The search as ``study.json`` has it."""
         objective = self.objective
         return {

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.features.tune.definition_data import DefinitionData
 from reprokit.layout import STUDY
 from reprokit.workspace import write_json
 
@@ -25,6 +26,28 @@ class TrialState(StrEnum):
     COMPLETE = "COMPLETE"
     PRUNED = "PRUNED"  # stopped at a step by which earlier trials did better
     FAIL = "FAIL"  # its program crashed, was killed, ran out of memory or time, or has no such number
+
+
+class TrialData(TypedDict):
+    """A trial as ``study.json`` and ``--json`` have it; ``params`` are settings of the program."""
+
+    number: int
+    params: dict[str, Any]
+    value: float | None
+    state: str
+    values: list[float]
+    pruned_at: int | None
+    message: str
+    identities: list[str]
+
+
+class StudyData(DefinitionData):
+    """``study.json``; ``best`` is the number of the best trial."""
+
+    schema: int
+    name: str
+    best: int | None
+    trials: list[TrialData]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +78,7 @@ class Trial:
     curve: tuple[float, ...] = ()
     rungs: tuple[tuple[str, float], ...] = ()
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> TrialData:
         """The trial as ``study.json`` and ``--json`` have it."""
         return {
             "number": self.number,
@@ -70,8 +93,8 @@ class Trial:
 
 
 def as_data(
-    name: str, definition: Mapping[str, Any], trials: Sequence[Trial], *, best: Trial | None
-) -> dict[str, Any]:
+    name: str, definition: DefinitionData, trials: Sequence[Trial], *, best: Trial | None
+) -> StudyData:
     """A search as ``study.json`` holds it."""
     return {
         "schema": SCHEMA_VERSION,
@@ -82,7 +105,7 @@ def as_data(
     }
 
 
-def write(folder: Path, data: Mapping[str, Any]) -> Path:
+def write(folder: Path, data: StudyData) -> Path:
     """Write ``study.json``, whole or not at all; returns its path.
 
     Raises:

@@ -61,6 +61,6 @@ class Study:
             "warnings": warnings,
         }
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> studies.StudyData:
         """It as ``study.json`` holds it."""
         return studies.as_data(self.definition.name, self.definition.as_data(), self.trials, best=self.best)

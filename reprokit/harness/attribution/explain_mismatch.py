@@ -6,16 +6,15 @@ No verdict depends on it: where git has no answer, the report says why.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from reprokit import workspace
 from reprokit.capture import git_history
 from reprokit.compressed import open_stored, stored
 from reprokit.core.checklist import Report, Verdict
+from reprokit.core.report_parts import CodeChanges, FileChange
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
@@ -61,35 +60,32 @@ def explained(
     )
 
 
-def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[str, Any]:
+def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> CodeChanges:
     """What changed of the files that a recipe stands on since its golden's commit.
 
-    Returns:
-        ``commit`` (None where there is none), ``files`` (``path``, ``added``, ``removed``, and of the first
-        few the first ``lines`` that changed; most first) and ``why`` there is no answer, or "".
+    Of the first few files the first lines that changed are kept too.
     """
     try:
         commit = git_history.last_commit(blessed)
         files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
     except (ReprokitError, OSError) as error:
-        return {"commit": None, "files": [], "why": str(error)}
-    told = [
-        asdict(file) | {"lines": _first_lines(file, commit, project=project) if at < _MOST_FILES else []}
-        for at, file in enumerate(files)
-    ]
-    return {"commit": commit, "files": told, "why": ""}
+        return CodeChanges(commit=None, why=str(error))
+    with_lines = (
+        replace(file, lines=_first_lines(file, commit, project=project)) for file in files[:_MOST_FILES]
+    )
+    return CodeChanges(commit=commit, files=(*with_lines, *files[_MOST_FILES:]))
 
 
-def _first_lines(file: git_history.FileChange, commit: str, *, project: Project) -> list[str]:
+def _first_lines(file: FileChange, commit: str, *, project: Project) -> tuple[str, ...]:
     """``path:line old → new`` of the first changes of a file; none of one that is new, gone or not text."""
     if not (file.added or file.removed) or file.added is None:
-        return []
+        return ()
     try:
         old = git_history.file_at(project.root, commit, file.path)
         new = (project.root / file.path).read_bytes()
     except (ReprokitError, OSError):
-        return []
-    return [redact_text(line) for line in islice(changed_lines(file.path, old, new), _MOST_LINES)]
+        return ()
+    return tuple(redact_text(line) for line in islice(changed_lines(file.path, old, new), _MOST_LINES))
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

@@ -11,14 +11,14 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reprokit import adapters, golden, recipes
 from reprokit.capture import environment_diff, git_history
 from reprokit.core import inputs
 from reprokit.core.environment_record import sections
+from reprokit.core.report_parts import Attribution, AttributionCell
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging.compared_with.reference import tolerances_of
@@ -41,16 +41,6 @@ THEN_THEN, THEN_NOW, NOW_THEN, NOW_NOW = (THEN, THEN), (THEN, NOW), (NOW, THEN),
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttributionCell:
-    """One of the four: whether it gives the golden, and where it parts from it or why no one knows."""
-
-    code: str
-    environment: str
-    result: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
     name: str
     blessed: golden.Golden
@@ -63,15 +53,8 @@ class _Case:
 
 def attribute(
     recipe: Recipe, *, golden_path: Path, run: Path, request: Request, session: Session, keep: Path
-) -> dict[str, Any]:
-    """Find out whose fault it is that a run is not the golden; ``keep`` gets the metrics of each cell.
-
-    Returns:
-        For ``report.json``: ``answer`` (``code``, ``environment``, ``both``, ``golden``,
-        ``undecided``), ``sentence``, ``golden_commit`` (or None) and ``cells``, each with ``code``,
-        ``environment`` (``golden's`` or ``today's``), ``result`` (``equal``, ``differs``, ``not run``)
-        and ``detail``.
-    """
+) -> Attribution:
+    """Find out whose fault it is that a run is not the golden; ``keep`` gets the metrics of each cell."""
     blessed = golden.load(golden_path)
     asked = replace(request, seed=blessed.seed, repeats=1)
     scratch = Path(tempfile.mkdtemp(prefix="reprokit-cells-"))
@@ -90,12 +73,7 @@ def attribute(
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     answer, sentence = blame({(cell.code, cell.environment): cell.result for cell in cells}, machine=machine)
-    return {
-        "answer": answer,
-        "sentence": sentence,
-        "golden_commit": commit,
-        "cells": [asdict(cell) for cell in cells],
-    }
+    return Attribution(answer=answer, sentence=sentence, golden_commit=commit, cells=tuple(cells))
 
 
 def blame(results: Mapping[Place, str], *, machine: str = "") -> tuple[str, str]:

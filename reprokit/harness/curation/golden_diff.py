@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from reprokit.capture import environment_diff, git_history
 from reprokit.compressed import SUFFIX
 from reprokit.core import inputs
 from reprokit.core.comparison import Comparison
+from reprokit.core.environment_record import DifferingFact
 from reprokit.core.provenance import Provenance
 from reprokit.errors import GoldenError, UsageError
 from reprokit.harness.judging.differences import what_changed
@@ -50,7 +51,7 @@ class GoldenDiff:
     moved: tuple[Moved, ...]
     settings: tuple[str, ...]
     inputs: tuple[str, ...]
-    environment: tuple[Mapping[str, Any], ...]
+    environment: tuple[DifferingFact, ...]
     follows: bool
 
 

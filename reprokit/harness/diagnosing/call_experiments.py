@@ -15,8 +15,8 @@ from reprokit.harness.diagnosing.inquiry import Investigation
 
 #: So many lines are tried alone where all together prove nothing.
 _MOST_ALONE = 3
-#: A proof that luck would give as often is none.
-_LUCK = 0.01
+#: A proof that luck would give as often is none; a look that luck would give as often is repeated.
+_LUCK, _LUCK_IN_SEARCH = 0.01, 0.2
 
 
 def watched(inquiry: Investigation, **orders: Any) -> Conditions:
@@ -46,7 +46,7 @@ class Proof:
         self.kept: list[InstrumentedRun] = []
         self.confidence = "medium"
         self.problem = ""
-        self._equal: dict[tuple[str, ...], list[bool]] = {}
+        self._looks: dict[tuple[str, ...], bool] = {}
         self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
 
     def held(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -70,6 +70,12 @@ class Proof:
         self.confidence = "medium" if any(one.unseen for one in found) else "high"
         return found
 
+    def remove(self) -> None:
+        """Remove what was kept: it is large, and of no use to anyone."""
+        for ran in self.kept:
+            for path in ran.traced.glob("kept-*.pickles"):
+                path.unlink(missing_ok=True)
+
     def _isolated(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         everything = tuple(candidates)
         if self._enough(everything):
@@ -80,12 +86,14 @@ class Proof:
         return ()
 
     def _enough(self, held: tuple[Candidate, ...]) -> bool:
-        """Whether a run in which these calls give what they gave equals the one in which that was kept."""
+        """Whether runs in which these calls give what they gave equal the one in which that was kept."""
         key = tuple(one.site for one in held)
-        equal = self._equal.setdefault(key, [])
-        if not equal:
-            equal.append(self._given(held))
-        return all(equal)
+        if key not in self._looks:
+            repeats = 1
+            while self._luck() ** repeats >= _LUCK_IN_SEARCH:
+                repeats += 1
+            self._looks[key] = all(self._given(held) for _ in range(repeats))
+        return self._looks[key]
 
     def _given(self, held: tuple[Candidate, ...]) -> bool:
         """One more run with these.
@@ -107,16 +115,17 @@ class Proof:
         return not ran.trouble and _were_given(ran) and same(self.inquiry, standard, ran)
 
     def _confirmed(self, held: tuple[Candidate, ...]) -> bool:
-        """Whether so many runs with these are equal that it is no luck, each of them."""
-        equal = self._equal.setdefault(tuple(one.site for one in held), [])
-        while all(equal) and self._luck() ** len(equal) >= _LUCK:
+        """Whether so many more runs with these are equal that it is no luck, all looks together."""
+        equal = 0
+        while self._luck() ** equal >= _LUCK / max(1, len(self._looks)):
             if not self.inquiry.lab.can_make(1):
-                self.problem = f"the budget is used up: equal in {len(equal)} runs, which may be luck"
+                self.problem = f"the budget is used up: equal in {equal} runs, which may be luck"
                 return False
-            equal.append(self._given(held))
-        if not all(equal):
-            self.problem = "with its result given the runs are equal only sometimes"
-        return all(equal)
+            if not self._given(held):
+                self.problem = "with its result given the runs are equal only sometimes"
+                return False
+            equal += 1
+        return True
 
     def equal_under(
         self, *, calls: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
@@ -129,7 +138,7 @@ class Proof:
         if not lab.can_make(2):
             return False
         standard = lab.run(label, given)
-        if standard.trouble or any(_late(fact) for fact in standard.trace.facts.values()):
+        if standard.trouble or (calls and not _in_turn(standard)):
             return False
         equal = 0
         while self._luck() ** equal >= _LUCK:
@@ -150,9 +159,10 @@ def _were_given(ran: InstrumentedRun) -> bool:
     return any(record.get("note") == "given" for record in told_of(ran))
 
 
-def _late(fact: object) -> bool:
-    """Whether tasks did not wait for their turn to the end."""
-    return isinstance(fact, dict) and bool(fact.get("late"))
+def _in_turn(ran: InstrumentedRun) -> bool:
+    """Whether there were tasks of thread pools, and all of them waited for their turn to the end."""
+    told = [fact for name, fact in ran.trace.facts.items() if name.startswith("turns ")]
+    return any(fact["tasks"] for fact in told) and not any(fact["late"] for fact in told)
 
 
 def told_of(ran: InstrumentedRun) -> list[dict[str, Any]]:

@@ -57,7 +57,10 @@ def by_first_call(inquiry: Investigation) -> FirstCall | None:
     if not unlike.candidates:
         return _only_where(unlike)
     proof = Proof(inquiry, pair)
-    held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
+    try:
+        held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
+    finally:
+        proof.remove()
     not_seen = _not_seen(pair)
     if not held:
         return FirstCall(cause=_unproven(unlike.candidates[0], proof), proven=False, not_seen=not_seen)
@@ -81,17 +84,11 @@ def _unlike(inquiry: Investigation) -> tuple[tuple[InstrumentedRun, Instrumented
         if unlike.first is None:
             return last
         last = pair, unlike
-        if unlike.window is None or not inquiry.lab.can_make(2):
-            break
-        now = {"first": _place(unlike.window[0]), "last": _place(unlike.window[1]), "most": _ROUNDS}
-        if now == window:
+        now = {"first": list(unlike.since) if unlike.since else None, "most": _ROUNDS}
+        if not unlike.sampled or now == window or not inquiry.lab.can_make(2):
             break
         window = now
     return last
-
-
-def _place(found: tuple[str, int] | None) -> list[Any] | None:
-    return list(found) if found else None
 
 
 def _pair(

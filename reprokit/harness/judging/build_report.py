@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, checks, runs, workspace
 from reprokit.compressed import stored
-from reprokit.core import comparison as comparing
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
+from reprokit.core.report_parts import DrawnCurve, ReportComparisons
 from reprokit.core.run_record import RunRecord
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
@@ -72,15 +71,14 @@ def report_of(
         runs=tuple(str(folder) for folder in folders),
         golden=evidence.golden.path if evidence.golden else None,
         environment_diff=list(evidence.golden.environment_diff) if evidence.golden else [],
-        divergence=asdict(divergence) if divergence else None,
+        divergence=divergence,
         checks=rows,
         timing={"phases": dict(phases or {}), "runs": [_timing(run.run) for run in evidence.runs]},
         curves=_curves(evidence, folders),
         environment=first.environment if first else {},
-        comparisons={
-            "repeats": [comparing.to_json(repeat) for repeat in evidence.repeats],
-            "golden": comparing.to_json(evidence.golden.comparison) if evidence.golden else None,
-        },
+        comparisons=ReportComparisons(
+            repeats=evidence.repeats, golden=evidence.golden.comparison if evidence.golden else None
+        ),
         created_at=now,
         command=command,
         rerun=evidence.rerun,
@@ -116,11 +114,11 @@ def _timing(record: RunRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names}
 
 
-def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
+def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[DrawnCurve]]:
     sources = [(f"run {index + 1}", folder) for index, folder in enumerate(folders)]
     if evidence.golden is not None:
         sources.append(("golden", Path(evidence.golden.path)))
-    curves: dict[str, list[dict[str, Any]]] = {}
+    curves: dict[str, list[DrawnCurve]] = {}
     for label, folder in sources:
         path = folder / METRICS
         if not stored(path).is_file():
@@ -130,7 +128,7 @@ def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[
         )
         for name, series in found.items():
             curves.setdefault(name, []).append(
-                {"label": label, "steps": list(series.steps), "values": [_finite(v) for v in series.values]}
+                DrawnCurve(label=label, steps=list(series.steps), values=[_finite(v) for v in series.values])
             )
     return curves
 

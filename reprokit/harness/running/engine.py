@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reprokit import capture, file_tree, runs
-from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts, host_alone
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
@@ -35,6 +34,7 @@ from reprokit.records import environment_json
 from reprokit.session import Progress
 
 if TYPE_CHECKING:
+    from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts
     from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 
 #: From a run's folder to why the run is to be stopped; None where it goes on.
@@ -206,8 +206,9 @@ class _Underway:
 
     def _environment(self) -> EnvironmentRecord:
         host = self.engine.host
+
         inside = _inside(self.spec, self.folder, host, plan=self.plan)
-        return environment_json.or_empty({"inside": inside, "host": host_alone(host)})
+        return environment_json.or_empty({"inside": inside, "host": host})
 
 
 def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = None) -> RunPlan:
@@ -258,7 +259,7 @@ def _environment(
 ) -> EnvironmentRecord:
     return capture.merge(
         _inside(spec, folder, host, plan=plan),
-        host_alone(host),
+        host,
         source=host.get("source") or {},
         image=to_json(spec.realisation) if spec.realisation else None,
         limits={**to_json(spec.limits), "isolation": dict(result.isolation)},

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reprokit.core.environment_record import InsideFacts
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import WorkspaceError
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import RunPlan
 
 if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts
     from reprokit.harness.running.environments.recipe_data import FetchedData
 
 _HOOK = "REPROKIT_HOOK"  # set where instrumentation watches the program

@@ -11,16 +11,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, runs
 from reprokit.core import fingerprint
-from reprokit.core.environment_record import EnvironmentRecord, MachineFacts, host_alone
 from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
 from reprokit.core.run_record import RunImage, RunRecord
 from reprokit.harness.running.resuming.joined_run import as_whole
 from reprokit.records import environment_json, run_json
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import EnvironmentRecord, MachineFacts
 
 #: Keys of ``run.json``: another recipe, code, lock, variable or data file may give other numbers.
 #: ``modified`` is none of them: what an override changes stands in the digests, however it was written.
@@ -138,10 +140,10 @@ def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: MachineFact
         facts: Further keys of its ``run.json``.
         host: What ``capture.capture_host`` found, with ``plain_inside`` of an unmodified program.
     """
-    environment = capture.merge(
-        host.get("plain_inside") or {}, host_alone(host), source={}, image=None, limits=None
+    environment = capture.merge(host.get("plain_inside") or {}, host, source={}, image=None, limits=None)
+    return inputs_of(
+        runs.record_of(spec, facts=facts), environment_json.or_empty(json.loads(json.dumps(environment)))
     )
-    return inputs_of(runs.record_of(spec, facts=facts), json.loads(json.dumps(environment)))
 
 
 def whole_runs(runs_dir: Path, *, recipe: str) -> Iterator[WholeRunFolder]:

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, runs, workspace
-from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, EngineError
 from reprokit.execution.engine_socket import remove_orphans
@@ -29,6 +28,9 @@ from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Progress, Session
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import MachineFacts
 
 
 def run_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Path, ...]:

@@ -6,10 +6,9 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, images
-from reprokit.core.environment_record import InsideFacts, MachineFacts
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -29,6 +28,9 @@ from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Session
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts, MachineFacts
 
 #: A seed that a program takes from a clock in seconds would be one in two runs that begin together.
 _APART_S = 1.25

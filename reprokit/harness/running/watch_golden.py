@@ -12,17 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from reprokit import adapters
 from reprokit.adapters.jsonl.jsonl_line import read_line
 from reprokit.compressed import open_stored
 from reprokit.core.comparison import Comparison, Tolerances, compare_records
-from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.records import Outcome
 from reprokit.errors import MetricsError
 from reprokit.execution.outcome import Explanation
 from reprokit.layout import METRICS, OUTPUT
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import EnvironmentRecord
 
 _BLOCK_BYTES = 1 << 20
 _MOST_BLOCKS = 16  # at one look: a program that writes faster than it is read must still be timed out
@@ -39,7 +41,7 @@ class WatchedGolden:
 
 
 #: From the environment record of a run that has begun to its golden; None where there is none to stop at.
-FindGolden = Callable[[EnvironmentRecord], WatchedGolden | None]
+FindGolden = Callable[["EnvironmentRecord"], WatchedGolden | None]
 
 
 @dataclass(slots=True)

@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from reprokit.core.checklist import Report
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
 from reprokit.reports.escaping import Visible, one_line, shortened
 from reprokit.reports.format_values import value_text
@@ -88,11 +90,9 @@ def charts(report: Report) -> Charts:
     return charts_of(report.curves, report.divergence)
 
 
-def charts_of(
-    curves: Mapping[str, Sequence[Mapping[str, Any]]], divergence: Mapping[str, Any] | None
-) -> Charts:
+def charts_of(curves: Mapping[str, Sequence[DrawnCurve]], divergence: Divergence | None) -> Charts:
     """As ``charts``, from the parts of a report that it needs."""
-    diverged = (divergence or {}).get("metric")
+    diverged = divergence.metric if divergence else None
     names = sorted(curves, key=lambda name: name != diverged)
     drawn = [
         chart
@@ -110,12 +110,12 @@ def charts_of(
 
 def _chart(
     metric: str,
-    series: Sequence[Mapping[str, Any]],
-    divergence: Mapping[str, Any] | None,
+    series: Sequence[DrawnCurve],
+    divergence: Divergence | None,
     *,
     is_diverged: bool,
 ) -> Chart | None:
-    points = [_points(one["steps"], one["values"]) for one in series]
+    points = [_points(one.steps, one.values) for one in series]
     finite = [point for one in points for point in one if point is not None]
     if not finite or _has_one_step(series):
         return None
@@ -148,32 +148,32 @@ def _chart(
 
 
 def _lines(
-    series: Sequence[Mapping[str, Any]], points: Sequence[Sequence[Point | None]], across: Axis, up: Axis
+    series: Sequence[DrawnCurve], points: Sequence[Sequence[Point | None]], across: Axis, up: Axis
 ) -> tuple[CurveLine, ...]:
     """The golden first, so that the runs are drawn on top of it."""
     lines: list[CurveLine] = []
     num_runs = 0
     for one, places in zip(series, points, strict=True):
-        kind = "golden" if one["label"].startswith("golden") else f"run-{num_runs % _NUM_COLOURS}"
+        kind = "golden" if one.label.startswith("golden") else f"run-{num_runs % _NUM_COLOURS}"
         num_runs += kind != "golden"
         drawn = [place and (across.at(place[0]), up.at(place[1])) for place in places]
-        lines.append(_line(one["label"], kind, drawn))
+        lines.append(_line(one.label, kind, drawn))
     return tuple(sorted(lines, key=lambda line: line.kind != "golden"))
 
 
-def _has_one_step(series: Sequence[Mapping[str, Any]]) -> bool:
+def _has_one_step(series: Sequence[DrawnCurve]) -> bool:
     """Whether a metric has numbers, and all of them at one step."""
-    places = [place for one in series for place in _points(one["steps"], one["values"]) if place is not None]
+    places = [place for one in series for place in _points(one.steps, one.values) if place is not None]
     return len({step for step, _ in places}) == 1
 
 
-def _stops(series: Sequence[Mapping[str, Any]], across: Axis) -> tuple[Stop, ...]:
+def _stops(series: Sequence[DrawnCurve], across: Axis) -> tuple[Stop, ...]:
     """One for each step, or for every so-manieth where they are many."""
     told: dict[float, list[str]] = {}
     for one in series:
-        for step, value in zip(one["steps"], one["values"], strict=True):
+        for step, value in zip(one.steps, one.values, strict=True):
             if (at := finite(step)) is not None:
-                told.setdefault(at, []).append(f"{one['label']} {value_text(value)}")
+                told.setdefault(at, []).append(f"{one.label} {value_text(value)}")
     drawn = sorted(step for step in told if across.low <= step <= across.high)
     steps = drawn[:: math.ceil(len(drawn) / _MAX_STOPS)]
     places = [across.at(step) for step in steps]
@@ -210,8 +210,8 @@ def _line(label: str, kind: str, points: Sequence[Point | None]) -> CurveLine:
     )
 
 
-def _marker(divergence: Mapping[str, Any] | None, across: Axis) -> Marker | None:
-    step = finite((divergence or {}).get("step"))
+def _marker(divergence: Divergence | None, across: Axis) -> Marker | None:
+    step = finite(divergence.step) if divergence else None
     if step is None or not across.low <= step <= across.high:
         return None
     at = across.at(step)
@@ -222,12 +222,11 @@ def _marker(divergence: Mapping[str, Any] | None, across: Axis) -> Marker | None
     )
 
 
-def _summary(name: str, series: Sequence[Mapping[str, Any]]) -> Visible:
+def _summary(name: str, series: Sequence[DrawnCurve]) -> Visible:
     """The chart in one sentence, for those who do not see it."""
     ends = [
-        f"{one['label']} ends at {value:.6g}"
+        f"{one.label} ends at {value:.6g}"
         for one in series
-        if (value := next((v for v in map(finite, reversed(one["values"])) if v is not None), None))
-        is not None
+        if (value := next((v for v in map(finite, reversed(one.values)) if v is not None), None)) is not None
     ]
     return one_line(f"{name} over steps; {', '.join(ends)}")

@@ -7,9 +7,10 @@ the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 from xml.sax.saxutils import escape
 
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts import curves
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine
 from reprokit.reports.escaping import one_line, shortened
@@ -38,12 +39,12 @@ polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round }
 
 
 def diff_to_svg(
-    series: Mapping[str, Sequence[Mapping[str, Any]]], divergence: Mapping[str, Any] | None, *, title: str
+    series: Mapping[str, Sequence[DrawnCurve]], divergence: Divergence | None, *, title: str
 ) -> str:
     """One self-contained SVG document on a white ground, twelve metrics at most.
 
-    ``series`` maps a metric to ``label``, ``steps`` and ``values`` of the expected side, then of the actual
-    one. The metric that diverged first (``divergence``: its ``metric`` and ``step``) is drawn first.
+    ``series`` maps a metric to the curve of the expected side, then that of the actual one. The metric that
+    diverged first is drawn first.
     """
     found = curves.charts_of(series, divergence)
     shown = found.shown[:_MAX_CHARTS]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from reprokit.core.checklist import Report
+from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, FileChange
 from reprokit.learning import Health, diagnose
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
@@ -20,8 +20,8 @@ def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
     """Title and facts of everything that explains a verdict or a training; what is empty is left out."""
     found = (
         (GATE_TITLE, statistical_facts(report.statistical)),
-        (Visible("Code or environment"), _attribution(report.attribution or {})),
-        (Visible("Code since the golden"), _code_changes(report.code_changes or {})),
+        (Visible("Code or environment"), _attribution(report.attribution)),
+        (Visible("Code since the golden"), _code_changes(report.code_changes)),
         (Visible("Learning"), _learning(report)),
     )
     return tuple((title, facts) for title, facts in found if facts)
@@ -46,43 +46,46 @@ def _learning(report: Report) -> Facts:
     return tuple(facts)
 
 
-def _of_first_run(series: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    first = series[0] if series[0].get("label") == "run 1" else {"steps": (), "values": ()}
-    values = tuple(math.nan if value is None else float(value) for value in first["values"])
-    return tuple(map(float, first["steps"])), values
+def _of_first_run(series: Sequence[DrawnCurve]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    first = series[0]
+    if first.label != "run 1":
+        return (), ()
+    values = tuple(math.nan if value is None else float(value) for value in first.values)
+    return tuple(map(float, first.steps)), values
 
 
-def _code_changes(found: Mapping[str, Any]) -> Facts:
+def _code_changes(found: CodeChanges | None) -> Facts:
     """Files that the recipe depends on, changed since the golden's commit; or why that is not known."""
-    if not found.get("commit"):
-        return (_fact("not known", found["why"]),) if found.get("why") else ()
-    files = found.get("files") or []
-    rows = [_fact(file.get("path"), _lines(file)) for file in files[:_SHOWN]]
-    if len(files) > len(rows):
-        rows.append(_fact("more", f"{len(files) - len(rows):,} files in report.json"))
-    return (_fact("golden's commit", found["commit"]), *(rows or [_fact("files", "none changed")]))
+    if found is None:
+        return ()
+    if not found.commit:
+        return (_fact("not known", found.why),) if found.why else ()
+    rows = [_fact(file.path, _lines(file)) for file in found.files[:_SHOWN]]
+    if len(found.files) > len(rows):
+        rows.append(_fact("more", f"{len(found.files) - len(rows):,} files in report.json"))
+    return (_fact("golden's commit", found.commit), *(rows or [_fact("files", "none changed")]))
 
 
-def _lines(file: Mapping[str, Any]) -> str:
-    if file.get("added") is None:
-        return "new, not in git" if file.get("removed") == 0 else "not text"
-    count = f"+{file['added']} -{file.get('removed')} lines"
-    lines = [str(line).removeprefix(f"{file.get('path')}:") for line in file.get("lines") or ()]
+def _lines(file: FileChange) -> str:
+    if file.added is None:
+        return "new, not in git" if file.removed == 0 else "not text"
+    count = f"+{file.added} -{file.removed} lines"
+    lines = [line.removeprefix(f"{file.path}:") for line in file.lines]
     return f"{count}; line {', '.join(lines)}" if lines else count
 
 
-def _attribution(found: Mapping[str, Any]) -> Facts:
+def _attribution(found: Attribution | None) -> Facts:
     """Which code in which environment gives the golden, and what follows."""
-    if not found:
+    if found is None:
         return ()
     cells = [
         _fact(
-            f"{cell.get('code')} code, {cell.get('environment')} environment",
-            str(cell.get("result")) + (f": {cell['detail']}" if cell.get("detail") else ""),
+            f"{cell.code} code, {cell.environment} environment",
+            cell.result + (f": {cell.detail}" if cell.detail else ""),
         )
-        for cell in found.get("cells") or ()
+        for cell in found.cells
     ]
-    return (_fact("answer", f"{found.get('answer')}: {found.get('sentence')}"), *cells)
+    return (_fact("answer", f"{found.answer}: {found.sentence}"), *cells)
 
 
 def _fact(label: object, value: object) -> tuple[Visible, Visible]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.core.comparing.difference import Comparison, MetricSummary, Problem
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, log_lines, one_line
 from reprokit.reports.format_values import (
@@ -216,25 +217,24 @@ def _divergence(report: Report) -> Facts:
         return ()
     between_runs = report.verdict is Verdict.NONDETERMINISTIC
     expected, actual = ("run 1", _first_differing(report)) if between_runs else ("golden", "run 1")
-    step = found.get("step")
     facts = {
-        "what": one_line(found.get("what") or "values differ"),
-        "step": Visible("") if step is None else value_text(step),
-        "metric": one_line(found.get("metric") or "(whole record)"),
-        f"expected ({expected})": value_text(found.get("expected")),
-        f"actual ({actual})": value_text(found.get("actual")),
-        "absolute error": error_text(found.get("abs_error")),
-        "relative error": relative_text(found.get("rel_error")),
-        "units in the last place": ulps_text(found.get("ulps")),
-        "record": one_line(f"{found.get('record')} (counted from 0)"),
+        "what": one_line(found.what or "values differ"),
+        "step": Visible("") if found.step is None else value_text(found.step),
+        "metric": one_line(found.metric or "(whole record)"),
+        f"expected ({expected})": value_text(found.expected),
+        f"actual ({actual})": value_text(found.actual),
+        "absolute error": error_text(found.abs_error),
+        "relative error": relative_text(found.rel_error),
+        "units in the last place": ulps_text(found.ulps),
+        "record": one_line(f"{found.record} (counted from 0)"),
     }
     return tuple((Visible(label), text) for label, text in facts.items() if text)
 
 
 def _first_differing(report: Report) -> str:
     """The first run that differs from run 1."""
-    repeats = enumerate(report.comparisons.get("repeats") or (), start=2)
-    return next((f"run {number}" for number, one in repeats if not one.get("identical")), "a later run")
+    repeats = enumerate(report.comparisons.repeats, start=2)
+    return next((f"run {number}" for number, one in repeats if not one.identical), "a later run")
 
 
 def _difference(row: Mapping[str, Any]) -> EnvironmentDifference:
@@ -247,49 +247,48 @@ def _difference(row: Mapping[str, Any]) -> EnvironmentDifference:
     )
 
 
-def _comparisons(report: Report) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, comparison in enumerate(report.comparisons.get("repeats") or (), start=2):
+def _comparisons(report: Report) -> Iterator[tuple[str, Comparison]]:
+    for number, comparison in enumerate(report.comparisons.repeats, start=2):
         yield f"run 1 and run {number}", comparison
-    if golden := report.comparisons.get("golden"):
+    if golden := report.comparisons.golden:
         yield "golden and run 1", golden
 
 
-def _compared(title: str, comparison: Mapping[str, Any]) -> Compared:
-    per_metric = comparison.get("per_metric") or {}
-    differing = [(name, errors) for name, errors in per_metric.items() if errors.get("mismatches")]
-    differing.sort(key=lambda item: (-_size(item[1].get("max_rel_error")), item[0]))
-    if not comparison.get("records_compared") or not comparison.get("metrics_compared"):
+def _compared(title: str, comparison: Comparison) -> Compared:
+    differing = [(name, errors) for name, errors in comparison.per_metric.items() if errors.mismatches]
+    differing.sort(key=lambda item: (-_size(item[1].max_rel_error), item[0]))
+    if not comparison.records_compared or not comparison.metrics_compared:
         result = "nothing could be compared"
-    elif comparison.get("identical"):
+    elif comparison.identical:
         result = "identical"
-    elif comparison.get("within_tolerance"):
+    elif comparison.within_tolerance:
         result = "within tolerance"
     else:
         result = "different"
-    records, metrics = comparison.get("records_compared", 0), comparison.get("metrics_compared", 0)
+    records, metrics = comparison.records_compared, comparison.metrics_compared
     return Compared(
         title=Visible(title),
         summary=one_line(f"{counted(records, 'record')} of {counted(metrics, 'metric')} compared: {result}"),
         metrics=tuple(_metric(name, errors) for name, errors in differing[:_MAX_METRICS]),
         num_cut=max(0, len(differing) - _MAX_METRICS),
-        problems=tuple(_problem(problem) for problem in (comparison.get("problems") or ())[:_MAX_METRICS]),
+        problems=tuple(_problem(problem) for problem in comparison.problems[:_MAX_METRICS]),
     )
 
 
-def _metric(name: str, errors: Mapping[str, Any]) -> MetricErrors:
+def _metric(name: str, errors: MetricSummary) -> MetricErrors:
     return MetricErrors(
         metric=one_line(name),
-        mismatches=one_line(f"{errors['mismatches']:,}"),
-        first_step=value_text(errors.get("first_step")),
-        max_abs_error=error_text(errors.get("max_abs_error")) or Visible("–"),
-        max_rel_error=error_text(errors.get("max_rel_error")) or Visible("–"),
+        mismatches=one_line(f"{errors.mismatches:,}"),
+        first_step=value_text(errors.first_step),
+        max_abs_error=error_text(errors.max_abs_error) or Visible("–"),
+        max_rel_error=error_text(errors.max_rel_error) or Visible("–"),
     )
 
 
-def _problem(problem: Mapping[str, Any]) -> Visible:
-    line = f", line {problem['line']}" if problem.get("line") is not None else ""
-    place = f"{problem.get('severity')} in {problem.get('side')}{line}"
-    return one_line(f"{problem.get('kind')} ({place}): {problem.get('message')}")
+def _problem(problem: Problem) -> Visible:
+    line = f", line {problem.line}" if problem.line is not None else ""
+    place = f"{problem.severity} in {problem.side}{line}"
+    return one_line(f"{problem.kind} ({place}): {problem.message}")
 
 
 def _environment(record: Mapping[str, Any]) -> tuple[FactGroup, ...]:

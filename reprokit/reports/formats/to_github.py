@@ -153,7 +153,7 @@ def _of_verdict(report: Report) -> Iterator[_Annotation]:
     found = outline(report)
     if report.exit_code == 0:
         return
-    metric = (report.divergence or {}).get("metric")
+    metric = report.divergence.metric if report.divergence else None
     keys = (f"tolerances.{metric}", "tolerances") if metric else ()
     yield _Annotation(
         kind="error",

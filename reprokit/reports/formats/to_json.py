@@ -20,7 +20,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, core_schema
 
 from reprokit.core.checklist import Report, exit_code
-from reprokit.core.comparison import Comparison, Divergence
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.core.statistics.gate_plan import GateOutcome
 from reprokit.errors import ReportError
@@ -37,17 +36,6 @@ _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Series:
-    label: str
-    steps: Sequence[float]
-    values: Sequence[float | None]
-
-    def __post_init__(self) -> None:
-        if len(self.steps) != len(self.values):
-            raise ValueError(f"{len(self.steps)} steps and {len(self.values)} values are not of one length")
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Difference:
     field: str
     expected: Any
@@ -60,12 +48,7 @@ _OBJECTS = Sequence[Mapping[str, Any]]
 
 #: What ``Report`` types only as a mapping, and every reader of a report relies on.
 _PARTS: Mapping[str, Any] = {
-    "divergence": Divergence | None,
     "environment_diff": Sequence[_Difference],
-    "comparisons.repeats": Sequence[Comparison],
-    "comparisons.golden": Comparison | None,
-    "code_changes.files": _OBJECTS,
-    "attribution.cells": _OBJECTS,
     **{f"statistical.{name}": Mapping[str, Mapping[str, float]] for name in ("reference", "new")},
     "statistical.margins": Mapping[str, float],
     "statistical.rates": Mapping[str, Any],
@@ -176,9 +159,7 @@ def from_dict(data: Any, *, where: str = "report.json") -> Report:
             part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
         if part is not _ABSENT:
             _read(part, kind, f"{where}: {path}")
-    curves = _read(data["curves"], Mapping[str, Sequence[_Series]], f"{where}: curves")
-    read = {metric: [dataclasses.asdict(one) for one in series] for metric, series in curves.items()}
-    return dataclasses.replace(report, curves=read)
+    return report
 
 
 def _json_value(value: Any, *, depth: int = 0) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from reprokit.core.environment_record import DifferingFact
 
 if TYPE_CHECKING:
     from reprokit.capture.forecast import Forecast
@@ -13,7 +15,7 @@ _SHOWN = 12
 _NAMES = {"cpu": "CPU", "libc": "C library", "numerics": "numerics profile", "python": "Python"}
 _SIGNS = {"yes": "can change numbers", "maybe": "may change numbers", "no": "cannot change numbers"}
 
-Entries = Sequence[Mapping[str, Any]]
+Entries = Sequence[DifferingFact]
 
 
 def headline(entries: Entries, *, same: bool) -> str:

@@ -94,7 +94,7 @@ def test_both_sides_of_a_pair_are_labelled(write):
         adapters.source_of(write({"step": 0, "a": 2.0}, name="b.jsonl")),
     )
     found = adapters.series_of_pairs([pair], max_points=10)
-    assert [(one["label"], one["values"]) for one in found["a"]] == [("expected", [1.0]), ("actual", [2.0])]
+    assert [(one.label, one.values) for one in found["a"]] == [("expected", [1.0]), ("actual", [2.0])]
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "metrics.csv"])

@@ -9,6 +9,9 @@ import click
 import pytest
 
 from reprokit import cli
+from support.terminal import on_terminal
+
+__all__ = ["end", "on_terminal"]
 
 
 @pytest.fixture

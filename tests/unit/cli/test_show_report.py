@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
-import os
 from pathlib import Path
 
 import pytest
 
 from reprokit.cli import show_report
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.core.report_parts import ReportComparisons
 from reprokit.reports.formats import to_json
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.fixture
-def on_terminal(monkeypatch):
-    """Call something with a terminal of 40 columns; its result and the screen come back."""
-    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((40, 24)))
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-
-    def call(what, *arguments, **options):
-        with contextlib.redirect_stdout(Terminal()) as screen:
-            result = what(*arguments, **options)
-        return result, screen.getvalue()
-
-    return call
 
 
 @pytest.fixture
@@ -64,7 +42,7 @@ def report(tmp_path: Path, monkeypatch) -> Report:
         timing={},
         curves={},
         environment={},
-        comparisons={"repeats": [], "golden": None},
+        comparisons=ReportComparisons(),
         created_at="2026-11-20T10:15:31+00:00",
         command="reprokit reproduce r",
         rerun="make reproduce RECIPE=r",

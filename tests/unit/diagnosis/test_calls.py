@@ -124,26 +124,24 @@ def test_a_worker_that_did_more_of_the_same_is_no_difference(runs):
     assert lines(runs) == []
 
 
-def test_where_not_every_round_was_watched_the_stretch_to_look_at_is_told(runs):
+def test_where_not_every_round_was_watched_the_last_one_before_the_difference_is_told(runs):
     for run, made in zip(runs, ("x", "y"), strict=True):
-        run.round(1, 16).call(2, "a", "b").call(2, made, made).round(1, 32).call(2, "a", "b")
-    place = f"{FILE}:1:0:For"
-    assert unlike(runs).window == ((place, 16), (place, 32))
+        run.round(1, 32).call(2, "a", "b").round(1, 64).call(2, made, made).round(1, 96)
+    assert (unlike(runs).since, unlike(runs).sampled) == ((f"{FILE}:1:0:For", 64), True)
 
 
 def test_where_every_round_was_watched_there_is_nothing_more_to_look_at(runs):
     for run, made in zip(runs, ("x", "y"), strict=True):
-        run.round(1, 15).call(2, "a", "b").call(3, "a", made)
-    assert unlike(runs).window is None
+        run.round(1, 31).call(2, "a", "b").call(3, "a", made)
+    assert not unlike(runs).sampled
     assert lines(runs) == [3]
 
 
 def test_variables_that_differ_when_a_round_begins_narrow_the_stretch_and_accuse_no_line(runs):
     for run, total in zip(runs, ("x", "y"), strict=True):
-        run.round(1, 16, "same").call(2, "a", "b").round(1, 32, total).call(2, "a", "b")
+        run.round(1, 32, "same").call(2, "a", "b").round(1, 64, total).call(2, "a", "b")
         run.call(9, total, total)
-    place = f"{FILE}:1:0:For"
-    assert unlike(runs).window == ((place, 16), (place, 32))
+    assert unlike(runs).since == (f"{FILE}:1:0:For", 32)
     assert lines(runs) == []
 
 

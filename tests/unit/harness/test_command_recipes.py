@@ -146,7 +146,7 @@ def test_declared_output_files_are_compared(repository):
     repository.write(recipes__train__recipe_yaml=RECIPE + "outputs: ['*.bin']\n")
     report = repository.reproduce()
     assert report.verdict == "NONDETERMINISTIC"
-    assert report.divergence["metric"] == "output/model.bin"
+    assert report.divergence.metric == "output/model.bin"
 
 
 def test_a_declared_output_that_is_not_there_is_told(repository):

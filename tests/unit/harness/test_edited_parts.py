@@ -162,11 +162,11 @@ def test_the_files_that_changed_since_the_golden_are_named(study, part, seen):
     study.commit()
     study.edit(part)
     found = code_changes(study.recipe(), blessed, project=study.project)
-    assert found["why"] == ""
-    assert [file["path"] for file in found["files"]] == ([f"recipes/parts/{part}"] if seen else [])
+    assert found.why == ""
+    assert [file.path for file in found.files] == ([f"recipes/parts/{part}"] if seen else [])
     lines = (study.project.recipes_dir / "parts" / part).read_text().splitlines()
     changed = [f"recipes/parts/{part}:{len(lines) - 1} nothing → '# edited'"]
-    assert [line for file in found["files"] for line in file["lines"]] == (changed if seen else [])
+    assert [line for file in found.files for line in file.lines] == (changed if seen else [])
 
 
 def test_todays_code_beside_other_locks_has_its_parts(study, tmp_path):
@@ -179,10 +179,10 @@ def test_a_golden_holds_the_digest_of_parts_and_nothing_of_what_is_mounted_besid
     folders = study.run("A")
     digests = record_of(folders[0])["digests"]
     assert "parts" in digests
-    blessed = study.bless(folders).provenance
+    blessed = study.bless(folders).document
     assert {name: blessed["digests"][name] for name in digests} == digests
     assert record_of(folders[0])["mounted_digest"].startswith("sha256:")
-    assert record_of(folders[0])["mounted_digest"] not in json.dumps(blessed)
+    assert record_of(folders[0])["mounted_digest"] not in json.dumps(dict(blessed))
 
 
 def test_a_probe_or_hook_edited_since_changes_no_golden_and_keeps_no_run_from_being_resumed(study):

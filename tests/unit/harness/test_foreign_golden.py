@@ -22,17 +22,9 @@ from reprokit.project import Project
 from reprokit.reports import documents
 from reprokit.reports.formats import to_json
 from reprokit.session import Session
+from support.command_recipe import RECIPE
 from tests.support.recorded_progress import RecordedProgress
 
-RECIPE = """\
-schema: 1
-name: train
-title: A program as it is
-variant: none
-command: [python, train.py, "{seed}", "{run_dir}"]
-seeds: [3]
-platforms: [cpu-x86_64]
-"""
 PROGRAM = """\
 import random, sys
 random.seed(int(sys.argv[1]))
@@ -117,7 +109,7 @@ def test_a_mismatch_is_unjudged_with_the_numbers_and_no_regression(project):
     assert "expected 0.03" in report.sentence
     assert "REGRESSION" not in to_json.to_json(report)
     assert row(report, "equals_golden").status == "ERROR"
-    assert report.divergence["metric"] == "loss"
+    assert report.divergence.metric == "loss"
 
 
 @pytest.mark.parametrize(

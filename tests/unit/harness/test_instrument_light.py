@@ -18,17 +18,8 @@ from reprokit.harness.running.programs import hooked_run, other_seed
 from reprokit.layout import METRICS, OTHER_SEED, TRACE
 from reprokit.project import Project
 from reprokit.recipes import load
-from support.command_recipe import Repository
+from support.command_recipe import RECIPE, Repository
 
-RECIPE = """\
-schema: 1
-name: train
-title: A program as it is
-variant: none
-command: [python, train.py, "{seed}", "{run_dir}"]
-seeds: [3]
-platforms: [cpu-x86_64]
-"""
 WATCHED = RECIPE + "instrument: light\n"
 FOLLOWS = """\
 import json, random, sys

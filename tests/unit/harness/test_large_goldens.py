@@ -63,8 +63,8 @@ def test_beyond_the_limit_it_is_compressed_whole_and_reproduced(compressed):
         "provenance.json",
     ]
     report = compressed.reproduce()
-    assert (report.verdict, report.comparisons["golden"]["records_compared"]) == ("REPRODUCED", 4)
-    assert "golden" in {one["label"] for series in report.curves.values() for one in series}
+    assert (report.verdict, report.comparisons.golden.records_compared) == ("REPRODUCED", 4)
+    assert "golden" in {one.label for series in report.curves.values() for one in series}
     told = json.loads((place(compressed) / "provenance.json").read_text())
     assert told["sizes"] == {"metrics": len(gzip.decompress(packed(compressed).read_bytes()))}
 

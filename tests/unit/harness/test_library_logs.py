@@ -84,7 +84,7 @@ def test_a_number_that_differs_in_one_of_them_is_found(theirs, of):
     (theirs / "train.py").write_text(PROGRAM.replace(of, noisy))
     report = reproduced(theirs)
     assert report.verdict == "NONDETERMINISTIC"
-    assert report.divergence["metric"].endswith(":loss")
+    assert report.divergence.metric.endswith(":loss")
 
 
 def test_init_finds_them(theirs):

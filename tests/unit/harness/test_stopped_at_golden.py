@@ -111,7 +111,7 @@ def test_two_runs_that_differ_from_the_golden_are_stopped_there_and_are_a_regres
     assert not any((folder / "COMPLETE").exists() for folder in folders)
     report = judged(folders, here)
     assert (report.verdict, report.exit_code) == (Verdict.REGRESSION, 1)
-    assert (report.divergence["record"], report.divergence["step"]) == (2, 12288)
+    assert (report.divergence.record, report.divergence.step) == (2, 12288)
     assert "agree with each other until they were stopped" in report.sentence
 
 

@@ -7,5 +7,13 @@ from support.report_fixtures import (
     sample_report,
     samples,
 )
+from support.terminal import on_terminal
 
-__all__ = ["blank_and_harmless", "hostile_report", "pytest_generate_tests", "sample_report", "samples"]
+__all__ = [
+    "blank_and_harmless",
+    "hostile_report",
+    "on_terminal",
+    "pytest_generate_tests",
+    "sample_report",
+    "samples",
+]

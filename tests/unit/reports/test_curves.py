@@ -8,18 +8,24 @@ from typing import Any
 import pytest
 
 from reprokit.core.checklist import Report, Verdict
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, charts
 
 Sample = Callable[[Verdict], Report]
 
 
-def _series(values: list[Any], *, label: str = "run 1", steps: list[Any] | None = None) -> dict[str, Any]:
-    return {"label": label, "steps": steps or list(range(len(values))), "values": values}
+def _series(values: list[Any], *, label: str = "run 1", steps: list[Any] | None = None) -> DrawnCurve:
+    return DrawnCurve(label=label, steps=steps or list(range(len(values))), values=values)
+
+
+def _at(step: Any) -> Divergence:
+    return Divergence(record=0, step=step, metric="m", expected=0.0, actual=1.0)
 
 
 @pytest.fixture
 def chart_of(sample_report: Sample) -> Callable[..., Chart]:
-    def draw(*series: dict[str, Any], divergence: dict[str, Any] | None = None) -> Chart:
+    def draw(*series: DrawnCurve, divergence: Divergence | None = None) -> Chart:
         report = dataclasses.replace(
             sample_report(Verdict.REPRODUCED), curves={"m": list(series)}, divergence=divergence
         )
@@ -118,7 +124,7 @@ def test_a_metric_without_a_number_or_with_one_record_has_no_chart(sample_report
 
 def test_every_step_tells_the_exact_values_of_all_series(sample_report: Sample) -> None:
     series = [_series([0.1, 0.30000000000000004], label=label) for label in ("golden", "run 1")]
-    series[1]["values"][1] = math.nan
+    series[1].values[1] = math.nan
     report = dataclasses.replace(sample_report(Verdict.REGRESSION), curves={"loss": series})
 
     [chart] = charts(report).shown
@@ -163,7 +169,7 @@ def test_ticks_are_round_numbers_with_the_digits_they_need(
 
 
 def test_the_divergence_is_marked_at_its_step(chart_of: Callable[..., Chart]) -> None:
-    chart = chart_of(_series([0.0] * 11), divergence={"step": 5, "metric": "m"})
+    chart = chart_of(_series([0.0] * 11), divergence=_at(5))
 
     assert chart.marker is not None
     assert chart.marker.at == pytest.approx((chart.left + chart.right) / 2)
@@ -174,7 +180,7 @@ def test_the_divergence_is_marked_at_its_step(chart_of: Callable[..., Chart]) ->
 def test_a_divergence_at_no_step_of_the_chart_is_not_marked(
     chart_of: Callable[..., Chart], step: Any
 ) -> None:
-    assert chart_of(_series([0.0] * 11), divergence={"step": step, "metric": "m"}).marker is None
+    assert chart_of(_series([0.0] * 11), divergence=_at(step)).marker is None
 
 
 def test_a_chart_can_be_read_aloud(chart_of: Callable[..., Chart]) -> None:

@@ -4,6 +4,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from reprokit.core.comparing.difference import Divergence
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.diff_to_svg import diff_to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -11,9 +13,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def series(*values, steps=None):
     return [
-        {"label": label, "steps": list(steps or range(len(one))), "values": list(one)}
+        DrawnCurve(label=label, steps=list(steps or range(len(one))), values=list(one))
         for label, one in zip(("expected", "actual"), values, strict=False)
     ]
+
+
+def at(metric, step):
+    return Divergence(record=0, step=step, metric=metric, expected=0.0, actual=1.0)
 
 
 def drawn(found, divergence=None, title="DIFFERS"):
@@ -29,14 +35,14 @@ def test_both_sides_are_drawn_and_told_apart_by_colour_and_dash():
 
 
 def test_the_divergence_is_marked_and_its_metric_comes_first():
-    root = drawn({"a": series([1.0, 2.0]), "b": series([1.0, 2.0])}, {"metric": "b", "step": 1})
+    root = drawn({"a": series([1.0, 2.0]), "b": series([1.0, 2.0])}, at("b", 1))
     names = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "name"]
     assert names == ["b", "a"]
     assert "".join(root.itertext()).count("first divergence: step 1") == 1
 
 
 def test_a_record_that_is_missing_is_marked_in_every_curve():
-    root = drawn({"a": series([1.0, 2.0]), "b": series([1.0, 2.0])}, {"metric": None, "step": 1})
+    root = drawn({"a": series([1.0, 2.0]), "b": series([1.0, 2.0])}, at(None, 1))
     assert "".join(root.itertext()).count("first divergence: step 1") == 2
 
 
@@ -58,7 +64,7 @@ def test_more_metrics_than_fit_are_counted():
 
 def test_hostile_names_are_text():
     name = "</text><script>alert(1)</script>\x1b[31m\ud800"
-    root = drawn({name: series([1.0, 2.0])}, {"metric": name, "step": "<b>"}, title=name)
+    root = drawn({name: series([1.0, 2.0])}, at(name, "<b>"), title=name)
     assert not list(root.iter(f"{SVG}script"))
     assert any("<script>" in text for text in root.itertext())
 

@@ -10,6 +10,7 @@ import pytest
 
 import reprokit.reports
 from reprokit.core.checklist import Report, Status, Verdict
+from reprokit.core.report_parts import ReportComparisons
 from reprokit.reports.formats.to_github import step_summary
 from reprokit.reports.formats.to_html import to_html
 from reprokit.reports.formats.to_json import from_json, to_json
@@ -82,7 +83,7 @@ def test_a_format_draws_a_report_with_nothing_in_it(sample_report: Sample, name:
         timing={},
         curves={},
         environment={},
-        comparisons={},
+        comparisons=ReportComparisons(),
         created_at="",
         command="",
         rerun="",
@@ -97,12 +98,9 @@ def test_a_format_draws_a_report_with_nothing_in_it(sample_report: Sample, name:
 @pytest.mark.parametrize("name", sorted(_DRAW))
 def test_a_format_draws_numbers_that_json_does_not_have(sample_report: Sample, name: str) -> None:
     report = sample_report(Verdict.REGRESSION)
-    odd = {
-        **(report.divergence or {}),
-        "expected": float("nan"),
-        "actual": 10**5000,
-        "rel_error": float("inf"),
-    }
+    odd = dataclasses.replace(
+        report.divergence, expected=float("nan"), actual=10**5000, rel_error=float("inf")
+    )
 
     text = _DRAW[name](dataclasses.replace(report, divergence=odd))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from reprokit.core.checklist import Report, Verdict
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.errors import ReportError
 from reprokit.reports.formats.to_json import from_dict, from_json, to_dict, to_json
 
@@ -47,7 +48,7 @@ def test_numbers_that_json_lacks_become_strings_that_float_reads(sample_report: 
     report = dataclasses.replace(
         sample_report(Verdict.REGRESSION),
         curves={
-            "m": [{"label": "run 1", "steps": [0, 1, 2, 3], "values": [math.nan, math.inf, -math.inf, None]}]
+            "m": [DrawnCurve(label="run 1", steps=[0, 1, 2, 3], values=[math.nan, math.inf, -math.inf, None])]
         },
         environment={"huge": 10**5000},
     )
@@ -56,7 +57,7 @@ def test_numbers_that_json_lacks_become_strings_that_float_reads(sample_report: 
     back = from_json(text)
 
     assert '"NaN", "Infinity", "-Infinity", null' in text
-    values = back.curves["m"][0]["values"]
+    values = back.curves["m"][0].values
     assert math.isnan(values[0])
     assert values[1:] == [math.inf, -math.inf, None]
     assert back.environment["huge"] == hex(10**5000)
@@ -148,7 +149,7 @@ def test_a_malformed_report_is_refused_and_the_place_is_named(
             ("r: checks[0].required", "true or false", "a string"),
         ),
         (lambda d: d["checks"][0].update(status="OK"), ("r: checks[0].status", "'PASSED'", "'OK'")),
-        (lambda d: d["comparisons"]["golden"]["problems"].append(None), ("golden: problems[", "an object")),
+        (lambda d: d["comparisons"]["golden"]["problems"].append(None), ("golden.problems[", "an object")),
         (lambda d: d.update(recipe_lines={"a.b": True}), ("r: recipe_lines.a.b", "an integer")),
     ],
 )
@@ -170,7 +171,7 @@ def test_lone_surrogates_and_whole_numbers_come_back_as_they_were(sample_report:
     report = dataclasses.replace(
         sample_report(Verdict.REGRESSION),
         runs=("runs/\udcff",),
-        curves={"m": [{"label": "\ud800", "steps": [2048], "values": [1]}]},
+        curves={"m": [DrawnCurve(label="\ud800", steps=[2048], values=[1])]},
     )
 
     text = to_json(report)
@@ -183,7 +184,7 @@ def test_an_infinite_error_is_read(sample_report: Sample) -> None:
     data = json.loads(to_json(sample_report(Verdict.REGRESSION)))
     data["divergence"].update(abs_error="Infinity", metric="NaN")
 
-    assert from_dict(data).divergence["metric"] == "NaN"
+    assert from_dict(data).divergence.metric == "NaN"
 
 
 @pytest.mark.parametrize(

@@ -59,16 +59,6 @@ def gpt():
     return load_trainer(PROJECT / "recipes" / "trainers" / "gpt.py")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """As every profile has it."""
-    before, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-    torch.set_deterministic_debug_mode(mode)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "texts.tar"

@@ -31,16 +31,6 @@ def trainer():
     return load_trainer(PROJECT / "recipes" / "trainers" / "ppo_tasks.py")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """As every profile has it."""
-    before, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-    torch.set_deterministic_debug_mode(mode)
-
-
 @pytest.fixture
 def levels(tmp_path):
     path = tmp_path / "levels.json"

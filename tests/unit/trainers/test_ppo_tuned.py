@@ -58,16 +58,6 @@ def tuned():
     return load_trainer(PROJECT / "recipes" / "trainers" / "ppo_tuned.py")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """As every profile has it."""
-    before, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-    torch.set_deterministic_debug_mode(mode)
-
-
 def settings_of(trainer, section=None, changes=None):
     given = {name: dict(values) for name, values in BASE.items()}
     if section:

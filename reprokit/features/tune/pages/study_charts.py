@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reprokit.features.tune.studies import StudyData, TrialData
+from reprokit.recipes.search_space import SettingData
 from reprokit.reports.escaping import Visible, one_line, shortened
 
 WIDTH, HEIGHT = 960.0, 300.0
@@ -60,7 +62,7 @@ class Parallel:
     left_out: tuple[Visible, ...]
 
 
-def history(study: Mapping[str, Any]) -> History | None:
+def history(study: StudyData) -> History | None:
     """The history; None where no trial has a value."""
     trials = study["trials"]
     values = [row["value"] for row in trials if row["value"] is not None]
@@ -78,7 +80,7 @@ def history(study: Mapping[str, Any]) -> History | None:
         y = HEIGHT - _BOTTOM if value is None else up(value)
         told = f"trial {row['number']}: {state}" + ("" if value is None else f", {value:.6g}")
         dots.append(Dot(x=x, y=y, kind=state, label=one_line(told)))
-        if state == "complete":
+        if state == "complete" and value is not None:
             now = value if best is None else better(best, value)
             if best is not None:
                 line.append((x, up(best)))
@@ -96,7 +98,7 @@ def history(study: Mapping[str, Any]) -> History | None:
     )
 
 
-def parallel(study: Mapping[str, Any], importance: Mapping[str, float]) -> Parallel | None:
+def parallel(study: StudyData, importance: Mapping[str, float]) -> Parallel | None:
     """Parallel coordinates of the complete trials, the most important settings first; None without any."""
     done = [row for row in study["trials"] if row["state"] == "COMPLETE"]
     names = sorted(study["space"], key=lambda name: -importance.get(name, 0.0))
@@ -104,7 +106,7 @@ def parallel(study: Mapping[str, Any], importance: Mapping[str, float]) -> Paral
         return None
     shown = names[:_MOST_AXES]
     space = {name: study["space"][name] for name in shown}
-    values = [row["value"] for row in done]
+    values = [_value(row) for row in done]
     step = (WIDTH - 2 * _LEFT) / len(shown)
     places = {name: _place(space[name]) for name in shown}
     end = _scale(min(values), max(values), HEIGHT - _BOTTOM, _TOP)
@@ -123,20 +125,25 @@ def parallel(study: Mapping[str, Any], importance: Mapping[str, float]) -> Paral
         )
     )
     sign = -1 if study["direction"] == "maximize" else 1
-    ranked = sorted(done, key=lambda row: (sign * row["value"], row["number"]))
+    ranked = sorted(done, key=lambda row: (sign * _value(row), row["number"]))
     lines = []
     for rank, row in reversed(list(enumerate(ranked))):  # the best on top
         heights = [places[name](row["params"][name]) for name in shown]
         points = [
             *((axis.x, y) for axis, y in zip(axes, heights, strict=False)),
-            (axes[-1].x, end(row["value"])),
+            (axes[-1].x, end(_value(row))),
         ]
         lines.append(
-            (_points(points), rank * 4 // len(ranked), one_line(f"trial {row['number']}: {row['value']:.6g}"))
+            (_points(points), rank * 4 // len(ranked), one_line(f"trial {row['number']}: {_value(row):.6g}"))
         )
     return Parallel(
         axes=tuple(axes), lines=tuple(lines), left_out=tuple(one_line(name) for name in names[_MOST_AXES:])
     )
+
+
+def _value(row: TrialData) -> float:
+    """The value of a complete trial, which has one."""
+    return math.nan if row["value"] is None else row["value"]
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Any:
@@ -146,7 +153,7 @@ def _scale(low: float, high: float, start: float, end: float) -> Any:
     return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
-def _place(one: Mapping[str, Any]) -> Any:
+def _place(one: SettingData) -> Any:
     """From a setting's value to its height on the axis."""
     bottom, top = HEIGHT - _BOTTOM, _TOP
     if one["type"] == "categorical":
@@ -159,7 +166,7 @@ def _place(one: Mapping[str, Any]) -> Any:
     return _scale(one["low"], one["high"], bottom, top)
 
 
-def _end(one: Mapping[str, Any], at: int) -> Visible:
+def _end(one: SettingData, at: int) -> Visible:
     if one["type"] == "categorical":
         return _text(one["choices"][-at])
     return _text(one["high"] if at else one["low"])

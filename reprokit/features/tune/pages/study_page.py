@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from reprokit.features.tune.pages.study_charts import HEIGHT, WIDTH, history, parallel
+from reprokit.features.tune.studies import StudyData
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.formats.to_html import page
 
 
-def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float], fresh: str = "") -> str:
+def study_to_html(study: StudyData, *, importance: Mapping[str, float], fresh: str = "") -> str:
     """The page.
 
     Args:
@@ -36,7 +36,7 @@ def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float], 
     )
 
 
-def _sentence(study: Mapping[str, Any]) -> str:
+def _sentence(study: StudyData) -> str:
     trials = study["trials"]
     metric = study["metric"] or "the return"
     if study["window"] != "last":
@@ -49,7 +49,7 @@ def _sentence(study: Mapping[str, Any]) -> str:
     return f"{what}. Trial {best['number']} is the best: {metric} {best['value']:.6g} with {settings}."
 
 
-def _rows(study: Mapping[str, Any], names: list[str]) -> Iterator[list[Visible]]:
+def _rows(study: StudyData, names: list[str]) -> Iterator[list[Visible]]:
     for row in study["trials"]:
         settings = (json.dumps(row["params"][name]) if name in row["params"] else "-" for name in names)
         value = "-" if row["value"] is None else f"{row['value']:.6g}"

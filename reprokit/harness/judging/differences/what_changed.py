@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.checklist import Evidence, GoldenEvidence
+from reprokit.core.environment_record import DifferingFact
 from reprokit.core.run_record import OutsideCode, RunRecord
 from reprokit.core.tolerance import Tolerance
 from reprokit.nested_diff import differences
@@ -102,7 +103,7 @@ def environment(golden: GoldenEvidence) -> str:
     return environment_rows(golden.environment_diff)
 
 
-def environment_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+def environment_rows(rows: Sequence[DifferingFact]) -> str:
     """The same, of what ``capture.environment_diff`` returns."""
     counting = [row for row in rows if row.get("can_change_numbers") != "no"]
     packages = [row for row in counting if str(row.get("field")).startswith(_PACKAGE)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reprokit import layout, workspace
-from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import fact
 from reprokit.core.run_record import RunRecord
 from reprokit.errors import ImageError
 from reprokit.images import packages
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import EnvironmentRecord
 
 
 def locked_versions(folder: Path, record: RunRecord, environment: EnvironmentRecord) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reprokit.capture import probe
 from reprokit.capture.interpreter import not_asked
@@ -24,6 +24,9 @@ from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.layout import OUTPUT, STDERR, STDOUT
 from reprokit.runtime import settings
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts
 
 _PROBE = "probe.py"
 _LONGEST_S = 180.0

@@ -21,6 +21,7 @@ from reprokit.harness.running.numbers import recipe_digests
 from reprokit.harness.running.plan import RunPlan
 from reprokit.layout import CONFIG, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.records import environment_json
 from reprokit.request import Request
 
 _LONGEST_NAME = 64
@@ -70,7 +71,8 @@ def _digests(recipe: Recipe, command: Sequence[str]) -> dict[str, str]:
 
 def _text(name: str, command: Sequence[str], request: Request, *, seed: int, host: MachineFacts) -> bytes:
     """The recipe, as JSON, which is YAML too."""
-    inside = fingerprint.platform_of({"inside": host.get("plain_inside") or {}, "host": host})
+    seen = environment_json.or_empty({"inside": host.get("plain_inside") or {}, "host": host})
+    inside = fingerprint.platform_of(seen)
     platforms = dict.fromkeys([inside, *fingerprint.platforms_of_host(host)])
     because = "left out on request (--ignore-metric)"
     recipe = {

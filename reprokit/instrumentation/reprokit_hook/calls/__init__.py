@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def begin(watch: Watch) -> None:
     """From now on, compile the program's own files with their calls watched, as is ordered."""
     from .. import ast_transform
-    from . import rewriting
+    from ..frames import real
+    from . import rewriting, ticks
 
     orders: dict[str, Any] = watch.orders["calls"]
     if orders["mode"] == "turns":
@@ -29,11 +30,17 @@ def begin(watch: Watch) -> None:
     if orders["mode"] not in {"watch", "keep", "give"}:
         return
     only = None if orders["mode"] == "watch" else frozenset(orders["sites"])
-    for name, one in _functions(watch, orders).items():
+    functions = _functions(watch, orders)
+    for name, one in functions.items():
         setattr(builtins, name, one)
 
     def rewrite(tree: ast.Module, path: str) -> ast.Module:
-        return rewriting.rewritten(tree, path, only=only)
+        places: list[str] = []
+        made = rewriting.rewritten(tree, real(path), only=only, places=places)
+        asked = functions.get(rewriting.TICKS)
+        if type(asked) is dict:  # which is asked faster than one that makes what it lacks
+            asked.update((place, ticks.pattern(ticks.FIRST)) for place in places)
+        return made
 
     ast_transform.compile_with(rewrite)
 

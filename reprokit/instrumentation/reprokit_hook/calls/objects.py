@@ -147,7 +147,7 @@ def _array(walk: Walk, value: Any, kind: type) -> bool:
     if found is None:
         return False
     data, rest = found
-    walk.leaf(b"a" + b";".join(map(bytes, data)))
+    walk.leaf(b"a" + b";".join(map(walk.short, data)))
     if rest is not None:
         walk.go(rest, ".grad" if _home(kind) == "torch" else "")
     return True

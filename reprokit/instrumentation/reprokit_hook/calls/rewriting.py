@@ -26,22 +26,29 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
 
 
-def rewritten(tree: ast.Module, path: str, *, only: frozenset[str] | None = None) -> ast.Module:
+def rewritten(
+    tree: ast.Module, path: str, *, only: frozenset[str] | None = None, places: list[str] | None = None
+) -> ast.Module:
     """The tree with its calls watched.
 
     Args:
         tree: Of the source; it is changed.
         path: How the file is called in sites.
         only: These sites alone, and nothing twice; None for all of them.
+        places: Takes up the places whose ticks the code asks for.
     """
     _hoist(tree)
-    new: ast.Module = _Rewriter(path, only).visit(tree)
+    rewriter = _Rewriter(path, only)
+    new: ast.Module = rewriter.visit(tree)
+    if places is not None:
+        places += rewriter.places
     return ast.fix_missing_locations(new)
 
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, path: str, only: frozenset[str] | None) -> None:
         self._path, self._only = path, only
+        self.places: list[str] = []
 
     def _site(self, node: Any, line: int) -> str:
         end = getattr(node, "end_col_offset", 0)
@@ -154,7 +161,8 @@ class _Rewriter(ast.NodeTransformer):
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # noqa: N815 - ast's names
 
     def _place(self, node: Any, what: str) -> str:
-        return f"{self._path}:{node.lineno}:{node.col_offset}:{what}"
+        self.places.append(f"{self._path}:{node.lineno}:{node.col_offset}:{what}")
+        return self.places[-1]
 
     def _either(self, node: Any, what: str, watched: ast.expr, untouched: ast.expr) -> ast.expr:
         """``watched if tick else untouched``."""

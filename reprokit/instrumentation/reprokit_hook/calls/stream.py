@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 _BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType)
 _moment, _open = time.monotonic_ns, io.open  # as they were before the program changed them
-_MOST_LINES = 2_000_000
+_MOST_LINES = 500_000
 _BUFFERED = 500
+#: So much may be read for each site; then a call is left out for each so many bytes of the last one.
+_FREE_BYTES, _BYTES_A_CALL = 1 << 28, 1 << 23
 _SMALL, _LARGE = (int, float, complex, bool, str), 4096
 _SETS = (set, frozenset)
 
@@ -38,7 +40,7 @@ class Call:
 
     __slots__ = (
         *("site", "called", "arguments", "words", "frame", "hit", "receiver", "given", "owner"),
-        *("key", "before", "surroundings"),
+        *("key", "before", "surroundings", "num_bytes", "is_left_out"),
     )
     key: Any
     before: Any
@@ -48,6 +50,8 @@ class Call:
         self.site, self.called, self.arguments, self.words = site, called, arguments, words
         self.frame, self.hit = frame, 0
         self.receiver = self.given = ""
+        self.num_bytes: list[int] = []
+        self.is_left_out = False
         self.owner = receiver_of(called)
 
 
@@ -59,8 +63,10 @@ class Stream:
         self.busy = threading.local()
         self._watch = watch
         self._rounds: dict[str, int] = {}
-        self._window = ticks.Window(window["first"], window["last"], window["most"]) if window else None
+        self._window = ticks.Window(window["first"], window["most"]) if window else None
         self.ticks: dict[str, Any] = ticks.Ticks() if self._window is None else self._window
+        if self._window is None and watch.process == "0":
+            self.ticks = {}  # all places are known before they are come to: no code is sent here
         self._restart()
         os.register_at_fork(before=self.flush, after_in_child=self._restart)
         watch.at_end.append(self.flush)
@@ -69,6 +75,9 @@ class Stream:
         self._lock = threading.Lock()
         self._lines: list[str] = []
         self._hits: dict[str, int] = {}
+        #: Site → how many bytes may still be read for it before calls are left out, and the next that is not.
+        self._free: dict[str, int] = {}
+        self._next: dict[str, int] = {}
         self._num_lines = 0
         # one that may be killed keeps nothing back
         self._buffered = _BUFFERED if "." not in self._watch.process else 1
@@ -81,11 +90,13 @@ class Stream:
         call = Call(site, called, arguments, words, id(sys._getframe(1)))
         with self._lock:
             call.hit = self._hits[site] = self._hits.get(site, 0) + 1
-        self.busy.on = True
-        try:
-            call.receiver, call.given = self._state(call)
-        finally:
-            self.busy.on = False
+            call.is_left_out = call.hit < self._next.get(site, 0)
+        if not call.is_left_out:
+            self.busy.on = True
+            try:
+                call.receiver, call.given = self._state(call)
+            finally:
+                self.busy.on = False
         self._open().append(call)
         return ready
 
@@ -94,15 +105,24 @@ class Stream:
         if getattr(self.busy, "on", False):
             return result
         call = ended(self._open(), site, id(sys._getframe(1)))
-        if call is not None:
+        if call is not None and not call.is_left_out:
             self.busy.on = True
             try:
-                made = digest(result, self.seen)
+                made = digest(result, self.seen, num_bytes=call.num_bytes)
                 then = self._state(call)
             finally:
                 self.busy.on = False
+            self._thin_out(call)
             self._note(call, made, then)
         return result
+
+    def _thin_out(self, call: Call) -> None:
+        """After much was read for a call, leave out some that follow: by size, which no clock decides."""
+        size = sum(call.num_bytes)
+        with self._lock:
+            free = self._free[call.site] = self._free.get(call.site, _FREE_BYTES) - size
+            if free < 0:
+                self._next[call.site] = call.hit + 1 + size // _BYTES_A_CALL
 
     def round(self, place: str) -> None:
         """A round that is watched begins."""
@@ -140,11 +160,12 @@ class Stream:
         return calls
 
     def _state(self, call: Call) -> tuple[str, str]:
-        owner = "" if call.owner is None else digest(call.owner, self.seen)
+        size = call.num_bytes
+        owner = "" if call.owner is None else digest(call.owner, self.seen, num_bytes=size)
         given = [name_of_called(call.called), call.arguments, call.words]
         if type(call.called) is types.FunctionType:
             given[0] = call.called  # with what it holds
-        return owner, digest(given, self.seen)
+        return owner, digest(given, self.seen, num_bytes=size)
 
     def _note(self, call: Call, made: str, then: tuple[str, str]) -> None:
         later = "=" if then == (call.receiver, call.given) else f"{then[0]},{then[1]}"

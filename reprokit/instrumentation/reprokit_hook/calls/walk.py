@@ -43,24 +43,26 @@ def digest(
     value: Any,
     seen: Seen,
     *,
-    paths: dict[str, str] | None = None,
     generators_at: dict[str, str] | None = None,
+    num_bytes: list[int] | None = None,
 ) -> str:
     """The digest of a value; it ends with ``?`` where a part of it was not seen.
 
     Args:
         value: Anything.
         seen: Takes up what could not be read.
-        paths: Takes up the digest of every part by its path, where that is asked for.
         generators_at: Takes up the digest of the state of every random generator by its path.
+        num_bytes: Takes up how many bytes of arrays and texts were read.
     """
-    walk = Walk(seen, {} if paths is None and generators_at is not None else paths, generators_at)
+    walk = Walk(seen, generators_at)
     try:
         walk.go(value)
     except RecursionError:
         walk.miss(type(value), "too deep")
     except Exception as error:  # a foreign value; the watch must not end the program
         walk.miss(type(value), type(error).__name__)
+    if num_bytes is not None:
+        num_bytes.append(walk.num_bytes)
     return str(walk.hash.hexdigest()) + ("?" if walk.missed else "")
 
 
@@ -72,12 +74,10 @@ def fingerprint(data: bytes) -> str:
 class Walk:
     """One pass over a value."""
 
-    def __init__(
-        self, seen: Seen, paths: dict[str, str] | None = None, generators_at: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, seen: Seen, generators_at: dict[str, str] | None = None) -> None:
         self.hash = hashlib.blake2b(digest_size=_SIZE)
-        self.missed = False
-        self.seen, self._paths, self._generators_at = seen, paths, generators_at
+        self.missed, self.num_bytes = False, 0
+        self.seen, self._generators_at = seen, generators_at
         self._path: list[str] = []
         self._known: dict[int, int] = {}
         self._kept: list[Any] = []
@@ -85,7 +85,7 @@ class Walk:
 
     def go(self, value: Any, name: str = "") -> None:
         """Add a value; ``name`` is what its owner calls it."""
-        if self._paths is None:
+        if self._generators_at is None:
             self._add(value)
             return
         self._path.append(name)
@@ -97,10 +97,12 @@ class Walk:
     def leaf(self, data: bytes) -> None:
         self.hash.update(b"%d:" % len(data))
         self.hash.update(data)
-        if self._paths is not None:
-            path = "".join(self._path)
-            before = self._paths.get(path, "").encode()
-            self._paths[path] = fingerprint(before + data)
+
+    def short(self, data: Any) -> bytes:
+        """What stands for bytes in the digest; their number is counted."""
+        view = memoryview(data)
+        self.num_bytes += view.nbytes
+        return arrays.short(view)
 
     def miss(self, kind: type, why: str) -> None:
         self.missed = True
@@ -115,7 +117,7 @@ class Walk:
             text = own_values.text_of(value, started=self.seen.began.wall)
             self.leaf(b"s" + text.encode("utf-8", "surrogatepass"))
         elif kind is bytes or kind is bytearray:
-            self.leaf(b"b" + arrays.short(value))
+            self.leaf(b"b" + self.short(value))
         else:
             self._once(value, kind)
 
@@ -155,11 +157,11 @@ class Walk:
         if len(values) > 4:
             kinds = set(map(type, values))
             if kinds <= _NUMBERS:
-                self.leaf(arrays.short(marshal.dumps(tuple(values), 2)))
+                self.leaf(self.short(marshal.dumps(tuple(values), 2)))
                 return
-            if kinds == {str} and self._paths is None:
+            if kinds == {str}:
                 joined = own_values.text_of("\0".join(values), started=self.seen.began.wall)
-                self.leaf(arrays.short(joined.encode("utf-8", "surrogatepass")))
+                self.leaf(self.short(joined.encode("utf-8", "surrogatepass")))
                 return
         for number, one in enumerate(values):
             self.go(one, f"[{number}]")

@@ -116,6 +116,19 @@ def test_a_seed_that_changes_nothing_is_told(theirs):
     assert "unresponsive:" in recipe_of(proposal)
 
 
+def test_a_metric_that_repeats_the_seed_is_not_counted_as_a_response(theirs):
+    logged = PROGRAM.replace('"loss":', '"seed": options.seed, "loss":')
+    assert logged != PROGRAM
+    (theirs / "train.py").write_text(logged)
+    track(theirs)
+    assert propose(theirs).found["seed"] == "1 of 2 metrics respond to it"
+    (theirs / "train.py").write_text(logged.replace("random.seed(options.seed)", "random.seed(0)"))
+    track(theirs)
+    proposal = propose(theirs)
+    assert proposal.found["seed"].startswith("no metric responds to it, but for those that repeat it")
+    assert "unresponsive:" not in recipe_of(proposal)
+
+
 def test_what_is_only_printed_is_proposed_as_patterns(theirs):
     (theirs / "train.py").write_text("for i in range(3):\n    print(f'step {i} loss {0.5 ** i}')\n")
     track(theirs)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reprokit.core.statistics import describe
-from reprokit.core.statistics.describe import Curves
 from reprokit.core.statistics.windows import Window
 from reprokit.features.sweeps.golden_curves import GoldenCurves
 from reprokit.features.sweeps.runs_over_seeds import LeftOut
+from reprokit.features.sweeps.statistics import describe
+from reprokit.features.sweeps.statistics.describe import Curves
 from reprokit.features.sweeps.statistics_html import sweep_to_html
 from reprokit.features.sweeps.stats import GroupStatistics, Statistics
 from reprokit.harness import Sweep

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from reprokit.errors import UsageError
 from reprokit.features.sweeps import statistics_html, statistics_page, stats
 from reprokit.project import Project
 from support.sweep_program import RECIPE, prepare, swept
+from support.terminal import Terminal
 
 COMMAND = 'command=[python, train.py, "{seed}", "{run_dir}", "--long-option=unchanged", "--lr=%s"]'
 PROGRAM = """\
@@ -27,11 +27,6 @@ with open(f"{run_dir}/log.jsonl", "w") as log:
         value = float("nan") if rate == 7 else level
         log.write(json.dumps({"lr": rate, "loss": -value, "eval/return": value, "step": step}) + "\\n")
 """
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

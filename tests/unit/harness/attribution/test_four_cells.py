@@ -217,13 +217,13 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
 
 
 def cells(found: dict[str, Any]) -> dict[tuple[str, str], str]:
-    return {(one["code"], one["environment"]): one["result"] for one in found["cells"]}
+    return {(one.code, one.environment): one.result for one in found.cells}
 
 
 def test_a_changed_gamma_is_the_codes_fault_and_takes_one_run(study, told):
     study.gamma("0.98")
     found = study.attributed(told)
-    assert found["answer"] == "code"
+    assert found.answer == "code"
     assert cells(found) == {THEN_THEN: EQUAL, THEN_NOW: EQUAL, NOW_THEN: DIFFERS, NOW_NOW: DIFFERS}
     assert study.trainer.runs == [("0.99", "first")]
 
@@ -231,7 +231,7 @@ def test_a_changed_gamma_is_the_codes_fault_and_takes_one_run(study, told):
 def test_a_changed_lock_is_the_environments_fault(study, told):
     study.lock("second")
     found = study.attributed(told)
-    assert found["answer"] == "environment"
+    assert found.answer == "environment"
     assert cells(found) == {THEN_THEN: EQUAL, THEN_NOW: DIFFERS, NOW_THEN: EQUAL, NOW_NOW: DIFFERS}
     assert study.trainer.runs == [("0.99", "first"), ("0.99", "first"), ("0.99", "second")]
 
@@ -240,14 +240,14 @@ def test_a_lock_that_changes_no_number_leaves_the_code_to_blame(study, told):
     study.lock("harmless")
     study.gamma("0.98")
     found = study.attributed(told)
-    assert found["answer"] == "code"
+    assert found.answer == "code"
     assert cells(found)[THEN_NOW] == EQUAL
 
 
 def test_code_and_lock_that_both_change_the_numbers_are_both_named(study, told):
     study.lock("second")
     study.gamma("0.98")
-    assert study.attributed(told)["answer"] == "both"
+    assert study.attributed(told).answer == "both"
 
 
 def test_a_golden_that_its_own_commit_does_not_give_is_not_reproducible(study, told, monkeypatch):
@@ -257,7 +257,7 @@ def test_a_golden_that_its_own_commit_does_not_give_is_not_reproducible(study, t
 
     monkeypatch.setattr(four_cells.worktree_run, "run_at", unlike)
     study.gamma("0.98")
-    assert study.attributed(told)["answer"] == "golden"
+    assert study.attributed(told).answer == "golden"
 
 
 @pytest.mark.parametrize("changed", ["runtime", "lock"])
@@ -272,14 +272,14 @@ def test_a_golden_is_not_blamed_for_what_it_was_not_blessed_with(study, told, mo
     monkeypatch.setattr(four_cells.worktree_run, "run_at", moved)
     study.gamma("0.98")
     found = study.attributed(told)
-    assert (found["answer"], cells(found)[THEN_THEN]) == ("undecided", NOT_RUN)
-    assert f"with another {changed} than was promoted" in found["cells"][0]["detail"]
+    assert (found.answer, cells(found)[THEN_THEN]) == ("undecided", NOT_RUN)
+    assert f"with another {changed} than was promoted" in found.cells[0].detail
 
 
 def test_a_golden_that_another_runtime_gives_as_well_still_tells_the_codes_fault(study, told):
     study.trainer.another = {"runtime": f"sha256:{'b' * 64}"}
     study.gamma("0.98")
-    assert study.attributed(told)["answer"] == "code"
+    assert study.attributed(told).answer == "code"
 
 
 def test_an_environment_that_cannot_be_rebuilt_says_why(study, told):
@@ -288,13 +288,13 @@ def test_an_environment_that_cannot_be_rebuilt_says_why(study, told):
     study.trainer.broken = "first"
     found = study.attributed(told)
     assert cells(found) == {THEN_THEN: NOT_RUN, THEN_NOW: DIFFERS, NOW_THEN: NOT_RUN, NOW_NOW: DIFFERS}
-    assert found["answer"] == "undecided"
-    assert "no such package" in found["cells"][0]["detail"]
+    assert found.answer == "undecided"
+    assert "no such package" in found.cells[0].detail
 
 
 def test_changes_that_no_commit_has_count_as_todays(study, told):
     study.gamma("0.97")  # not committed
-    assert study.attributed(told)["answer"] == "code"
+    assert study.attributed(told).answer == "code"
 
 
 def test_a_golden_that_is_not_committed_says_so_and_runs_nothing(study, told):
@@ -305,8 +305,8 @@ def test_a_golden_that_is_not_committed_says_so_and_runs_nothing(study, told):
     blessed(study)
     study.gamma("0.97")
     found = study.attributed(told)
-    assert (found["answer"], found["golden_commit"], study.trainer.runs) == ("undecided", None, [])
-    assert "not committed" in found["cells"][0]["detail"]
+    assert (found.answer, found.golden_commit, study.trainer.runs) == ("undecided", None, [])
+    assert "not committed" in found.cells[0].detail
 
 
 def test_a_golden_committed_beside_another_recipe_says_so(study, told):
@@ -315,8 +315,8 @@ def test_a_golden_committed_beside_another_recipe_says_so(study, told):
     provenance.write_text(provenance.read_text() + " ")
     study.commit("another recipe, and the golden touched")
     found = study.attributed(told)
-    assert found["answer"] == "undecided"
-    assert "another recipe" in found["cells"][0]["detail"]
+    assert found.answer == "undecided"
+    assert "another recipe" in found.cells[0].detail
 
 
 def test_the_tree_is_left_as_it_was_and_the_metrics_are_kept(study, told):

@@ -63,4 +63,4 @@ def test_a_row_about_a_run_beside_them_counts_as_the_report_has_it(pair, here, m
 def test_runs_that_failed_nothing_are_promoted_and_record_nothing(pair, here, monkeypatch):
     monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
     golden = promote(pair, project=here, promotion=Promotion(**SAID))
-    assert "failed_checks" not in golden.provenance
+    assert "failed_checks" not in golden.document

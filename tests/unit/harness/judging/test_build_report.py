@@ -51,16 +51,16 @@ def test_two_runs_that_differ_name_the_first_place(judged, make, programs):
     late = programs["logging"](loss=lambda step: 1 / step + (step > 3))
     report = judged(make.of_command(programs["logging"](), late))
     assert (report.verdict, report.exit_code) == (Verdict.NONDETERMINISTIC, 1)
-    assert (report.divergence["step"], report.divergence["metric"]) == (4, "loss")
+    assert (report.divergence.step, report.divergence.metric) == (4, "loss")
     assert "step 4 (record 3, metric loss)" in report.sentence
-    assert report.comparisons["repeats"][0]["identical"] is False
+    assert report.comparisons.repeats[0].identical is False
 
 
 def test_of_three_runs_the_divergence_is_that_of_the_first_that_differs(judged, make, programs):
     late = programs["logging"](loss=lambda step: 1 / step + (step > 3))
     report = judged(make.of_command(programs["logging"](), programs["logging"](), late))
-    assert report.divergence["step"] == 4
-    assert [one["identical"] for one in report.comparisons["repeats"]] == [True, False]
+    assert report.divergence.step == 4
+    assert [one.identical for one in report.comparisons.repeats] == [True, False]
 
 
 def test_placeholders_of_the_command_to_run_again_are_not_quoted_and_what_was_left_out_stays_so(
@@ -121,7 +121,7 @@ def test_numbers_that_json_does_not_have_are_drawn_as_gaps(judged, make):
         (output / "metrics.jsonl").write_text('{"step": 1, "loss": NaN}\n{"step": 2, "loss": 0.5}\n')
 
     report = judged(make.of_command(program, program))
-    assert report.curves["loss"][0]["values"] == [None, 0.5]
+    assert report.curves["loss"][0].values == [None, 0.5]
     assert to_json.from_json(to_json.to_json(report)).verdict is report.verdict
 
 
@@ -135,9 +135,9 @@ def test_curves_carry_runs_and_golden_under_their_names(judged, make, programs, 
         ),
     )
     report = judged(folders)
-    assert [one["label"] for one in report.curves["losses/policy"]] == ["run 1", "run 2", "golden"]
+    assert [one.label for one in report.curves["losses/policy"]] == ["run 1", "run 2", "golden"]
     assert report.golden is not None
-    assert report.comparisons["golden"]["identical"] is True
+    assert report.comparisons.golden.identical is True
 
 
 def test_a_recipe_is_judged_by_the_recipe_as_it_was_when_it_ran(judged, make, programs):

@@ -227,7 +227,7 @@ def test_a_recipe_of_an_old_tree_has_the_digest_that_its_golden_was_blessed_with
     recipe = worktree_run.load(old_tree, "pinpad", overrides=())
     assert isinstance(recipe, recipes.Recipe)
     blessed = golden.load(old_tree / "golden" / "pinpad" / "cpu-x86_64" / "seed-42").provenance
-    assert (recipe.parts, recipe.digest) == ((), blessed["digests"]["recipe"])
+    assert (recipe.parts, recipe.digest) == ((), blessed.digests["recipe"])
 
 
 def test_an_old_tree_is_run_by_its_own_package(old_tree):

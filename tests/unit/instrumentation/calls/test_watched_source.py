@@ -9,7 +9,7 @@ import types
 import pytest
 
 from reprokit.diagnosis.calls import read_calls
-from reprokit.instrumentation.reprokit_hook.calls import rewriting
+from reprokit.instrumentation.reprokit_hook.calls import rewriting, ticks
 from reprokit.instrumentation.reprokit_hook.calls.stream import Stream
 
 FORMS = {
@@ -174,7 +174,10 @@ class Program:
             rewriting.ORDER: stream.order,
             rewriting.MATMUL: lambda one, other: one @ other,
         }
-        tree = rewriting.rewritten(ast.parse(self.source), "program.py")
+        places = []
+        tree = rewriting.rewritten(ast.parse(self.source), "program.py", places=places)
+        if window is None:
+            stream.ticks.update((place, ticks.pattern(ticks.FIRST)) for place in places)
         shown = self._run(compile(tree, "program.py", "exec"), names)
         stream.flush()
         calls = read_calls(self.folder).ordered.get("0", [])
@@ -243,20 +246,26 @@ def test_inputs_results_and_what_is_changed_are_told_apart(program):
     assert append.receiver != again.receiver
 
 
-def test_of_many_rounds_the_first_and_each_sixteenth_are_watched(program):
-    _, calls = program("for x in range(1000):\n    str(x)\n").run()
-    assert len(calls) == 16 + 62
-    _, calls = program("def f(x): return str(x)\nfor x in range(100): f(x)\n").run()
-    assert [call.name for call in calls].count("program.f") == 16 + 6
+def test_of_many_rounds_the_first_are_watched_and_then_ever_fewer(program):
+    _, calls = program("for x in range(1024):\n    str(x)\n").run()
+    assert len(calls) == 32 + 5 * 16
+    assert [call.rounds[1] for call in calls[30:35]] == [30, 31, 32, 34, 36]
+    assert calls[-1].rounds[1] == 1024 - 32
 
 
-def test_in_a_window_every_round_is_watched(program, tmp_path):
-    source = "for x in range(100):\n    str(x)\n"
+def test_of_many_calls_of_a_function_only_some_are_watched_inside(program):
+    _, calls = program("def f(x): return str(x)\nfor x in range(64): f(x)\n").run()
+    assert [call.name for call in calls].count("program.f") == 32 + 16
+
+
+def test_from_the_round_that_is_asked_for_on_every_one_is_watched(program):
     place = "program.py:1:0:For"
-    window = {"first": [place, 32], "last": [place, 48], "most": 1000}
-    _, calls = program(source).run(window=window)
+    window = {"first": [place, 40], "most": 50}
+    _, calls = program("for x in range(1000):\n    str(x)\n").run(window=window)
     watched = [call.rounds[1] for call in calls]
-    assert watched == [*range(16), 16, *range(32, 48), 48, 64, 80, 96]
+    assert watched[:36] == [*range(32), 32, 34, 36, 38]
+    assert watched[36:86] == [*range(40, 90)]
+    assert len(watched) < 200
 
 
 def test_the_order_of_a_set_is_what_iterating_over_it_gives(program):

@@ -19,18 +19,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from reprokit.capture import probe as environment
 from reprokit.core import determinism_claims as claims
-from reprokit.core.environment_record import InsideFacts
 from reprokit.core.fingerprint import platform_of
 from reprokit.errors import CannotRunError, DeviceError
 from reprokit.features.numerics.inside.determinism_claims import arithmetic, batches, indexing, layers
 from reprokit.features.numerics.inside.determinism_claims.inputs import Case
 from reprokit.features.numerics.inside.determinism_claims.repeats import cost, observe
+
+if TYPE_CHECKING:
+    from reprokit.core.environment_record import InsideFacts
 
 CASES: tuple[Case, ...] = (*layers.CASES, *arithmetic.CASES, *indexing.CASES)
 

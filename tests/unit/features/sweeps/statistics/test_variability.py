@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from reprokit.core.statistics.variability import LIMITS, variability
+from reprokit.features.sweeps.statistics.variability import LIMITS, variability
 
 SEEDS = [489.5, 495.6, 482.1, 487.9, 488.4]
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reprokit.core.statistics import between_recipes, hypothesis_tests, intervals
-from reprokit.core.statistics.between_recipes import Improvement, PerformanceProfile
-from reprokit.core.statistics.hypothesis_tests import HypothesisTest
+from reprokit.core.statistics import intervals
 from reprokit.core.statistics.intervals import Interval
-from reprokit.core.statistics.learning_curves import Band, band
 from reprokit.core.statistics.summary import SeedSummary, Values, summarise
-from reprokit.core.statistics.variability import Variability, variability
 from reprokit.core.statistics.windows import Window, Windowed
+from reprokit.features.sweeps.statistics import between_recipes, hypothesis_tests
+from reprokit.features.sweeps.statistics.between_recipes import Improvement, PerformanceProfile
+from reprokit.features.sweeps.statistics.hypothesis_tests import HypothesisTest
+from reprokit.features.sweeps.statistics.learning_curves import Band, band
+from reprokit.features.sweeps.statistics.variability import Variability, variability
 
 _PROFILE_POINTS = 51
 _NOT_REACHED = "{} of {} seeds never reached it"

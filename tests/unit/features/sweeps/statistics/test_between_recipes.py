@@ -6,7 +6,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprokit.core.statistics import between_recipes as between
+from reprokit.features.sweeps.statistics import between_recipes as between
 
 SCORES = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=8).map(np.array)
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from reprokit.core.statistics import describe
-from reprokit.core.statistics.describe import Curves
 from reprokit.core.statistics.windows import Window
+from reprokit.features.sweeps.statistics import describe
+from reprokit.features.sweeps.statistics.describe import Curves
 
 STEPS = np.arange(1.0, 6.0)
 

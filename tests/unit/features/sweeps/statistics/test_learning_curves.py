@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from reprokit.core.statistics.learning_curves import band
+from reprokit.features.sweeps.statistics.learning_curves import band
 
 STEPS = np.arange(10.0)
 

@@ -12,8 +12,8 @@ from statsmodels.stats.oneway import test_scale_oneway as scale_oneway
 from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.weightstats import ttest_ind
 
-from reprokit.core.statistics import hypothesis_tests as tests
 from reprokit.core.statistics.measured import POWER
+from reprokit.features.sweeps.statistics import hypothesis_tests as tests
 
 FIRST, SECOND = [489.5, 495.6, 482.1, 487.9, 488.4], [500.0, 498.2, 499.1, 470.3, 490.0, 493.5]
 WHOLE = st.integers(-4, 4).map(float)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from reprokit.core.statistics.ranking import holm, paired, rank
+from reprokit.features.sweeps.statistics.ranking import holm, paired, rank
 
 
 def settings(*rows):

@@ -1,0 +1,1 @@
+"""Kinds of places that data is fetched from, one module each."""

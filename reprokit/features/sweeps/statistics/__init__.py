@@ -1,0 +1,1 @@
+"""What results over seeds are: described, compared and ranked. Pure, on scipy."""
