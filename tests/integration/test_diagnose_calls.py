@@ -26,7 +26,7 @@ class Model:
         def add(value):
             time.sleep(0.0003)
             with lock:
-                found[0] += value
+                found[0] = 0.9 * found[0] + value
         with ThreadPool(self.n_jobs) as pool:
             for one in [pool.apply_async(add, (value,)) for value in values]:
                 one.get()
@@ -95,7 +95,7 @@ def test_of_two_calls_that_give_something_else_the_one_that_reaches_a_number_is_
 def test_threads_that_a_library_makes_are_the_cause_and_its_own_parameter_the_fix(diagnose):
     answer, line_of = diagnose(
         """
-        values = [(k * k % 97 + 0.1) * 10.0 ** (k % 17) for k in range(200)]
+        values = [float(k * k % 97) for k in range(200)]
         model = library.Model(n_jobs=4)
         used = [model.total(values)]
         """

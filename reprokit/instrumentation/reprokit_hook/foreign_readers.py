@@ -35,9 +35,11 @@ _LOOKERS = frozenset(
             "types",
         ),
         *("copyreg", "pdb", "logging", "asyncio", "contextlib", "collections", "importlib", "__main__"),
-        *("pytest", "ray", "dill"),
+        *("pytest", "ray", "dill", "lightning", "pytorch_lightning", "lightning_fabric"),
     ]
 )
+#: Of PyTorch, only these compile.
+_COMPILERS = ("torch._dynamo", "torch._inductor", "torch.fx", "torch.jit", "torch._jit", "torch.export")
 _plain: dict[tuple[str, str, int], types.CodeType | None] = {}
 _begun: list[bool] = []
 _reading: list[bool] = []
@@ -69,6 +71,12 @@ def _key(code: types.CodeType) -> tuple[str, str, int]:
     return code.co_filename, getattr(code, "co_qualname", code.co_name), code.co_firstlineno
 
 
+def _compiles(module: str) -> bool:
+    """Whether a module that reads code may compile it; any that is not known may."""
+    package = module.partition(".")[0]
+    return package not in _LOOKERS and (package != "torch" or module.startswith(_COMPILERS))
+
+
 def _heard(event: str, args: tuple[Any, ...]) -> None:
     if event != "object.__getattr__" or _reading or args[1:2] != ("__code__",):
         return
@@ -78,7 +86,7 @@ def _heard(event: str, args: tuple[Any, ...]) -> None:
     _reading.append(True)
     try:
         reader = sys._getframe(1).f_globals.get("__name__") or ""
-        if str(reader).partition(".")[0] in _LOOKERS:
+        if not _compiles(str(reader)):
             return
         code = function.__code__
         untouched = _plain.get(_key(code))

@@ -52,6 +52,21 @@ def test_what_only_looks_at_a_function_leaves_it_watched(tmp_path):
     assert {(one["kind"], one["line"]) for one in trace["sites"].values()} >= {("hash", 3)}
 
 
+@pytest.mark.parametrize("module", ["lightning.pytorch.utilities", "torch.nn.modules.module"])
+def test_a_framework_that_compares_methods_leaves_them_watched(tmp_path, module):
+    """Whether a hook is overridden, Lightning tells by its code."""
+    source = f"""
+class Net:
+    def training_step(self):
+        return hash("a")
+exec("Net.training_step.__code__ == print", {{"__name__": "{module}", "Net": Net}})
+Net().training_step()
+"""
+    run_hooked(tmp_path, source, out=tmp_path / "out")
+    trace = json.loads((tmp_path / "out" / "trace-0.json").read_text())
+    assert ("hash", 4) in {(one["kind"], one["line"]) for one in trace["sites"].values()}
+
+
 SENT = """
 import subprocess, sys
 import cloudpickle, gymnasium
