@@ -26,7 +26,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint pictures bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,9 @@ lint: $(VENV)/.dev ## Style, formatting, types, import contracts, the picture of
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+pictures: $(VENV)/.dev ## Draw the pictures of the documentation again (needs Chromium)
+	$(VENV)/bin/python benchmarks/pictures.py
 
 bench: $(VENV)/.dev ## Measure: speed of training, of comparing, of start-up
 	$(VENV)/bin/python benchmarks/run.py $(ARGS)

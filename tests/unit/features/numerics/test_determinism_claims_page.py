@@ -9,7 +9,7 @@ from reprokit.features.numerics import determinism_claims_page
 from reprokit.features.numerics.determinism_claims import read_findings
 from reprokit.probes import known_claims
 
-DOCS = Path(__file__).resolve().parents[4] / "docs" / "reference"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "evidence"
 KEPT = sorted((DOCS / "numerics-claims").glob("*.json"))
 
 
