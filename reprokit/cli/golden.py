@@ -155,7 +155,7 @@ def promote(
     pair of each recipe is promoted whose environment alone is not the golden's. Nothing is written where one
     recipe's runs disagree or have no end, or its code changed too.
 
-    --sweep makes the ensemble that `reprokit verify --statistical` holds new seeds against. Every member must
+    --sweep makes the ensemble that `reprokit verify --statistical` compares new seeds with. Every member must
     be finished and unchanged, no two may be the same run, seeds must make a difference, the halves of the set
     must not differ, and no seed that is finished too may be left out.
     """

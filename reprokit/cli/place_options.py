@@ -29,7 +29,7 @@ def place_options(*, default: str | None) -> Callable[[Callable[..., Any]], Call
             "slurm",
             multiple=True,
             metavar="NAME=VALUE",
-            help="What Slurm is told: partition, account, gres, constraint, qos, time (minutes).",
+            help="Options for Slurm: partition, account, gres, constraint, qos, time (minutes).",
         ),
     )
 

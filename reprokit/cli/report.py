@@ -208,7 +208,7 @@ def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...])
 )
 @json_option("Print where the signature is as a JSON object.")
 def sign_report(path: Path, key: Path, as_json: bool) -> int:
-    """Sign REPORT; the signature is written beside it, as report.json.sig.
+    """Sign REPORT; the signature is written next to it, as report.json.sig.
 
     Anyone with your public key can check it with `reprokit report verify --signer`, or without reprokit:
     ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json

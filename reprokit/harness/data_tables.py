@@ -92,7 +92,7 @@ def shared_rows(references: Sequence[str], *, key: Sequence[str], project: Proje
         UsageError: There are not two, or one is no table.
     """
     if len(set(references)) < 2:
-        raise UsageError("there is nothing to hold a table against", expected="two tables or more")
+        raise UsageError("there is nothing to compare a table with", expected="two tables or more")
     found = {reference: _table(reference, project=project) for reference in references}
     tables = {one: path for one, (path, _) in found.items()}
     return data.overlaps(tables, key=key, forms={one: form for one, (_, form) in found.items()})

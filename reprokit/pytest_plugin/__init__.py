@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         _OPTION,
         action="store_true",
         default=False,
-        help="write the goldens of reprokit_golden.check anew; a test whose golden changed fails once",
+        help="write the goldens of reprokit_golden.check again; a test whose golden changed fails once",
     )
 
 

@@ -57,7 +57,7 @@ def test_a_golden_is_written_and_fails_then_passes_then_finds_a_change_then_is_u
 
     updated = run(OTHER, "--reprokit-update")
     updated.assert_outcomes(failed=1)
-    updated.stdout.fnmatch_lines(["*The golden was written anew*"])
+    updated.stdout.fnmatch_lines(["*The golden was written again*"])
     run(OTHER, "--reprokit-update").assert_outcomes(passed=1)
     assert sorted(path.name for path in folder.iterdir()) == ["test_loss.jsonl", "test_loss.provenance.json"]
 

@@ -111,9 +111,11 @@ def _blessed_otherwise(recipe: Recipe, ensemble: Ensemble) -> str:
     for old, new in zip(then, now, strict=False):
         changed = [name for name in old if old[name] != new[name]]
         if changed:
-            told = ", ".join(f"{name} {new[name]!r}, blessed {old[name]!r}" for name in changed)
-            return f"{where}: the ensemble was blessed otherwise for {old['metric']}: {told}; {again}"
-    return f"{where}: the ensemble was blessed for {len(then)} metrics, and there are {len(now)} now; {again}"
+            told = ", ".join(f"{name} {new[name]!r}, promoted {old[name]!r}" for name in changed)
+            return f"{where}: the ensemble was promoted otherwise for {old['metric']}: {told}; {again}"
+    return (
+        f"{where}: the ensemble was promoted for {len(then)} metrics, and there are {len(now)} now; {again}"
+    )
 
 
 def _judged(

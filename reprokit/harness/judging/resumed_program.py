@@ -170,7 +170,7 @@ def _nothing_shows(found: Rejoined) -> str:
     begins = "the resumed run's log begins where the whole run's does"
     if found.divergence is None:
         return f"{begins}, with equal records: nothing shows whether it continued or started again"
-    return f"{begins}, and lacks the records of the run that was stopped: it started again, or counts anew"
+    return f"{begins}, and lacks the records of the run that was stopped: it started again, or counts from 0"
 
 
 def _hole(

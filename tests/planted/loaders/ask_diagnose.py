@@ -34,7 +34,7 @@ FORMS = {"clean": (), "place": ("--forget", "place"), "draws": ("--forget", "dra
 STOPPED_AFTER = 13
 #: What the cause says of each fault.
 SAID = {
-    "place": "this loader does not go on where it stopped",
+    "place": "this loader does not continue where it stopped",
     "draws": "what this loader draws is not restored",
 }
 BEGIN, END = "<!-- loaders: begin -->", "<!-- loaders: end -->"

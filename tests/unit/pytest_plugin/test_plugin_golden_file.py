@@ -147,7 +147,7 @@ def test_the_flag_leaves_an_equal_golden_alone_and_replaces_another(asked, tmp_p
     before = (tmp_path / "test.provenance.json").stat().st_mtime_ns
     assert asked(GOOD, update=True) == ""
     assert (tmp_path / "test.provenance.json").stat().st_mtime_ns == before
-    assert asked(GOOD[:1], update=True).startswith("The golden was written anew")
+    assert asked(GOOD[:1], update=True).startswith("The golden was written again")
     assert asked(GOOD[:1]) == ""
 
 
@@ -163,7 +163,7 @@ def test_the_obtained_file_goes_when_the_numbers_come_back(asked, tmp_path):
 def test_the_flag_mends_a_golden_whose_provenance_was_edited(asked, tmp_path, content):
     asked(GOOD)
     (tmp_path / "test.provenance.json").write_text(content)
-    assert "written anew" in asked(GOOD, update=True)
+    assert "written again" in asked(GOOD, update=True)
     assert asked(GOOD) == ""
 
 
