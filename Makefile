@@ -26,7 +26,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint docs pictures bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -94,6 +94,12 @@ lint: $(VENV)/.dev ## Style, formatting, types, import contracts, the picture of
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
+docs: $(VENV)/.docs ## Build the documentation as a site under build/site
+	$(VENV)/docs/bin/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+
+pictures: $(VENV)/.dev ## Draw the pictures of the documentation again (needs Chromium)
+	$(VENV)/bin/python benchmarks/pictures.py
+
 bench: $(VENV)/.dev ## Measure: speed of training, of comparing, of start-up
 	$(VENV)/bin/python benchmarks/run.py $(ARGS)
 
@@ -124,6 +130,12 @@ $(VENV)/.tool: requirements.lock pyproject.toml | $(VENV)/bin/python
 	$(PIP) install $(LOCKED) --requirement requirements.lock
 	@: compat: a plain path in place of an import hook, which costs every command 15 ms
 	$(PIP) install -qq --no-deps --no-build-isolation --no-index --config-settings editable_mode=compat --editable .
+	@touch $@
+
+# An environment of its own: what builds the site is none of the tool's packages.
+$(VENV)/.docs: docs/site/requirements.lock $(VENV)/.tool
+	$(VENV)/bin/python -m venv $(VENV)/docs
+	$(VENV)/docs/bin/python -m pip --disable-pip-version-check install $(LOCKED) --requirement docs/site/requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.tool

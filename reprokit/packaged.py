@@ -17,7 +17,7 @@ from pathlib import Path
 from reprokit.errors import UsageError
 
 #: The kinds of pages, in the order in which they are listed.
-KINDS = ("tutorial", "how-to", "reference", "explanation")
+KINDS = ("tutorial", "how-to", "reference", "explanation", "evidence")
 _PACKAGE = Path(__file__).resolve().parent
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 

@@ -201,7 +201,7 @@ def _of_gpu(run: RunEvidence, held: Any) -> str:
         for field, (wanted, _) in numerics.CUDA_IN_FORCE.items()
         if fact(run.environment, f"inside.{field}") is not wanted
     ]
-    return f"torch reports other values: {', '.join(idle)}" if idle else ""
+    return f"torch reports different values: {', '.join(idle)}" if idle else ""
 
 
 def _by_the_table(run: RunEvidence, profile: Profile, requested: Mapping[str, Any]) -> str:
@@ -209,13 +209,13 @@ def _by_the_table(run: RunEvidence, profile: Profile, requested: Mapping[str, An
     table = {s.name: s.value for s in profile.settings}
     other = sorted(name for name in {*table, *requested} if requested.get(name) != table.get(name))
     if other:
-        return f"the profile sets other values: {', '.join(other)}"
+        return f"the profile sets different values: {', '.join(other)}"
     idle = [
         s.name
         for s in profile.settings
         if s.reported_as and not _is_in_force(s, fact(run.environment, f"inside.{s.reported_as}"))
     ]
-    return f"the libraries report other values: {', '.join(idle)}" if idle else ""
+    return f"the libraries report different values: {', '.join(idle)}" if idle else ""
 
 
 def _is_in_force(setting: Setting, reported: Any) -> bool:

@@ -53,7 +53,7 @@ KINDS = MappingProxyType(
         "too_large": (ERROR, "the log is larger than is read"),
         # Both sides are readable, and they differ.
         "missing_record": (DIFFERENCE, "actual ends before expected does"),
-        "extra_record": (DIFFERENCE, "actual goes on after expected ends"),
+        "extra_record": (DIFFERENCE, "actual continues after expected ends"),
         "missing_metric": (DIFFERENCE, "a metric of expected is not in actual"),
         "extra_metric": (DIFFERENCE, "a metric of actual is not in expected"),
         "renamed_metric": (DIFFERENCE, "a metric has another name in actual"),
@@ -82,7 +82,7 @@ KINDS = MappingProxyType(
         "long_line": (WARNING, "a line is longer than a megabyte"),
         "not_compared": (
             WARNING,
-            "a file that may be a log differs, and was not read beside those of known names",
+            "a file that may be a log differs, and was not read next to those of known names",
         ),
         "not_a_log": (WARNING, "a file was looked at, and not read"),
         "others_not_read": (WARNING, "the folder holds other metrics files, which were not compared"),

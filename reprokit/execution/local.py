@@ -223,10 +223,10 @@ def _explain(
             why = replace(why, remedy=_OWN_FOLDERS)
         return why
     if survivors is None:
-        return replace(why, message=f"{why.message}; processes that it had started may go on")
+        return replace(why, message=f"{why.message}; processes that it had started may still run")
     if survivors:
         numbers = ", ".join(map(str, survivors))
-        return replace(why, message=f"{why.message}; of what it had started, these go on: {numbers}")
+        return replace(why, message=f"{why.message}; of what it had started, these still run: {numbers}")
     return why
 
 

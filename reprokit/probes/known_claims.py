@@ -95,7 +95,7 @@ def calls_of_false_claims(
         for found, rows in false:
             for call in false_calls(source, rows):
                 sentence = (
-                    f"{name}:{call.line} calls {call.operation}, of which PyTorch's claim of determinism is "
+                    f"{name}:{call.line} calls {call.operation}, whose determinism PyTorch claims; that is "
                     f"false on {found['device']} with torch {found['torch']} ({call.why}); "
                     "`reprokit numerics claims` measured it"
                 )

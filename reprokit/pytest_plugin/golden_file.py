@@ -75,7 +75,7 @@ def judge(
     if not _is_written(golden, provenance):
         return (
             f"The golden is not the one that was written: {golden}\n"
-            "Restore both of its files with git, or write them anew with --reprokit-update."
+            "Restore both of its files with git, or write them again with --reprokit-update."
         )
     workspace.write_atomic(obtained, content)
     comparison = adapters.compare(golden, obtained, tolerances=tolerances)
@@ -135,4 +135,4 @@ def _failure(
         why = what_changed.environment_rows(environment_diff.diff(recorded, here))
         verdict = f"STALE_GOLDEN: the metrics differ from the golden, in another environment: {why}"
     page = diff_to_terminal(comparison, expected=str(golden), actual=str(obtained), width=100)
-    return f"{verdict}\n\n{page}\nIf they are meant: write the golden anew with --reprokit-update."
+    return f"{verdict}\n\n{page}\nIf they are meant: write the golden again with --reprokit-update."

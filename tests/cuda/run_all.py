@@ -23,7 +23,7 @@ from support.gpu_host import RECIPES, ROOT, Gpu, find_gpu  # noqa: E402 - found 
 
 #: A recipe whose updates keep a GPU at work.
 COST = ("benchmarks/diagnose_cost.py", "char_gpt", "--repeats", "3")
-TABLE = "docs/reference/numerics-claims.md"
+TABLE = "docs/evidence/numerics-claims.md"
 _REPROKIT = (sys.executable, "-m", "reprokit")
 _DONE, _DIFFERS, _CANNOT_RUN = 0, 1, 3
 #: `numerics claims` ends with 1 where a claim is false: a finding, and the table has it.

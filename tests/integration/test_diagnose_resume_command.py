@@ -97,7 +97,7 @@ def test_a_variable_that_begins_anew_is_only_suspected(told):
     assert done.stdout.startswith(
         "NONDETERMINISTIC: first differs at step 4, in loss; suspected cause: train.py:"
     )
-    assert "suspected, not proven, that `best` begins anew" in done.stdout
+    assert "suspected, not proven, that `best` begins again" in done.stdout
     assert "confidence: low" in done.stdout
 
 

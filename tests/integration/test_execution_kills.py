@@ -302,7 +302,7 @@ def test_what_cannot_be_ended_is_said(on_host: Spec, run_dir: Path, monkeypatch:
     monkeypatch.setattr(local_program, "end_orphans", end_but_two)
     then = "os.kill(os.getppid(), signal.SIGKILL)"
     result = LocalBackend().run(on_host(DAEMON + then), run_dir, on_tick=lambda: None)
-    assert result.message.endswith("of what it had started, these go on: 4711, 4712")
+    assert result.message.endswith("of what it had started, these still run: 4711, 4712")
 
 
 def test_where_the_system_cannot_say_what_goes_on_that_is_said(
@@ -312,7 +312,7 @@ def test_where_the_system_cannot_say_what_goes_on_that_is_said(
     result = LocalBackend().run(
         on_host("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"), run_dir, on_tick=lambda: None
     )
-    assert result.message.endswith("processes that it had started may go on")
+    assert result.message.endswith("processes that it had started may still run")
 
 
 def test_a_guard_that_is_killed_while_the_tool_cannot_act_takes_the_program_with_it(

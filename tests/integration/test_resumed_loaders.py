@@ -72,14 +72,14 @@ def test_a_loader_is_an_object_and_not_the_line_that_made_it(tmp_path, form, for
     assert done.returncode == int(forgets), done.stdout + done.stderr
     cause = json.loads(done.stdout)["cause"]
     if forgets:
-        assert cause["what"].startswith("this loader does not go on where it stopped: update 9 trained on")
+        assert cause["what"].startswith("this loader does not continue where it stopped: update 9 trained on")
     else:
         assert cause is None
 
 
 def test_an_answer_that_names_nothing_or_something_else_is_not_taken_for_right():
     (place,) = lines_of("torch_loop", "place")
-    right = {"what": "this loader does not go on where it stopped: update 14 trained on samples 3 again"}
+    right = {"what": "this loader does not continue where it stopped: update 14 trained on samples 3 again"}
     right |= {"file": f"/x/{place[0]}", "line": place[1]}
     assert why_wrong("torch_loop", "place", 1, {"cause": right}) == ""
     assert why_wrong("torch_loop", "draws", 1, {"cause": right})

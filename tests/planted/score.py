@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from manifest import CLEAN, PLANTED, Clean, Planted  # noqa: E402
 
 PROJECT = Path(__file__).resolve().parents[2]
-DOCUMENT = PROJECT / "docs" / "reference" / "diagnose-results.md"
+DOCUMENT = PROJECT / "docs" / "evidence" / "diagnose-results.md"
 NEAR = 2
 DIFFERS, EQUAL = 1, 0
 

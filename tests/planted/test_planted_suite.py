@@ -1,7 +1,7 @@
 """The suite of planted faults is worth something; and `reprokit diagnose` names what is planted.
 
 Marks, forms and kinds are checked for every program without the tool; a few programs are diagnosed here, and
-all of them under ``slow``. What a full run says is in docs/reference/diagnose-results.md.
+all of them under ``slow``. What a full run says is in docs/evidence/diagnose-results.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python tests/real/logs_read.py [--only FOLDER]
 
 Each program gets a repository of its own; `reprokit init --yes` runs it and says which logs it found and
-whether their numbers repeat. Writes docs/reference/logs-results.md; a row stays until it is measured again.
+whether their numbers repeat. Writes docs/evidence/logs-results.md; a row stays until it is measured again.
 Exits 1 where `init` finds no log.
 """
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from own_recipes import RECIPE, Repository, WrongAnswerError, files_of
 from real_programs import PROJECT, CannotBeMadeError, Program, programs
 
-DOCUMENT = PROJECT / "docs" / "reference" / "logs-results.md"
+DOCUMENT = PROJECT / "docs" / "evidence" / "logs-results.md"
 _HEAD = """\
 # Logs read without a word
 

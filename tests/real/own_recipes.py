@@ -5,7 +5,7 @@
 Each program gets a repository of its own, with nothing of this one in it. Every answer is held against what
 it must be; the script ends with 1 where one is another. With ``--fresh`` nothing but downloaded files is
 found in the cache, as for somebody who has just installed the tool. The table of all results is written into
-docs/reference/own-programs-results.md.
+docs/evidence/own-programs-results.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from real_programs import PROJECT, CannotBeMadeError, Program, laid_out, programs
 
-DOCUMENT = PROJECT / "docs" / "reference" / "own-programs-results.md"
+DOCUMENT = PROJECT / "docs" / "evidence" / "own-programs-results.md"
 #: Played in a virtual environment and in a container.
 BOTH = ("cleanrl_ppo", "sb3_subproc", "nanogpt", "jax_flax", "sklearn_mlp", "xgboost")
 RECIPE = "training"

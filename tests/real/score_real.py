@@ -29,7 +29,7 @@ from real_programs import (
     programs,
 )
 
-DOCUMENT = PROJECT / "docs" / "reference" / "diagnose-results.md"
+DOCUMENT = PROJECT / "docs" / "evidence" / "diagnose-results.md"
 HEADING = "## Programs that nobody here wrote"
 PARTS = ("reproduce", "clean", "faulty")
 COLUMNS = ("program", "`reproduce`", "seconds", "`diagnose`, clean", "runs", "seconds")

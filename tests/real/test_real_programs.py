@@ -1,7 +1,7 @@
 """Programs that nobody here wrote: ``reproduce`` is right about them, ``diagnose`` finds their faults only.
 
 Three of them run with few packages beyond those of the tests; the others are slow and need an environment
-that is made once and kept in the user's cache. What a full run says is in docs/reference/diagnose-results.md.
+that is made once and kept in the user's cache. What a full run says is in docs/evidence/diagnose-results.md.
 """
 
 from __future__ import annotations

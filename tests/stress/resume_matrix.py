@@ -1,6 +1,6 @@
 """Kills a training at every boundary between two batches; resumed, it has to end as if nothing had been.
 
-    python tests/stress/resume_matrix.py --table docs/reference/resume-matrix.md
+    python tests/stress/resume_matrix.py --table docs/evidence/resume-matrix.md
 
 One training after another is killed by SIGKILL: the first after batch 1, the one that resumes it after
 batch 2, and so on to the last batch. Each resumes from the last checkpoint, which is written after every
@@ -227,7 +227,7 @@ final model. Rows are read with noise by whichever process reads them, and the m
 `tests/stress/resume_matrix.py`, its loader `recipes/parts/resumable_loader.py`; the table is written by
 
 ```
-python tests/stress/resume_matrix.py --table docs/reference/resume-matrix.md
+python tests/stress/resume_matrix.py --table docs/evidence/resume-matrix.md
 ```
 
 `make test` runs a sample of it, `make test-all` all. Last written on {machine}: {kills} kills in {cases}

@@ -104,7 +104,8 @@ def type_command(command: str, folder: Path, *, where: str, environment: Mapping
         thread.join()
         os.close(reader)
     printed = b"".join(pieces).decode().replace("\r\n", "\n")
-    assert ended.returncode == expected, f"{where}: {command} ended with {ended.returncode}\n{ended.stderr}"
+    told = f"{where}: {command} ended with {ended.returncode}\n{printed}{ended.stderr}"
+    assert ended.returncode == expected, told
     return printed
 
 

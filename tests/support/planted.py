@@ -1096,7 +1096,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no run": with_(runs=()),
     },
     "environment_compatible": {
-        "another environment and other numbers": on_golden(comparison=DIFFERENT, fingerprint_equal=False),
+        "another environment and different numbers": on_golden(comparison=DIFFERENT, fingerprint_equal=False),
         "another environment and a torn line": on_golden(comparison=TORN, fingerprint_equal=False),
         "another environment and a longer golden": on_golden(num_records=200, fingerprint_equal=False),
         "another environment and no comparison": on_golden(comparison=NOTHING, fingerprint_equal=False),

@@ -1,4 +1,4 @@
-"""``reprokit trace diff``: where two recorded runs first differ, and which lines drew other values."""
+"""``reprokit trace diff``: where two recorded runs first differ, and which lines drew different values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def command() -> None:
 @click.argument("second", type=_FOLDER)
 @json_option()
 def diff(first: Path, second: Path, as_json: bool) -> int:
-    """Show where the training of two recorded runs first differs, and which lines drew other values.
+    """Show where the training of two recorded runs first differs, and which lines drew different values.
 
     Lines are in the order of the first run. Run folders of recipes are compared by their digests of each
     update; of several ranks, the first one that differs is named, with the collective.

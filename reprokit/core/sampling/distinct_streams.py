@@ -191,4 +191,4 @@ def unlike(first: RunEvidence, other: RunEvidence) -> Iterator[str]:
             again = (theirs.get(one["process"]) or {"generators": {}})["generators"].get(name, began)
             if began.get("drawn") and began.get("began") != again.get("began"):
                 place = f"worker {one['worker']} of the loader at {one.get('file')}:{one.get('line')}"
-                yield f"{place} draws other numbers from {name} in {other.path} than in {first.path}"
+                yield f"{place} draws different numbers from {name} in {other.path} than in {first.path}"

@@ -52,9 +52,9 @@ class Question:
 
 #: A key that neither run has is no difference: a plain command has no numerics profile and no lock.
 KEYS = (
-    Key(path="recipe", plural="recipes", why="another training computes other numbers"),
-    Key(path="plain_command", plural="plain commands", why="another program computes other numbers"),
-    Key(path="seed", plural="seeds", why="other random draws give other numbers"),
+    Key(path="recipe", plural="recipes", why="another training computes different numbers"),
+    Key(path="plain_command", plural="plain commands", why="another program computes different numbers"),
+    Key(path="seed", plural="seeds", why="other random draws give different numbers"),
     Key(path="device", plural="devices", why="another device rounds differently"),
     Key(
         path="command",

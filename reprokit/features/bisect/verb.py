@@ -28,7 +28,7 @@ from reprokit.session import Session
 )
 @click.argument("recipe")
 @click.option("--good", required=True, metavar="COMMIT", help="A commit with the right numbers.")
-@click.option("--bad", required=True, metavar="COMMIT", help="A later commit with other numbers.")
+@click.option("--bad", required=True, metavar="COMMIT", help="A later commit with different numbers.")
 @json_option()
 @run_options_with(default_seed="the recipe's first")
 @folder_options

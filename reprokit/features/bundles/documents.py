@@ -45,7 +45,7 @@ _WHAT = {
     "source": "the code that the numbers stand on, and the recipe that says what must repeat",
     "images": "the environment: its lock, its Dockerfile and its base",
     "vendored": "the packages of that environment, so that no network is needed",
-    "package": "the reprokit that ran beside the training, whose runtime is part of the numbers",
+    "package": "the reprokit that ran next to the training, whose runtime is part of the numbers",
     "data": "the data that the training reads, each file under its SHA-256",
     "golden": "the golden that new runs are compared with",
     "runs": "records of the runs",

@@ -25,7 +25,7 @@ _NOTE_OF_LOCAL = (
     "can read your files, keys and tokens among them, use the network, and change or delete what you can"
 )
 _NOTE_OF_PACKAGE = (
-    "the bundle's own reprokit runs beside the training, because its runtime differs from the one here; no "
+    "the bundle's own reprokit runs next to the training, because its runtime differs from the one here; no "
     "digest in golden or records covers the rest of it: read package/ in the bundle"
 )
 

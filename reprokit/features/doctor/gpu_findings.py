@@ -48,7 +48,7 @@ def _of_one(state: GpuState) -> Iterator[HostFinding]:
         yield warning(name, detail, fix=f"nvidia-smi -i {number} -q -d PERFORMANCE,TEMPERATURE,POWER")
     if state.processes:
         detail = f"others compute on it: {', '.join(map(str, state.processes))}"
-        yield warning(name, detail, fix="wait for them; --exclusive refuses to train beside them")
+        yield warning(name, detail, fix="wait for them; --exclusive refuses to train next to them")
     if state.free_bytes < _GOOD_FREE:
         detail = f"{state.free_bytes / _GIB:.1f} GiB of its memory free, {_GOOD_FREE // _GIB} GiB recommended"
         yield warning(name, detail, fix="end what holds it: nvidia-smi lists programs and their memory")

@@ -163,7 +163,7 @@ def _no_wheel(name: str, version: str, files: Mapping[str, str], given: SolveCon
         )
     return ImageError(
         f"{name} {version} has no wheel: it is distributed as source only",
-        fix=f"--build '{name}=={version}' builds one here, once, and keeps it beside the lock",
+        fix=f"--build '{name}=={version}' builds one here, once, and keeps it next to the lock",
     )
 
 

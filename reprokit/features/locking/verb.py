@@ -52,7 +52,7 @@ from reprokit.cli.output import print_json
     "--build",
     multiple=True,
     metavar="PACKAGE==VERSION",
-    help="Build a wheel of a package that is distributed as source only, and keep it beside the lock.",
+    help="Build a wheel of a package that is distributed as source only, and keep it next to the lock.",
 )
 @click.option("--base-image", metavar="IMAGE:TAG@DIGEST", help="Build on this image of a registry.")
 @click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Lock for this kind of machine.")

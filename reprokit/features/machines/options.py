@@ -30,7 +30,7 @@ def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
             "slurm",
             multiple=True,
             metavar="NAME=VALUE",
-            help="What Slurm is told: partition, account, gres, constraint, qos, time (minutes).",
+            help="Options for Slurm: partition, account, gres, constraint, qos, time (minutes).",
         ),
     )
 

@@ -146,7 +146,7 @@ class RayPlace:
             raise SchedulerError(
                 f"the head node of the Ray cluster is gone ({problem}), with all that the cluster knew",
                 where=f"--address {self._head}",
-                fix="start the cluster again; `reprokit runs attach` goes on with the sweep",
+                fix="start the cluster again; `reprokit runs attach` continues the sweep",
             ) from problem
 
     def _are_taken(self, rows: Sequence[Any]) -> bool:
@@ -257,5 +257,5 @@ def _as_scheduler_error() -> Iterator[None]:
         raise SchedulerError(
             f"Ray does not answer as expected: {' '.join(str(error).split())[:300]}",
             where="--on ray",
-            fix="`ray status` shows the cluster; the same command goes on where it stopped",
+            fix="`ray status` shows the cluster; the same command continues where it stopped",
         ) from error

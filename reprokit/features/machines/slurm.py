@@ -40,7 +40,7 @@ class SlurmPlace:
         unknown = sorted(set(settings) - set(SETTINGS))
         if unknown:
             raise SchedulerError(
-                f"Slurm is not told {unknown[0]!r} by this tool",
+                f"--slurm does not take {unknown[0]!r}",
                 where=f"--slurm {unknown[0]}=…",
                 expected=", ".join(SETTINGS),
             )
@@ -158,7 +158,7 @@ def _answer(*command: str) -> str:
     Raises:
         SchedulerError: It is not there, fails or hangs.
     """
-    fix = "`sinfo` shows whether the controller answers; runs go on meanwhile"
+    fix = "`sinfo` shows whether the controller answers; runs continue meanwhile"
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -190,10 +190,10 @@ def _batches(found: Findings) -> Iterator[str]:
             grouped.setdefault((batch["operation"], *cells), {}).setdefault(batch["dtype"], []).append(mode)
     yield (
         "The first rows of a batch of 64, computed in batches of 1, 2, 3, 7, 8, 16 and 33 rows too: batch "
-        "sizes in which they get other bits; and whether the first row changes when only the others do. "
+        "sizes in which they get different bits; and whether the first row changes when only the others do. "
         "`default` and `deterministic` agree where no mode is named.\n"
     )
-    yield "| operation | dtypes | sizes with other bits | changes with other rows |"
+    yield "| operation | dtypes | sizes with different bits | changes with other rows |"
     yield "|---|---|---|---|"
     for (name, sizes, others), by_dtype in grouped.items():
         where = [dtype if len(modes) > 1 else f"{dtype} ({modes[0]})" for dtype, modes in by_dtype.items()]
@@ -213,7 +213,7 @@ def _travel(found: Sequence[Findings]) -> Iterator[str]:
         yield "Not answered yet: that takes two devices measured with the same PyTorch.\n"
     for left, right in pairs:
         told = claims.same_bits(left["rows"], right["rows"])
-        counts = f"equal bits in {len(told['equal'])}, other bits in {len(told['differ'])}"
+        counts = f"equal bits in {len(told['equal'])}, different bits in {len(told['differ'])}"
         unstable = f"{len(told['unstable'])} did not repeat on one of them"
         devices = " and ".join(f"{one['platform']} ({one['device']})" for one in (left, right))
         yield f"{devices}, torch {left['torch']}: {counts}; {unstable}.\n"

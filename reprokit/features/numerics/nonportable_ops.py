@@ -54,7 +54,7 @@ class NonportableOperation:
         also = "" if self.name == self.operation else f" ({self.operation})"
         whose = "inputs of this training" if self.recorded else "fixed inputs"
         share = f"{self.differing:,} of {self.elements:,} results on {whose}"
-        return f"`{self.name}`{also} gives other bits in {share}"
+        return f"`{self.name}`{also} gives different bits in {share}"
 
     @property
     def remedy(self) -> str:

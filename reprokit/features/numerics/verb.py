@@ -124,14 +124,14 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
 )
 @json_option("Print JSON.")
 def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **options: Any) -> int:
-    """Hold what PyTorch claims about determinism against repeats, operation by operation.
+    """Compare what PyTorch claims about determinism with repeats, operation by operation.
 
     Each operation runs N times with deterministic algorithms off, on, and on with warn_only; outputs and
     gradients are compared bit by bit. No difference found is no proof: 30 repeats bound the chance of
     another result at 9.8 % per repeat, with 95 % confidence.
 
     What is found is kept in the cache, --from a file too: a recipe that calls an operation whose claim is
-    false where it runs is told so before it runs.
+    false where it runs is warned before it runs.
 
     Exit codes: 0 no claim is false here; 1 one is; 2 --table would lose findings; 3 it could not be measured.
     """

@@ -209,14 +209,14 @@ _TOLERANCES = (
 _ENVIRONMENTS = (
     FaultKind(
         "other-numerics",
-        "another environment and other numbers",
+        "another environment and different numbers",
         together(environments.other_numerics, _of(_value(m.flipped_bit))),
         sealed={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"},
         noted=_NOTED,
     ),
     FaultKind(
         "another-machine",
-        "another machine that computes alike, and other numbers",
+        "another machine that computes alike, and different numbers",
         together(environments.another_machine, _of(_value(m.flipped_bit))),
         sealed={BOTH: "REGRESSION", GOLDEN: "REGRESSION"},
         noted=_NOTED,

@@ -21,7 +21,7 @@ from reprokit.cli.output import print_json
 )
 @json_option("Print where the signature is as a JSON object.")
 def sign_report(path: Path, key: Path, as_json: bool) -> int:
-    """Sign REPORT; the signature is written beside it, as report.json.sig.
+    """Sign REPORT; the signature is written next to it, as report.json.sig.
 
     Anyone with your public key can check it with `reprokit report verify --signer`, or without reprokit:
     ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json

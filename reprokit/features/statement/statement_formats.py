@@ -50,7 +50,9 @@ def to_markdown(statement: Statement) -> str:
 
 def to_latex(statement: Statement) -> str:
     """The statement as a section of a paper: no preamble, no package."""
-    lead = "% Drawn by `reprokit report export`: draw it anew instead of changing it. LaTeX of 2020 or later."
+    lead = (
+        "% Drawn by `reprokit report export`: draw it again instead of changing it. LaTeX of 2020 or later."
+    )
     parts = [f"\\section*{{{latex(statement.title)}}}", *map(_latex_part, statement.parts)]
     return "\n\n".join([lead, *parts]) + "\n"
 

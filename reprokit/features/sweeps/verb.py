@@ -77,14 +77,14 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Run every RECIPE with every seed and combination of settings, each in a run folder of its own.
 
     A member is finished where its run is complete, unmodified, and of the same code, settings, seed and
-    environment; it is not run again. The same command goes on where it was stopped. A member that
+    environment; it is not run again. The same command continues where it was stopped. A member that
     crashed is a row that says so; the next call tries it again.
 
     --seeds 5 takes the first five that the recipe declares, and counts on from the largest if it declares
     fewer; one seed is `--seeds 42,`.
 
     --on ray and --on slurm make the runs on machines that share this folder; every machine is asked first
-    whether it computes the same. `reprokit runs attach SWEEP` goes on after the tool was killed.
+    whether it computes the same. `reprokit runs attach SWEEP` continues after the tool was killed.
 
     Exit codes: 0 all members are finished; 3 some are not; 2 wrong usage; 130 and 143 interrupted.
     """

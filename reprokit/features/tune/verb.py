@@ -126,7 +126,7 @@ def command(recipe: str, as_json: bool, **options: Any) -> int:
 
     The settings of a trial follow from --seed, its number and the results of the trials before it, the last
     --lag of them left out. So a study is the same with any number of workers and after any kill: the same
-    command goes on where it was stopped, and more --trials add to it. A trial whose program fails is a row
+    command continues where it was stopped, and more --trials add to it. A trial whose program fails is a row
     that says so.
 
     Exit codes: 0 every trial has ended and one has a value; 3 otherwise; 2 wrong usage; 130 and 143

@@ -271,7 +271,7 @@ def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
         measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
         fix = f"leave them out: {clock_metrics.options(left_out)}"
         inquiry.causes = (Cause(category="clock", what=measured, fix=fix, confidence="medium"),)
-    inquiry.known.append("beside metrics of the clock nothing differs, varied conditions included")
+    inquiry.known.append("apart from metrics of the clock nothing differs, varied conditions included")
     return answer(inquiry, held)
 
 

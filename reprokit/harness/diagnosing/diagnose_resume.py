@@ -176,6 +176,6 @@ def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> Non
 
 
 def _cause(lost: Lost) -> Cause:
-    what = f"suspected, not proven, that `{lost.name}` begins anew on resuming (round {lost.round})"
+    what = f"suspected, not proven, that `{lost.name}` begins again on resuming (round {lost.round})"
     fix = f"see whether `{lost.name}` belongs in the checkpoint"
     return Cause.at(lost, category="resume_state", what=what, fix=fix, confidence="low")

@@ -71,7 +71,9 @@ def _divergence(found: WrongSample) -> Divergence:
 def _cause(found: WrongSample, loaders: list[Mapping[str, Any]]) -> Cause:
     loader = loaders[number_of(found.ledger)]
     kept = found.how != "content"
-    why = "this loader does not go on where it stopped" if kept else "what this loader draws is not restored"
+    why = (
+        "this loader does not continue where it stopped" if kept else "what this loader draws is not restored"
+    )
     return Cause(
         category="resume_state",
         file=loader["file"] or None,

@@ -113,10 +113,12 @@ def _blessed_otherwise(recipe: Recipe, ensemble: Ensemble) -> str:
         changed = [name for name in old._fields if getattr(old, name) != getattr(new, name)]
         if changed:
             told = ", ".join(
-                f"{name} {getattr(new, name)!r}, blessed {getattr(old, name)!r}" for name in changed
+                f"{name} {getattr(new, name)!r}, promoted {getattr(old, name)!r}" for name in changed
             )
-            return f"{where}: the ensemble was blessed otherwise for {old.metric}: {told}; {again}"
-    return f"{where}: the ensemble was blessed for {len(then)} metrics, and there are {len(now)} now; {again}"
+            return f"{where}: the ensemble was promoted otherwise for {old.metric}: {told}; {again}"
+    return (
+        f"{where}: the ensemble was promoted for {len(then)} metrics, and there are {len(now)} now; {again}"
+    )
 
 
 def _judged(

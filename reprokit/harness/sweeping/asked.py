@@ -93,7 +93,7 @@ def _choices(text: str) -> list[str]:
     found = [value.strip() for value in split_values(values)]
     if not all(found):
         raise UsageError(
-            "a value is missing beside a comma",
+            "a value is missing next to a comma",
             where=f"--set {path.strip()}",
             expected="path=value,value",
         )

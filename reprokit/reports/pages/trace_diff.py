@@ -1,4 +1,4 @@
-"""Two traces compared, as lines: where they first differ, and which lines drew other values."""
+"""Two traces compared, as lines: where they first differ, and which lines drew different values."""
 
 from __future__ import annotations
 
@@ -61,4 +61,4 @@ def page_lines(
     for category, site in drew:
         what = f"  {shown(site.what)}" if site.what else ""
         yield f"{category:<22}{shown(site.file)}:{site.line}  {site.count} times{what}"
-    yield f"{len(drew)} of {num_sites} lines drew other values"
+    yield f"{len(drew)} of {num_sites} lines drew different values"

@@ -159,9 +159,9 @@ def _of_machine(comparison: Comparison, kinds: Mapping[str, str], *, paint: Pain
             for step in [comparison.per_metric[name].first_step]
         ]
         more = f" and {len(rest) - _MAX_METRICS:,} more" if len(rest) > _MAX_METRICS else ""
-        yield f"  beside them differ: {', '.join(first)}{more}"
+        yield f"  next to them differ: {', '.join(first)}{more}"
     else:
-        yield f"  beside them no value differs{', but see the problems' if is_odd else ''}"
+        yield f"  next to them no value differs{', but see the problems' if is_odd else ''}"
 
 
 def _error(summary: MetricSummary, error: float | None) -> str:

@@ -28,6 +28,7 @@ _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8
 _LINES_OF_DATA = 2
 _MOST_OF_GATE = 8
+_WITHOUT_GOLDEN = frozenset({"equals_golden", "environment_compatible"})
 _IN_CAUSE = ("answer", "source", "fix", "kept in")
 
 
@@ -82,19 +83,23 @@ def _not_passed(found: Outline) -> list[ReportRow]:
     """Failed rows and errors first, then what is required and was not judged."""
     if found.verdict is Verdict.NOT_RUN:
         return []
-    is_shown = found.divergence and GATE_TITLE not in dict(found.explanations)
-    said = "repeatable" if found.verdict is Verdict.NONDETERMINISTIC else "equals_golden"
-    rows = [
-        _in_short(row) if is_shown and row.id == said and row.status is Status.FAILED else row
-        for row in found.rows
-    ]
+    is_shown = bool(found.divergence) and GATE_TITLE not in dict(found.explanations)
+    rows = [_in_short(row) if _says_it_again(row, found, is_shown=is_shown) else row for row in found.rows]
     failed = [row for row in rows if row.status in {Status.FAILED, Status.ERROR}]
     return [*failed, *(row for row in rows if row.status is Status.SKIPPED and row.required)]
 
 
+def _says_it_again(row: ReportRow, found: Outline, *, is_shown: bool) -> bool:
+    """Whether a row's reason is the first divergence, or its remedy the command at the end, once more."""
+    if found.verdict is Verdict.NO_GOLDEN:
+        return row.status is Status.SKIPPED and row.id in _WITHOUT_GOLDEN
+    said = "repeatable" if found.verdict is Verdict.NONDETERMINISTIC else "equals_golden"
+    return is_shown and row.id == said and row.status is Status.FAILED
+
+
 def _in_short(row: ReportRow) -> ReportRow:
-    """A row whose reason is the first divergence once more."""
-    return replace(row, reason=Visible("see the first divergence"), remedy=Visible(""))
+    reason = row.reason if row.status is Status.SKIPPED else Visible("see the first divergence")
+    return replace(row, reason=reason, remedy=Visible(""))
 
 
 def _rows(rows: Sequence[ReportRow], *, width: int, room: int) -> list[TerminalLine]:

@@ -1,6 +1,6 @@
 """Asks `reprokit diagnose --resume` of every program in this folder what it lost, and writes down the answers.
 
-    python tests/planted/loaders/ask_diagnose.py --table docs/reference/resume-matrix.md [--only torch_loop]
+    python tests/planted/loaders/ask_diagnose.py --table docs/evidence/resume-matrix.md [--only torch_loop]
 
 Each program is asked three times: as it is, where it loses its place, and where its workers draw from another
 generator. An answer is right where it says ``REPEATABLE`` of the first, and of the others names the first update
@@ -34,7 +34,7 @@ FORMS = {"clean": (), "place": ("--forget", "place"), "draws": ("--forget", "dra
 STOPPED_AFTER = 13
 #: What the cause says of each fault.
 SAID = {
-    "place": "this loader does not go on where it stopped",
+    "place": "this loader does not continue where it stopped",
     "draws": "what this loader draws is not restored",
 }
 BEGIN, END = "<!-- loaders: begin -->", "<!-- loaders: end -->"

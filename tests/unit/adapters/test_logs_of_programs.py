@@ -66,7 +66,7 @@ def test_clocks_that_differ_alone_are_named_with_the_options_that_leave_them_out
         return
     assert code == 1
     options = re.search(r"to leave them out: (.+)", out)[1]
-    assert "beside them no value differs" in out
+    assert "next to them no value differs" in out
     assert [one for one in clocks if not re.search(rf"[ :]{re.escape(one)} \(", out)] == []
     assert diff(make("a"), make("b", late=2), *shlex.split(options))[0] == 0
     code, out = diff(make("a"), make("c", CHANGED, late=2), *shlex.split(options))
@@ -78,7 +78,7 @@ def test_a_number_that_changed_is_named_beside_the_clocks(log, diff):
     code, out = diff(make("a"), make("b", CHANGED, late=2))
     assert code == 1
     if clocks:
-        beside = re.search(r"beside them differ: (.+)", out)[1]
+        beside = re.search(r"next to them differ: (.+)", out)[1]
         named = metric.partition("[")[0]
         assert beside == (named if step is None else f"{named} (first at step {step})")
 

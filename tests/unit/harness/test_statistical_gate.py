@@ -167,8 +167,8 @@ def test_a_larger_margin_than_the_blessed_one_does_not_count(here):
     assert (report.verdict, report.exit_code, report.statistical) == (Verdict.UNJUDGED, 4, None)
     assert audit(found.folder / "report.json", project=here.project).findings == ()
     assert (
-        "recipes/train/recipe.yaml:8: the ensemble was blessed otherwise for return: margin 50.0, blessed 2.0"
-        in (report.sentence)
+        "recipes/train/recipe.yaml:8: the ensemble was promoted otherwise for return: margin 50.0, "
+        "promoted 2.0" in report.sentence
     )
     assert [one.rule for one in lint_goldens(here.project, min_runs=2)] == ["statistical"]
     assert max(seeds_run(here)) == 19, "nothing is run for an answer that would not count"

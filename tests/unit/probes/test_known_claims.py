@@ -31,7 +31,7 @@ def test_what_was_found_false_in_one_environment_stays_known_after_another_was_m
     assert len(kept(tmp_path)) == 2
     (sentence,) = told(tmp_path)
     assert sentence.startswith(
-        "train.py:1 calls liar, of which PyTorch's claim of determinism is false on a CPU"
+        "train.py:1 calls liar, whose determinism PyTorch claims; that is false on a CPU"
     )
 
 

@@ -21,4 +21,4 @@ def test_of_a_race_both_lines_are_named():
 
 
 def test_what_raced_with_nothing_has_no_second_line():
-    assert lines_of()[1:] == ["operation 12: aten.mul at train.py:9", "0 of 0 lines drew other values"]
+    assert lines_of()[1:] == ["operation 12: aten.mul at train.py:9", "0 of 0 lines drew different values"]

@@ -104,7 +104,7 @@ def older_golden(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     stage.write_json(
         stage.golden / PROVENANCE, {**told, "created_at": "2020-01-01T00:00:00+00:00", "reason": "old"}
     )
-    return f"an older golden: other numbers from record {first} on"
+    return f"an older golden: different numbers from record {first} on"
 
 
 def flipped_digest(stage: Stage, rng: Random, places: Sequence[Path]) -> str:

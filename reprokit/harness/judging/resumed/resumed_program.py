@@ -171,7 +171,7 @@ def _nothing_shows(found: Rejoined) -> str:
     if found.divergence is None:
         return f"{begins}, with equal records: nothing shows whether it continued or started again"
     lacks = "lacks the records of the run that was stopped"
-    return f"{begins}, and {lacks}: it started again, or counts from the start"
+    return f"{begins}, and {lacks}: it started again, or counts from 0"
 
 
 def _hole(

@@ -46,7 +46,7 @@ def code_of(recipe: Recipe) -> dict[str, bytes]:
                 raise RecipeError(f"it cannot be read: {error.strerror}", where=str(path)) from error
     if len(files) > _MOST_FILES:
         raise RecipeError(
-            f"more than {_MOST_FILES} Python files beside a recipe that prepares", where=str(root)
+            f"more than {_MOST_FILES} Python files next to a recipe that prepares", where=str(root)
         )
     return files
 

@@ -308,7 +308,7 @@ def _read(recipe: Recipe, entry: Any) -> DataFile:
         raise RecipeError(
             f"the data {name} cannot be read: {error.strerror}",
             where=where,
-            fix=f"put it beside {recipe.file.name}",
+            fix=f"put it next to {recipe.file.name}",
         ) from error
     if digest_bytes(content) != sha256:
         raise RecipeError(

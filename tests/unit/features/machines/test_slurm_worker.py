@@ -92,5 +92,5 @@ def test_what_slurm_has_forgotten_is_not_taken_for_running():
 
 
 def test_a_setting_that_slurm_is_not_told_is_refused_by_name():
-    with pytest.raises(SchedulerError, match=r"Slurm is not told 'nodes' by this tool"):
+    with pytest.raises(SchedulerError, match=r"--slurm does not take 'nodes'"):
         slurm.SlurmPlace({"nodes": "4"}, folder=Path("unused"))

@@ -9,7 +9,7 @@ from reprokit.features.numerics import determinism_claims_page
 from reprokit.features.numerics.determinism_claims import read_findings
 from reprokit.probes import known_claims
 
-DOCS = Path(__file__).resolve().parents[4] / "docs" / "reference"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "evidence"
 KEPT = sorted((DOCS / "numerics-claims").glob("*.json"))
 
 
@@ -116,7 +116,7 @@ def test_two_gpus_under_one_pytorch_are_compared_bit_by_bit():
     there = findings(row(), row(name="sum", default=changed), platform="cuda-h200", device="NVIDIA H200")
     text = determinism_claims_page.page([here, there])
     devices = "cuda-h100 (NVIDIA H100) and cuda-h200 (NVIDIA H200)"
-    assert f"{devices}, torch 2.11.0: equal bits in 3, other bits in 1;" in text
+    assert f"{devices}, torch 2.11.0: equal bits in 3, different bits in 1;" in text
     assert "- sum float32 forward (default)" in text
     assert "No CUDA device" not in text
 

@@ -148,7 +148,7 @@ def test_the_sentence_names_the_operation_how_much_differs_and_on_whose_inputs()
     told = sentence([guilty("aten._foreach_sqrt.default", differing=2743)], num_operations=80)
 
     assert told == (
-        "of the 80 operations that it calls, `sqrt` (aten._foreach_sqrt.default) gives other bits in "
+        "of the 80 operations that it calls, `sqrt` (aten._foreach_sqrt.default) gives different bits in "
         "2,743 of 16,384 results on inputs of this training"
     )
 
