@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.core.comparing.difference import Divergence
 from reprokit.reports.escaping import Visible
 from reprokit.reports.formats.statistical_gate import statistical_facts
 from reprokit.reports.terminal.terminal_lines import MOST_LINES, fact_lines
@@ -155,7 +156,7 @@ def test_a_divergence_stands_there_once(sample_report: Sample) -> None:
     ],
 )
 def test_only_rounding_is_measured_in_units_in_the_last_place(sample_report: Sample, errors, shown, hidden):
-    first = {"record": 3, "step": None, "metric": "loss", "expected": 1.0, "actual": 2.0, **errors}
+    first = Divergence(record=3, step=None, metric="loss", expected=1.0, actual=2.0, **errors)
     report = dataclasses.replace(sample_report(Verdict.NONDETERMINISTIC), divergence=first)
 
     text = to_terminal(report, style=Style(width=80)).partition("Cause")[0]
