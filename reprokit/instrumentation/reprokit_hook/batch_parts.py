@@ -9,8 +9,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .older_pythons import zipped
-
 #: Name → dimensions that its inputs have where they are a batch; None for two or more.
 _LAYERS = {"linear": None, "conv1d": 3, "conv2d": 4, "conv3d": 5}
 _ATTENTION = "scaled_dot_product_attention"
@@ -55,7 +53,7 @@ def _attention(natural: Callable[..., Any], torch: Any) -> Any:
         alike = query.dim() > 3 and len(query) == len(key) == len(value)
         if _rows(torch, query) < 2 or not alike or others or options.get("attn_mask") is not None:
             return natural(query, key, value, *others, **options)
-        parts = zipped(_halves(query), _halves(key), _halves(value))
+        parts = zip(_halves(query), _halves(key), _halves(value))
         return torch.cat([natural(*part, **options) for part in parts])
 
     return in_parts

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import digests
-from .older_pythons import zipped
 
 _HOST = -1
 _COPIES = ("aten.copy_.", "aten._to_copy.")
@@ -226,6 +225,6 @@ def _bytes(tensor: Any) -> tuple[int, int]:
     """Of a tensor's storage: the first byte that it covers, and the one after its last."""
     if not tensor.numel():
         return 0, 0
-    last = sum((size - 1) * step for size, step in zipped(tensor.shape, tensor.stride()))
+    last = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride()))
     size = tensor.element_size()
     return tensor.storage_offset() * size, (tensor.storage_offset() + last + 1) * size

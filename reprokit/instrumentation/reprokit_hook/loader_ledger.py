@@ -24,7 +24,6 @@ from typing import Any
 
 from . import loader_ids
 from .light_seeds import where
-from .older_pythons import zipped
 from .read_ahead import ReadAhead
 
 _MOST_WORDS = 2_048
@@ -142,7 +141,7 @@ class LoaderLedger:
         number = self._numbers.setdefault(loader, len(self._numbers))
         if number == len(self.loaders) < _MOST_LOADERS:
             made, used, (data_set, _), *_ = loader
-            names = dict(zipped(("file", "line", "function"), made or used))
+            names = dict(zip(("file", "line", "function"), made or used))
             names.update({"used_at": used[1], "data_set": data_set})
             known = {"workers": iterator._num_workers, "stream": _is_stream(iterator), "redrawn": None}
             counts = {"batches": 0, "samples": 0, "without_gradients": 0}
@@ -175,12 +174,12 @@ class LoaderLedger:
             return
         equal = all(map(operator.eq, map(known.get, ids, contents), contents))
         if equal:
-            known.update(zipped(ids, contents))
+            known.update(zip(ids, contents))
             equal = all(map(operator.eq, map(known.get, ids), contents))  # an id may come twice in one update
         if len(known) > before:
             firsts.append((self._updates, ids))
         if not equal:
-            pairs = zipped(ids, contents)
+            pairs = zip(ids, contents)
             wrong = next(one for one, content in pairs if known.get(one, content) != content)
             first = next(update for update, given in firsts if wrong in given)
             self.loaders[number]["redrawn"] = {"sample": wrong, "first": first, "update": self._updates}

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
-
-
-def zipped(*columns: Iterable[Any]) -> Iterator[Any]:
-    """As ``zip``, which took no ``strict`` before 3.10; the shortest one ends it."""
-    return zip(*columns)  # noqa: B905 - see above
-
 
 def without_prefix(text: str, prefix: str) -> str:
     """As ``str.removeprefix``, which came with 3.9."""

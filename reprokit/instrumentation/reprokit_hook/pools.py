@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from .frames import Site, own_caller, site_of
-from .older_pythons import zipped
 from .pool_results import ResultReader, Results
 from .watch import Watch, unit
 
@@ -62,7 +61,7 @@ def _let_idle_workers_end(module: Any) -> None:
     @functools.wraps(natural)
     def terminate_pool(kind: Any, *parts: Any) -> None:
         names = ("taskqueue", "inqueue", "outqueue", "pool", "change_notifier", "worker_handler")
-        found = dict(zipped(names, parts))
+        found = dict(zip(names, parts))
         with contextlib.suppress(Exception):  # another release's pool ends as it always does
             workers = [one for one in found["pool"] if hasattr(one, "terminate")]
             if workers and not parts[-1]:

@@ -9,8 +9,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .older_pythons import zipped
-
 #: How many there were, the numbers at which the value changed, and to what.
 if TYPE_CHECKING:
     _Values = tuple[int, list[int], list[str]]
@@ -52,7 +50,7 @@ class Earlier:
     def ranks(self, unit: str) -> dict[int, int]:
         """Which came when: number → rank."""
         found = self._values.get(unit, {}).values()
-        seen = sorted(pair for one in found for pair in zipped(one[1], one[2]))
+        seen = sorted(pair for one in found for pair in zip(one[1], one[2]))
         return {int(literal_eval(number)): rank for rank, (_, number) in enumerate(seen)}
 
 
@@ -60,7 +58,7 @@ def reordered(both: list[tuple[str, Any]], plain: list[str], names: list[str]) -
     """Items in the order of the other run's names; where names differ, in the same shuffle."""
     ranks = {name: rank for rank, name in enumerate(names)}
     if len(names) == len(both) and not set(plain) <= set(ranks):
-        ranks = dict(zipped(plain, (ranks[name] for name in sorted(names))))
+        ranks = dict(zip(plain, (ranks[name] for name in sorted(names))))
     return sorted(both, key=lambda one: ranks.get(one[0], len(ranks)))
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from . import digests
 from .frames import own_caller
-from .older_pythons import zipped
 from .progress import TrainingProgress
 from .watch import Watch
 
@@ -170,7 +169,7 @@ def _samples(batch: Any) -> int:
     parts = list(batch) if isinstance(batch, (list, tuple)) else [batch]
     columns = list(batch.values()) if isinstance(batch, dict) else parts
     try:
-        rows = list(zipped(*columns))
+        rows = list(zip(*columns))
     except TypeError:  # no rows: a batch of the program's own making
         rows = [(batch,)]
     return sum(int(digests.of(*row), 16) for row in rows)

@@ -14,7 +14,6 @@ from typing import Any
 
 from . import digests, imports
 from .light_seeds import Place, where
-from .older_pythons import zipped
 
 _MOST = 1_000
 _VECTORS = {
@@ -106,7 +105,7 @@ class VectorStreams:
 
     def _end(self) -> None:
         for generators, entry in self._vectors:
-            for one, environment in zipped(generators, entry["environments"]):
+            for one, environment in zip(generators, entry["environments"]):
                 environment["drawn"] = bool(environment["began"]) and _state(one) != environment["began"]
         self._light.vectors = [entry for _, entry in self._vectors]
         if self._worker is not None and self._made:

@@ -23,7 +23,6 @@ from types import FrameType
 from typing import Any
 
 from .frames import Site, real
-from .older_pythons import zipped
 from .process_names import RANK, claim, inherit, rank_of, started
 from .progress import TrainingProgress
 from .replayed_values import Earlier, named, reordered
@@ -238,7 +237,7 @@ class Watch:
             record = self.sites.get(name)
             if record is None:
                 self._events += 1
-                place = dict(zipped(("kind", "file", "line", "function"), site))
+                place = dict(zip(("kind", "file", "line", "function"), site))
                 record = self.sites[name] = {**place, "first": self._events, "counts": {}, "values": {}}
             number: int = record["counts"].get(context, 0)
             record["counts"][context] = number + 1

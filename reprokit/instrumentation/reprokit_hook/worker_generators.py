@@ -17,7 +17,6 @@ from contextlib import suppress
 from typing import Any
 
 from . import digests
-from .older_pythons import zipped
 
 _MOST_VISITED = 20_000
 _MOST_MEMBERS = 1_000
@@ -137,7 +136,7 @@ def _of_function(name: str, one: types.FunctionType) -> Iterator[tuple[str, Any]
     for key in one.__code__.co_names:
         if key in one.__globals__:
             yield f"{one.__module__}.{key}", one.__globals__[key]
-    for key, cell in zipped(one.__code__.co_freevars, one.__closure__ or ()):
+    for key, cell in zip(one.__code__.co_freevars, one.__closure__ or ()):
         if cell != types.CellType():
             yield f"{name}.{key}", cell.cell_contents
     yield f"{name}.__defaults__", one.__defaults__

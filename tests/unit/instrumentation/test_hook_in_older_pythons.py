@@ -63,3 +63,42 @@ def test_it_is_loaded_and_leaves_a_trace_of_all_processes(python, tmp_path):
         "set_order",
         "completion_order",
     } <= seen
+
+
+WATCHED = """
+import random
+class Model:
+    def __init__(self, rate):
+        self.rate, self.seen = rate, {1, 2}
+    def step(self, *values, **more):
+        return sum(value * self.rate for value in values) + more.get("shift", 0)
+model = Model(rate=0.5)
+for number in range(40):
+    found = model.step(number, random.Random(number).random(), shift=len([one for one in model.seen if one]))
+print(f"{found:.3f}", {name: str(name) for name in "ab"}, list(zip((1, 2), (3, 4))))
+"""
+
+
+@pytest.mark.parametrize("python", [Path(sys.executable), *others()], ids=lambda one: one.parts[-3])
+def test_calls_are_watched_and_the_program_prints_what_it_prints_by_itself(python, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "program.py").write_text(WATCHED)
+    orders = {"out": str(out), "key": "a", "level": "calls", "calls": {"mode": "watch"}}
+    (tmp_path / "orders.json").write_text(json.dumps(orders))
+    told = []
+    for hook in ({}, {"PYTHONPATH": str(HOOK), "REPROKIT_HOOK": str(tmp_path / "orders.json")}):
+        done = subprocess.run(
+            [python, "program.py"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": "0", **hook},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        told.append(done.stdout)
+    assert told[0] == told[1]
+    recorded = "".join(path.read_text() for path in out.iterdir() if path.is_file())
+    assert "program.py:11:" in recorded, "the line that calls step()"

@@ -98,7 +98,7 @@ def _code(walk: Walk, value: Any, kind: type) -> bool:
         walk.go(value.__self__, ".__self__")
     elif kind is types.FunctionType:
         walk.leaf(f"f{value.__module__}.{value.__qualname__}".encode())
-        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
             if cell != types.CellType():
                 walk.go(cell.cell_contents, f".{name}")
         walk.go(value.__defaults__, ".__defaults__")

@@ -93,7 +93,7 @@ def _array(new: Any, old: Any, kind: type) -> bool:
 def _container(new: Any, old: Any, kind: type, live: dict[int, Any], kept: list[str]) -> bool:
     """Elements that are there already are changed themselves: others may know them."""
     if kind is list or kind is collections.deque:
-        for one, other in zip(new, old, strict=False):
+        for one, other in zip(new, old):
             put_in_place(one, other, live, kept)
         before = list(old)
         old.clear()
@@ -109,7 +109,7 @@ def _container(new: Any, old: Any, kind: type, live: dict[int, Any], kept: list[
         old.clear()
         old.update(new)
     elif kind is tuple:
-        for one, other in zip(new, old, strict=False):
+        for one, other in zip(new, old):
             put_in_place(one, other, live, kept)
     else:
         return False

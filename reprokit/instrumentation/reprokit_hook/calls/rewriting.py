@@ -151,8 +151,8 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         for name in names:
             setattr(node, name, self._either(node, name, getattr(node, name), untouched[name]))
-        for number, (one, plain) in enumerate(zip(node.generators, tests, strict=False)):
-            pairs = enumerate(zip(one.ifs, plain, strict=False))
+        for number, (one, plain) in enumerate(zip(node.generators, tests)):
+            pairs = enumerate(zip(one.ifs, plain))
             one.ifs = [self._either(node, f"if{number}.{which}", *pair) for which, pair in pairs]
             if not one.is_async:
                 self._iterated(one)

@@ -181,7 +181,7 @@ class Replayer(_Substitution):
             self._rebound[call.site] = owner
         elif owner is not None:
             put_in_place(owner, call.owner, live, kept)
-        for new, old in zip(arguments, call.arguments, strict=False):
+        for new, old in zip(arguments, call.arguments):
             put_in_place(new, old, live, kept)
         for name in words:
             put_in_place(words[name], call.words.get(name), live, kept)
