@@ -110,7 +110,7 @@ images-all: setup ## Build the images of all variants: tens of gigabytes, and lo
 	@for variant in cpu cuda tpu; do $(VENV)/bin/reprokit image build $$variant || exit $$?; done
 
 lock: $(VENV)/.dev ## Solve all locks again, keeping the versions that still fit
-	for variant in cpu cuda tpu tpu-pypi; do $(VENV)/bin/reprokit image lock $$variant || exit $$?; done
+	$(VENV)/bin/reprokit image lock
 	$(VENV)/bin/python .ci/solve-locks
 
 clean: ## Remove what the targets above made, but no run, report or golden

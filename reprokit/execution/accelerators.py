@@ -1,6 +1,7 @@
 """What a run on an accelerator needs of its host, and what the container is given access to.
 
-No kind of device is named here: a new one is one more entry of ``images/lock.toml``.
+The variant in ``images/lock.toml`` says what the host must have and what a container opens. Kinds of
+devices are named here only where a program must be told variables.
 """
 
 from __future__ import annotations

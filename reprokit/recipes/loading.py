@@ -38,7 +38,7 @@ from reprokit.recipes.recipe import (
     RelaxedRow,
     StatisticalMetric,
 )
-from reprokit.recipes.schema import OF_COMMANDS, RecipeModel
+from reprokit.recipes.schema import DEVICES, OF_COMMANDS, RecipeModel
 from reprokit.recipes.schema_types import PLAIN_NAME
 from reprokit.recipes.secrets import secrets_in
 from reprokit.recipes.setting_origin import SettingOrigins, dotted
@@ -47,7 +47,6 @@ from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, own_keys, validate
 
 TRAINERS = "trainers"
-_DEVICES = ("cpu", "cuda", "tpu")
 #: What a recipe of a command has in place of a trainer's settings.
 _CONFIGURATION = ("command", "env", "working_dir")
 #: Keys of such a recipe that cannot change a number.
@@ -246,7 +245,7 @@ def _recipe(
     platform: str,
 ) -> Recipe:
     said = validated.recipe
-    device = said.device or (said.variant if said.variant in _DEVICES else "cpu")
+    device = said.device or (said.variant if said.variant in DEVICES else "cpu")
     numerics = said.numerics or ("portable" if trainer else "native")
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -64,6 +64,7 @@ class Expected(Tolerance):
 
 
 Device = Literal["cpu", "cuda", "tpu"]
+DEVICES: tuple[str, ...] = get_args(Device)
 Numerics = Literal["portable", "native"]
 
 

@@ -15,13 +15,12 @@ from reprokit.recipes.data_entries import KINDS_OF_DATA
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
 from reprokit.recipes.on_platform import SECTION, SETTINGS
-from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, ONE, SEVERAL, RecipeModel, Statistical
+from reprokit.recipes.schema import DEVICES, NO_VARIANT, OF_COMMANDS, ONE, SEVERAL, RecipeModel, Statistical
 from reprokit.recipes.setting_origin import SettingOrigins, dotted
 
 ANY = "*"
 #: Folder of the program's files, beside the recipe's own in a run (``layout.PROGRAM``).
 _TAKEN = "program"
-_WITH_A_DEVICE = ("cpu", "cuda", "tpu")
 _LOWER_PRECISIONS = ("bfloat16", "float16")
 _NATIVE = "write `numerics: native`"
 
@@ -192,7 +191,7 @@ def _value_at(path: KeyPath, data: Any) -> Any:
 def _contradictions(recipe: RecipeModel, origin: SettingOrigins) -> Iterator[RecipeError]:
     """What each key allows, but not together."""
     yield from _of_trainer_or_command(recipe, origin)
-    if recipe.device not in {None, "cpu", recipe.variant} and recipe.variant in _WITH_A_DEVICE:
+    if recipe.device not in {None, "cpu", recipe.variant} and recipe.variant in DEVICES:
         what = f"the device {recipe.device} is not in the variant {recipe.variant}"
         expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
         where = origin.where_any(("device",), ("variant",))

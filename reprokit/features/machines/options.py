@@ -9,11 +9,12 @@ import click
 
 from reprokit.cli.extensions import Extension, Options, typed_of_others
 from reprokit.cli.options import project_of, request_of
+from reprokit.features.machines.place import ELSEWHERE
 
 
 def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
     """``--on``, ``--address`` and ``--slurm``; ``default`` None: someone must say where, or nothing is."""
-    places = "ray or slurm" if default is None else "local, ray or slurm"
+    places = " or ".join(ELSEWHERE if default is None else (default, *ELSEWHERE))
     return (
         click.option(
             "--on",

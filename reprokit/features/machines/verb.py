@@ -21,6 +21,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer
 from reprokit.features.machines.options import place_options, place_settings
+from reprokit.features.machines.place import ELSEWHERE
 
 
 @click.command(
@@ -42,7 +43,7 @@ from reprokit.features.machines.options import place_options, place_settings
 @timeout_option()
 @folder_options
 def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
-    """Record a golden of each RECIPE and seed on every kind of CPU of a Ray or Slurm cluster.
+    """Record a golden of each RECIPE and seed on every kind of CPU of a cluster.
 
     Two new runs are made on each kind of CPU. Under the portable profile one golden holds everywhere, and all
     runs on all CPUs must agree byte for byte. Else each kind of CPU has a golden of its own, which runs on it
@@ -61,7 +62,7 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     if options["on"] is None:
         raise UsageError(
             "say which cluster",
-            expected="--on ray or --on slurm",
+            expected=" or ".join(f"--on {name}" for name in ELSEWHERE),
             fix="on this machine: `reprokit reproduce RECIPE`, `reprokit golden promote RECIPE`",
         )
     with sweep_display.SweepDisplay() as progress:
@@ -96,7 +97,7 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
 @json_option("Print the members as a JSON object.")
 @folder_options
 def attach(sweep: Path, as_json: bool, **options: Any) -> int:
-    """Find the runs of SWEEP on Ray or Slurm again after the tool was killed, and go on with it.
+    """Find the runs of SWEEP on a cluster again after the tool was killed, and go on with it.
 
     What still runs there is followed, what was lost is tried again. SWEEP is its folder or its sweep.json.
 
@@ -126,7 +127,7 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
 
 @click.command("carry-out", epilog=examples("reprokit runs carry-out runs/sweeps/NAME/jobs/RUN.json"))
 @click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--node", default="", metavar="NAME", help="What Ray or Slurm calls this machine.")
+@click.option("--node", default="", metavar="NAME", help="What the cluster calls this machine.")
 @click.option("--until-closed", type=int, metavar="FD", help="Stop when this pipe is closed.")
 @click.option("--ask-resume", is_flag=True, help="Exit code 0 where JOB, begun again, would come further.")
 def carry_out(job: Path, node: str, until_closed: int | None, ask_resume: bool) -> int:

@@ -59,11 +59,6 @@ def test_every_file_of_the_folder_is_a_row_in_the_declared_order():
     assert {row.id for row in rows} == files
 
 
-def test_the_registry_says_which_rows_are_advisory():
-    advisory = {name for name, is_advisory in checks.registry().items() if is_advisory}
-    assert advisory == {"pinned_image", "hardened", "source_clean", "several_seeds", "statistics"}
-
-
 @pytest.mark.parametrize(
     "error", [ValueError("no such key"), KeyError("seed"), RecursionError(), SystemExit(0)]
 )

@@ -1,0 +1,36 @@
+"""Every engine is named where someone has to choose one."""
+
+from __future__ import annotations
+
+import pytest
+
+from reprokit.cli import main
+from reprokit.features.machines import options, verb
+
+
+@pytest.fixture
+def another(monkeypatch):
+    """An engine besides Ray and Slurm."""
+    for module in (options, verb):
+        monkeypatch.setattr(module, "ELSEWHERE", ("ray", "slurm", "moon"))
+
+
+def test_who_does_not_say_which_cluster_is_told_of_all(another, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["golden", "record", "pg", "--reason", "new"])
+    assert ended.value.code == 2
+    assert "--on ray or --on slurm or --on moon" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("default", "places"), [(None, "ray or slurm or moon"), ("local", "local or ray or slurm or moon")]
+)
+def test_the_help_of_on_names_all(another, default, places):
+    on, *_ = options.place_options(default=default)
+
+    @on
+    def command() -> None: ...
+
+    (parameter,) = command.__click_params__
+    assert places in parameter.help
