@@ -89,15 +89,18 @@ def on_machines(
 def settled_before(groups: Sequence[SweepGroup], *, on: str, project: Project) -> list[SweepGroup] | None:
     """The same by what the machines answered last time; None where that is not known of these groups.
 
-    It says what finished members stand on. Before anything is run, the machines are to be asked anew.
+    It says what finished members stand on. Before anything is run, the machines are to be asked again; so
+    they are where runs were marked as mixed, as the machines of today may be of one kind.
     """
     answers = remembered(groups, on=on, project=project)
     if not answers:
         return None
     try:
-        return _by_answers(groups, answers, note=lambda _: None)
+        settled = _by_answers(groups, answers, note=lambda _: None)
     except MixedMachinesError:
         return None
+    marked = any(group.inputs is not None and group.inputs.surroundings == MIXED for group in settled)
+    return None if marked else settled
 
 
 def _by_answers(
