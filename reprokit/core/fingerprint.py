@@ -164,7 +164,9 @@ def platforms_of_host(host: MachineFacts) -> tuple[str, ...]:
 def _cpu_of_host(host: MachineFacts) -> CpuFacts:
     cpu = host.get("cpu") or {}
     features = cpu.get("features")
-    return {"architecture": cpu.get("architecture"), "avx2": "avx2" in features if features else None}
+    if not isinstance(features, list) or not features:  # a record of any form can be asked about
+        return {"architecture": cpu.get("architecture"), "avx2": None}
+    return {"architecture": cpu.get("architecture"), "avx2": "avx2" in features}
 
 
 def _slug(name: Any) -> str:
