@@ -14,6 +14,7 @@ from reprokit.core import numerics
 from reprokit.core.environments.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.numerics import Profile, Setting
+from reprokit.core.sampling import seed_following
 from reprokit.core.verdicts.rows import (
     Finding,
     failed,
@@ -43,6 +44,7 @@ _SWITCHES = ("torch.cpu_capability", "torch.mkl_cbwr", "numpy.openblas.core", "n
 #: A setting that changes no number, and that no library reports.
 _NO_NUMBER = frozenset({"PYTHONDONTWRITEBYTECODE"})
 _SWITCHED_OFF = "numpy.cpu_features.in_force"
+_MOST_NAMED = 3
 
 
 def check(evidence: Evidence) -> Finding:
@@ -90,8 +92,10 @@ def _of_watched(evidence: Evidence) -> Finding:
     problem_of = functools.partial(_problem_of_watched, profile=profile)
     if broken := failed_runs(evidence, problem_of, _RUN):
         return broken
+    unseen = list(dict.fromkeys(one for run in runs for one in seed_following.without_record(run.instrument)))
+    but = f" that was watched; of others it is not known: {'; '.join(unseen[:_MOST_NAMED])}" if unseen else ""
     return passed(
-        f"profile {profile.name} (version {profile.version}) was in force at the end of every process",
+        f"profile {profile.name} (version {profile.version}) was in force at the end of every process{but}",
         profile=profile.name,
         in_force=shown[0],
     )

@@ -116,17 +116,22 @@ _KEY_OF_A_SERVICE = re.compile(
     r"[\w+/=.-]{16,200}(?=[\"'\s,}])",
     re.IGNORECASE,
 )
+_CLIENTS = ("twine", "mongo", "redis-cli")
 _OF_A_PROGRAM = re.compile(
-    r"(?P<name>(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
+    r"(?P<name>(?:(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
     r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
     r"\blogin[ \t]+\S+[ \t]+password[ \t]+|"
     r"\b(?:docker|podman|helm|az|oc)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?login[ \t]"
     r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]*|"
-    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=\w)|"
+    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=[\w\\\"'])|"
+    r"\b(?:twine[ \t]+upload|mongo(?:sh|dump|restore|import|export)?)[ \t]"
+    r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]+|"
+    r"\bredis-cli[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-a[ \t]+|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
     r"\bwandb[ \t]+login[ \t]+(?:--?[\w-]+(?:[= ]https?://\S+)?[ \t]+){1,4}(?=\w{16})|"
     r"\bcurl\b[^\r\n|;]{0,200}?[ \t]-u(?=\w)[^\s:/\"']{1,80}:|"
-    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32}))[^\s\"']+"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32}))"
+    r"(?:\\*[\"']){0,5})[^\s\"']+"
 )
 _CALL = re.compile(  # of a function that takes a password, or a statement of a database
     r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
@@ -187,7 +192,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
         rf"\g<name>{MARK}",
         _WEBHOOK_HINTS,
     ),
-    (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass")),
+    (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_CLIENTS)),
     (_USER_AT_HOST, f"{MARK}@", ("@",)),
 )
 # Every name of a secret holds one of these.
@@ -212,6 +217,7 @@ HINTS = (
         "discord",
         "mysql",
         "mariadb",
+        *_CLIENTS,
     ),
     *("webhook", "telegram", "%3a%2f%2f", "/hook/", "/hooks/", "maker.ifttt"),
     *ISSUED_TOKEN_HINTS,

@@ -125,17 +125,24 @@ def _unwatched(instrument: Mapping[str, Any]) -> Iterator[str]:
         return
     if instrument.get("is_python") is not True:
         yield "the recipe's command starts something else than Python, which no one watched"
+    yield from without_record(instrument)
+    for record in known.values():
+        yield from _unwatched_in(record)
+
+
+def without_record(instrument: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each process that was started, may compute, and left no record."""
+    known = dict(_processes(instrument))
     started = {str(one.get("parent")) for one in known.values()} - {""}
     for lost in sorted(started - set(known)):
         yield f"process {lost} left no record"
     for record in known.values():
-        yield from _unwatched_in(record, known)
+        for child in _entries(record, "children"):
+            if child.get("name") not in known and child.get("what") not in _SYSTEM:
+                yield f"{_line(child)} starts {child.get('what')}, which left no record"
 
 
-def _unwatched_in(record: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
-    for child in _entries(record, "children"):
-        if child.get("name") not in known and child.get("what") not in _SYSTEM:
-            yield f"{_line(child)} starts {child.get('what')}, which left no record"
+def _unwatched_in(record: Mapping[str, Any]) -> Iterator[str]:
     for entry in _entries(record, "libraries"):
         yield f"{_line(entry)} loads {entry.get('library')}: what it draws on is not seen"
     for entry in _entries(record, "seeds"):

@@ -54,7 +54,8 @@ _OF_A_SERVICE = re.compile(
 # Of a word in a vocabulary: in JSON, a short number without quotes.
 _TOKEN_ID = re.compile(r"(?<=\")[ \t]*:[ \t]*\d{1,6}(?=[ \t]*(?:[,}\r]|\Z))")
 _PLACE_TELLS = re.compile(
-    r"login|sshpass|mysql|mariadb|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b", re.IGNORECASE
+    r"login|sshpass|mysql|mariadb|twine|mongo|redis-cli|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b",
+    re.IGNORECASE,
 )
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _BROKEN_TEXT = re.compile(r"([\"'])[ \t]*(?:\+[ \t]*)?(?:\\?\r?\n[ \t]*)?\1")

@@ -27,7 +27,7 @@ from reprokit.harness.judging.seed_response import (
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running import again
 from reprokit.harness.running.member_runs import member_today
-from reprokit.harness.running.run_inputs import whole_runs
+from reprokit.harness.running.run_inputs import wherever_run, whole_runs
 from reprokit.layout import SWEEP, SWEEPS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -102,7 +102,7 @@ def promote_sweep(
     made_on = candidates[0].platform
     if made_on not in recipe.platforms:
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
-    left_out = _left_out(members, project)
+    left_out = _left_out(members, project, {wherever_run(one.path) for one in candidates})
     if left_out and not promotion.allow_left_out:
         every = ",".join(map(str, sorted([*(member.seed for member in members), *left_out])))
         how = _as_asked(candidates[0].path)
@@ -216,10 +216,16 @@ def _finished(members: Sequence[SweepMember], project: Project) -> list[Path]:
     return [project.runs_dir / one.run for one in today]
 
 
-def _left_out(members: Sequence[SweepMember], project: Project) -> list[int]:
+def _left_out(members: Sequence[SweepMember], project: Project, same: Collection[str]) -> list[int]:
     """The seeds of runs of the same inputs that finished or failed, whoever made them, and are no members.
 
-    What a record of a sweep says of one counts too: its folder may be gone, or changed since.
+    A run counts also where its backend or its number of cores is another one, as of a single `reprokit run`
+    beside a sweep. What a record of a sweep says of one counts too: its folder may be gone, or changed since.
+
+    Args:
+        members: Of the sweep.
+        project: The folders.
+        same: ``wherever_run`` of the members' runs.
     """
     seeds, inputs = {member.seed for member in members}, {member.inputs for member in members}
     found = {one.seed for other in sweeps.list_all(project.runs_dir) for one in other if _is_of(one, inputs)}
@@ -227,7 +233,7 @@ def _left_out(members: Sequence[SweepMember], project: Project) -> list[int]:
         run.seed
         for run in whole_runs(project.runs_dir, recipe=members[0].recipe)
         if run.seed not in seeds
-        and run.inputs.digest in inputs
+        and wherever_run(run.path) in same
         and sweeps.state_of(runs.read(run.path)) in _ENDED
     }
     return sorted(found - seeds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ _KEYS = (
     "backend",
 )
 _IMAGE_KEYS = ("variant", "kind", "digest", "lock_digest")
+_OF_THE_BACKEND = ("backend", "image.kind", "image.digest")
 #: The surroundings of members that machines of any kind may run, where the recipe says ``machines: mark``.
 MIXED = "mixed"
 
@@ -117,19 +118,34 @@ def inputs_of(record: RunRecord, environment: EnvironmentRecord) -> RunInputs:
         record: ``run.json``, or that of a planned run.
         environment: ``environment.json``, or that of a planned run; empty where there is none.
     """
-    whole = as_whole(record)
+    cores = record.limits.cpus if record.limits else None
+    return RunInputs(
+        recorded=digest(_recorded_inputs(as_whole(record))),
+        surroundings=_environment_digest(record, environment, cores) if environment else "",
+    )
+
+
+def wherever_run(folder: Path) -> str:
+    """Digest of the inputs of a run, but for its backend and its number of cores.
+
+    Those may round otherwise, and yet all seeds of one digest are results of the same program: whoever
+    chooses some of them chooses among all.
+    """
+    record = run_json.recorded(folder)
+    told = _recorded_inputs(as_whole(record))
+    kept = {name: told[name] for name in told if name not in _OF_THE_BACKEND}
+    return digest([kept, _environment_digest(record, environment_json.recorded(folder), None)])
+
+
+def _recorded_inputs(whole: RunRecord) -> dict[str, Any]:
     image = whole.image or RunImage()
-    told = {
+    return {
         **{name: getattr(whole, name) for name in _KEYS},
         "digests": whole.digests or None,
         **{f"image.{name}": getattr(image, name) for name in _IMAGE_KEYS},
         # Two of them may have the same settings.
         **({"platform": whole.platform_asked} if whole.platform_asked else {}),
     }
-    return RunInputs(
-        recorded=digest(told),
-        surroundings=_environment_digest(record, environment) if environment else "",
-    )
 
 
 def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: MachineFacts) -> RunInputs:
@@ -183,7 +199,9 @@ def is_recorded(environment: EnvironmentRecord | MachineFacts) -> bool:
     return fact(environment, "source.unrecorded") is not True
 
 
-def _environment_digest(record: RunRecord, environment: EnvironmentRecord) -> str:
+def _environment_digest(
+    record: RunRecord, environment: EnvironmentRecord, cores: Sequence[int] | None
+) -> str:
     """What of the conditions can change numbers, as far as it is known before a run begins, as a digest.
 
     An unmodified program's environment was asked before it began, and it may start a thread a core; that of a
@@ -191,7 +209,6 @@ def _environment_digest(record: RunRecord, environment: EnvironmentRecord) -> st
     """
     host = environment.get("host") or {}
     inside = environment.get("inside") or {}
-    cores = record.limits.cpus if record.limits else None
     if record.program is None:
         cores = None
         inside = {"device": {"kind": record.device}, "numerics": {"profile": record.numerics}}

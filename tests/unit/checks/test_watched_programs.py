@@ -282,6 +282,20 @@ def test_the_profile_was_in_force_at_the_end():
     assert found.status is Status.PASSED, found.reason
 
 
+def test_a_process_that_left_no_record_is_named_beside_the_profile():
+    child = {"name": "", "what": "python", "file": "train.py", "line": 9, "function": "<module>"}
+    told = pinned()
+    (first, *others) = told.runs
+    watched = first.instrument["processes"]["0"]
+    started = replace(
+        first, instrument={**first.instrument, "processes": {"0": {**watched, "children": [child]}}}
+    )
+    found = row(replace(told, runs=(started, *others)), "numerics_in_force")
+    assert found.status is Status.PASSED
+    assert "at the end of every process that was watched" in found.reason
+    assert "train.py:9 starts python, which left no record" in found.reason
+
+
 def test_a_program_that_takes_more_threads_fails():
     found = row(pinned(torch={"threads": 4}), "numerics_in_force")
     assert (found.status, "ended with torch.threads 4" in found.reason) == (Status.FAILED, True)

@@ -10,7 +10,7 @@ import pytest
 from reprokit import runs, workspace
 from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, WorkspaceBusyError
 from reprokit.golden import Promotion
-from reprokit.harness import Request, finished_runs, reproduce
+from reprokit.harness import Request, finished_runs, reproduce, run_once
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
@@ -351,6 +351,21 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
         promote("", allow_left_out=False)  # the newer one has fewer seeds
     assert len(promote(wanted.name).members) == 11
     assert len(promote("").members) == 10
+
+
+def test_a_seed_that_ran_alone_on_more_cores_than_a_member_of_a_sweep_is_among_those_left_out(here):
+    judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
+    here.write(recipes__train__recipe_yaml=RECIPE + judged)
+    swept(here.root, seeds="1..10")
+    session = Session(project=Project.around(here.root), progress=RecordedSweep())
+    run_once("train", Request(backend="local", seed=11), session=session)
+    with pytest.raises(GoldenError, match="left out: 11"):
+        promote_sweep(
+            "train",
+            project=Project.around(here.root),
+            promotion=Promotion(reason="first", created_at="2026-01-01T00:00:00+00:00"),
+            min_seeds=10,
+        )
 
 
 def test_seeds_of_uncommitted_changes_are_run_again_once_these_are_committed(here):
