@@ -85,6 +85,9 @@ def write_list(folder: Path, *, library: Path | None = None) -> None:
 def changed_since(state: str, folder: Path) -> tuple[str, ...]:
     """What is not as it was when an environment was looked at before a run, a sentence each.
 
+    Where all content is as installed, its list is removed, so that the environment is made again: modes,
+    times and attributes that a run left could carry a number to the next one.
+
     Args:
         state: What that look found, ``Installed.state``.
         folder: The environment.
@@ -96,7 +99,11 @@ def changed_since(state: str, folder: Path) -> tuple[str, ...]:
             return ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass  # the look says what of it is gone
-    return check(folder, wheels=None, whole=True).foreign or ("files were written and put back",)
+    if foreign := check(folder, wheels=None, whole=True).foreign:
+        return foreign
+    with contextlib.suppress(OSError):
+        list_of(folder).unlink()
+    return ("files were written and put back",)
 
 
 @lru_cache(maxsize=4)  # a list of tens of thousands of files, which no one writes between two runs

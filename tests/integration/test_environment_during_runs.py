@@ -40,6 +40,11 @@ kept = site / "tiny-1.0.dist-info" / "entropy"
 kept.exists() or kept.write_bytes(os.urandom(8))
 value = kept.read_bytes()[0]
 """
+KEEPS_A_MODE = """
+kept = site / "tiny.py"
+kept.stat().st_mode & 0o777 != 0o644 or kept.chmod(0o601 + os.urandom(1)[0] % 32)
+value = kept.stat().st_mode / 0o777
+"""
 PLANTS_BYTE_CODE = """
 (found,) = Path(sys.prefix, "byte-code").rglob("tiny.*.pyc")
 content = found.read_bytes()
@@ -89,6 +94,15 @@ def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what, monke
     assert first["outcome"] == "mounts_changed"
     assert "changed while the run was under way" in first["message"]
     assert said in first["message"]
+
+
+def test_what_a_refused_run_left_in_modes_and_times_of_its_environment_reaches_no_later_run(theirs):
+    """A mode can be set where nothing can be written; the content is as installed all the while."""
+    theirs.write(train_py=PROGRAM.replace("CHANGE", KEEPS_A_MODE))
+    for _ in range(2):
+        report = theirs.reproduce()
+        assert (str(report.verdict), report.exit_code) == ("NOT_RUN", 3)
+        assert "files were written and put back" in runs_of(theirs)[-1]["message"]
 
 
 PLACES = {
