@@ -115,7 +115,7 @@ def test_a_file_that_holds_code_is_refused(tmp_path):
 def test_the_same_cpu_finds_nobody_guilty():
     data = recorded(small_training)
 
-    assert operation_replay.held_against(data, operation_replay.answers(data)) == []
+    assert operation_replay.compared_with(data, operation_replay.answers(data)) == []
 
 
 def test_one_bit_in_one_result_is_the_fault_of_that_operation_alone():
@@ -125,7 +125,7 @@ def test_one_bit_in_one_result_is_the_fault_of_that_operation_alone():
     at = next(i for i, call in enumerate(variants) if call["name"] == "aten.sqrt.default")
     theirs[at][0].view(torch.int32)[3] ^= 1
 
-    (entry,) = operation_replay.held_against(data, theirs)
+    (entry,) = operation_replay.compared_with(data, theirs)
 
     assert entry == {
         "operation": "aten.sqrt.default",
@@ -144,7 +144,7 @@ def test_a_function_of_one_tensor_is_tried_on_many_more_numbers():
     theirs = operation_replay.answers(data)
     theirs[1][0].view(torch.int32)[100] ^= 1
 
-    (entry,) = operation_replay.held_against(data, theirs)
+    (entry,) = operation_replay.compared_with(data, theirs)
 
     assert (entry["inputs"], entry["differing"], entry["elements"]) == ("generated", 1, 16_384)
 
@@ -157,7 +157,7 @@ def test_memory_that_nobody_wrote_and_what_does_not_repeat_are_not_judged(monkey
     answers = operation_replay.answers(data)
 
     assert answers == [None] * len(answers)
-    assert operation_replay.held_against(data, answers) == []
+    assert operation_replay.compared_with(data, answers) == []
 
 
 def test_what_an_operation_writes_into_its_arguments_counts():
@@ -170,7 +170,7 @@ def test_what_an_operation_writes_into_its_arguments_counts():
     at = [call["name"] for call in operation_replay.variants(data["calls"])].index("aten._foreach_add_.List")
     theirs[at][0].view(torch.int32)[0] ^= 1
 
-    assert [entry["operation"] for entry in operation_replay.held_against(data, theirs)] == [
+    assert [entry["operation"] for entry in operation_replay.compared_with(data, theirs)] == [
         "aten._foreach_add_.List"
     ]
 

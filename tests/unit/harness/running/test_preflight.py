@@ -177,7 +177,7 @@ def test_lines_of_a_commands_program_are_told_and_of_many_the_first(monkeypatch,
     tell_false_claims(recipe, session=Session(project=project, progress=told))
     *lines, more = told.notes
     assert len(lines) == 20
-    assert lines[0].startswith(f"train.py:{PROGRAM.count(chr(10)) + 1} calls backward, of which")
+    assert lines[0].startswith(f"train.py:{PROGRAM.count(chr(10)) + 1} calls backward, whose determinism")
     assert more == "and 3 more calls of operations whose claim is false here"
 
 

@@ -54,7 +54,7 @@ def test_every_combination_of_the_values_is_a_setting(typed, grid):
 
 @pytest.mark.parametrize("typed", ["a=1,", "a=,1", "a=1,,2"])
 def test_a_comma_too_many_is_a_usage_error(typed):
-    with pytest.raises(UsageError, match="beside a comma"):
+    with pytest.raises(UsageError, match="next to a comma"):
         settings_grid([typed])
 
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-SERVE = "from reprokit.cli import forks; forks.serve()"
+SERVE = "from reprokit.features.machines import forks; forks.serve()"
 
 
 @pytest.fixture
