@@ -145,4 +145,5 @@ class GuardedProgram:
             self.survivors = None
             if self._gets_orphans:
                 self.survivors = end_orphans(since=self._began, guard=str(_GUARD))
+        if "status" not in facts:  # it removes its folder itself where it came to an end
             shutil.rmtree(self._plan["scratch"], ignore_errors=True)

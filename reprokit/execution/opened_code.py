@@ -50,7 +50,7 @@ _CODE = re.compile(r".+\.(?:py|pyc|pyw|pyz|pth|zip|egg|whl|so[\d.]*)", re.DOTALL
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/.*", re.DOTALL)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?")
 _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
-_MOST_FILES, _MOST_SCRIPTS, _LOOK_UP_MS = 20_000, 4, 100
+_MOST_FILES, _MOST_SCRIPTS, _LOOK_UP_MS, _LAST_WAIT_S = 20_000, 4, 100, 5
 
 
 def tell_of_code(to: socket.socket) -> None:
@@ -141,8 +141,10 @@ class OpenedCode:
     def end(self) -> None:
         """Stop listening, once all of its processes have ended."""
         self._has_ended = True
-        if self._thread is not None:
-            self._thread.join()
+        if self._thread is not None:  # nothing calls any more: what it still waits for does not come
+            self._thread.join(_LAST_WAIT_S)
+            if self._thread.is_alive():
+                self.unknown = self.unknown or "the kernel's last notice of a process was not answered in time"
 
     def _serve(self) -> None:
         waiting = select.poll()
