@@ -144,7 +144,7 @@ class OpenedCode:
         if self._thread is not None:  # nothing calls any more: what it still waits for does not come
             self._thread.join(_LAST_WAIT_S)
             if self._thread.is_alive():
-                self.unknown = self.unknown or "the kernel's last notice of a process was not answered in time"
+                self.unknown = self.unknown or "the kernel's last notice was not answered in time"
 
     def _serve(self) -> None:
         waiting = select.poll()
