@@ -37,6 +37,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 pytest.register_assert_rewrite("support")
 hypothesis.settings.register_profile("reprokit", deadline=None)
 hypothesis.settings.load_profile("reprokit")
+for _name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"):
+    os.environ.pop(_name, None)  # of a hook, or of `git bisect run`: tests would commit to this repository
 
 
 @functools.cache
