@@ -1,4 +1,4 @@
-"""Keeps the hook on the program's path where the command sets that path anew.
+"""Keeps the hook on the program's path where the command sets that path itself.
 
 ``env PYTHONPATH=src python train.py`` and a shell script with ``export PYTHONPATH=src`` take the hook out of
 the path before Python reads it. In the words of ``env`` it is put back; for what a shell starts by name, each

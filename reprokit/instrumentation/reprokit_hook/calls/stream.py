@@ -40,11 +40,11 @@ class Call:
 
     __slots__ = (
         *("site", "called", "arguments", "words", "frame", "hit", "receiver", "given", "owner"),
-        *("key", "before", "surroundings", "num_bytes", "is_left_out"),
+        *("key", "before", "context", "num_bytes", "is_left_out"),
     )
     key: Any
     before: Any
-    surroundings: Any
+    context: Any
 
     def __init__(self, site: str, called: Any, arguments: Any, words: Any, frame: int) -> None:
         self.site, self.called, self.arguments, self.words = site, called, arguments, words

@@ -1,7 +1,7 @@
 """What a call of one run gave and left behind, kept; and given to another run in place of the call.
 
 In the first process's main thread the hits of a site are told apart by their number. Elsewhere (in threads,
-in workers) which of them does what is decided anew in each run: there a call is told by its arguments and by
+in workers) which of them does what differs from run to run: there a call is told by its arguments and by
 its number in the piece of work that it belongs to, and every call that is told alike is given the same.
 """
 
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..frames import is_own
 from . import generators
+from .call_context import CallContext
 from .objects import name_of
 from .restoring import Hole, put_in_place, rebinds
 from .stream import Call, ended, name_of_called
-from .surroundings import Surroundings
 from .walk import Seen, digest
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Recorder(_Substitution):
             call = Call(site, called, arguments, words, id(sys._getframe(1)))
             call.key = self._key(call)
             call.before = generators.states()
-            call.surroundings = None if site in self.told else Surroundings(call, self._seen)
+            call.context = None if site in self.told else CallContext(call, self._seen)
         finally:
             own.busy = False
         own.calls.append(call)
@@ -124,10 +124,10 @@ class Recorder(_Substitution):
         now = generators.states()
         before, after = generators.as_bytes(call.before), generators.as_bytes(now)
         moved = {name: now[name] for name in now if before.get(name) != after[name]}
-        if call.surroundings is not None:
+        if call.context is not None:
             moving = {name: before[name] for name in moved if name in before}
             self.told.add(call.site)
-            self.tell({"site": call.site, **call.surroundings.found(result, moving)})
+            self.tell({"site": call.site, **call.context.found(result, moving)})
         owner = None if isinstance(call.owner, types.FunctionType) else call.owner
         try:
             data = _dumps((result, owner, call.arguments, call.words, moved))

@@ -14,7 +14,7 @@ _MOST_PATHS = 40
 _started: list[int] = []
 
 
-class Surroundings:
+class CallContext:
     """Begun before a call and asked for after it."""
 
     def __init__(self, call: Call, seen: Seen) -> None:
