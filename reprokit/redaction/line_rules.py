@@ -62,6 +62,13 @@ OR_ELSE = re.compile(  # os.environ.get("HF_TOKEN") or "…"
     rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?[ \t]*[)\]]?[ \t]*(?:\bor\b|\|\||\?\?)[ \t]*)"
     rf"(?={_QUOTE}[^\s\"']{{0,200}}\d)"
 )
+_LOOKED_UP = r"[\w.]{1,80}(?:\([^()\r\n]{0,120}\)|\[[^\[\]\r\n]{0,120}\])?"
+FALLBACK = re.compile(  # api_key = os.environ.get("KEY", "…"), api_key = args.api_key or "…"
+    rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?\]?{_GAP}[:=](?!=){_GAP}\(?"
+    rf"(?:(?:[\w.]{{1,80}}\([ \t]*){{1,3}}[^()\r\n]{{0,120}}?,[ \t]*(?:default[ \t]*=[ \t]*)?|"
+    rf"{_LOOKED_UP}[ \t]+(?:if[ \t]+{_LOOKED_UP}[ \t]+else|or|\|\||\?\?)[ \t]*))"
+    rf"(?={_QUOTE}[^\s\"']{{0,200}}\d[^\s\"']{{0,200}}{_QUOTE})"
+)
 CELL = re.compile(  # of a table with a variable in each row
     r"(?P<name>(?<![\w.-])[A-Za-z]\w++)(?P<sign>[\"']?[,;][ \t]*)"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
@@ -175,6 +182,10 @@ _CELL_HINTS = tuple(
 )
 #: In their order; each with what one must stand in a line for it.
 BY_NAME = (
+    (
+        FALLBACK,
+        (",", " or", "||", "??", " else"),
+    ),  # before ASSIGNMENT, which takes the call out, not its default
     (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
     (OPTION, ("-",)),
     (PAIR, ("(", "[")),
