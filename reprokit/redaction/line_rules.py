@@ -107,6 +107,9 @@ _WEBHOOK = re.compile(
     r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
     r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
 )
+_OF_A_CHANNEL = re.compile(  # of packages: conda.anaconda.org/t/tk-…/lab; a forum has topics below /t/
+    r"(?P<name>(?<=/)[\w.-]+(?::\d+)?/t/)(?:[a-z]{2}-)?[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}(?=/)"
+)
 # What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
 _USER_AND_KEY = re.compile(
     r"(?P<name>\\*[\"']username\\*[\"'][ \t]*:[^{}\r\n]{1,200}?\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])"
@@ -203,6 +206,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
         rf"\g<name>{MARK}",
         _WEBHOOK_HINTS,
     ),
+    (_OF_A_CHANNEL, rf"\g<name>{MARK}", ("/t/",)),
     (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_CLIENTS)),
     (_USER_AT_HOST, f"{MARK}@", ("@",)),
 )

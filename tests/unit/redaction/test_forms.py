@@ -144,6 +144,8 @@ const apiKey = process.env.API_KEY || "{S}"
 api_key = os.environ.get(\n    "API_KEY",\n    "{H}",\n)
 api_key = os.environ.get(\n    "K", "{S}"\n)
 p.add_argument("--api-key", "-k", help="a key", default="{H}")
+https://conda.anaconda.org/t/tk-{H}/lab/linux-64
+- https://repo.example.org:8443/t/ju-1a2b3c4d-11aa-22bb-33cc-{H}/main
 """.strip().splitlines()
 
 OF_PROGRAMS = (
@@ -233,6 +235,7 @@ def test_a_key_in_a_program_or_a_table_keeps_a_file_out_of_a_bundle(name, text):
             "a.py",
             'api_key = os.environ.get("WANDB_API_KEY", "your-key-1")\ntoken = vocab.get("a", "step_1")\n',
         ),
+        ("a.py", "# https://discuss.example.org/t/defaced-1a2b/12345 and https://h/t/<TOKEN>/main\n"),
         ("a.py", 'password = ask("user", "db2") if user else "none1"\ntoken = words[0] or "acc_1"\n'),
         ("a.tf", 'variable "api_key" {\n  sensitive = true\n}\nvariable "a" {\n  default = "eu-1a"\n}\n'),
     ],
