@@ -116,7 +116,7 @@ def params_of(place: str) -> list[click.Parameter]:
 
     for option in feature.load(place).options:
         function = option(function)
-    return list(function.__click_params__)  # type: ignore[attr-defined]
+    return list(getattr(function, "__click_params__", ()))
 
 
 # Clashes
