@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.features.compare.answer import SIDES, Answer, StoredAnswer, Word
+from reprokit.features.compare.answer import SIDES, Answer, Side, StoredAnswer, Word
+from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
 from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.judging.build_report import evidence_digests
@@ -28,6 +30,32 @@ def compare_commands(
     made = run_commands(commands, request, seals=seals, session=session)
     selected = Selected(ignore=tuple(request.ignore), only=only)
     return answered(made, request, selected=selected, seals=seals, session=session)
+
+
+def compare_recipe(
+    name: str,
+    asked: Mapping[str, SideAsked],
+    request: Request,
+    *,
+    only: tuple[str, ...] | None,
+    share: Sequence[str],
+    session: Session,
+) -> tuple[Answer, Path | None]:
+    """Run both sides of a recipe and judge; without a report where nothing had to run."""
+    seals = Seals()
+    made = run_sides(name, asked, request, share=share, seals=seals, session=session)
+    if made.equal_inputs:
+        return _equal_inputs(made), None
+    return answered(made.runs, request, selected=Selected(only=only), seals=seals, session=session)
+
+
+def _equal_inputs(made: MadeSides) -> Answer:
+    return Answer(
+        answer=Word.EQUAL,
+        sentence="the numbers of both sides stand on the same inputs: code, settings, data and packages are "
+        "equal, byte for byte, and nothing was run",
+        sides={name: Side(what=made.told[name]) for name in SIDES},
+    )
 
 
 def answered(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,9 +41,19 @@ def _parts(run: runs.StoredRun) -> Iterator[str]:
     if isinstance(commit, str) and commit:
         changed = " with changes" if fact(environment, "source.dirty") else ""
         yield f"commit {commit[:_SHORT]}{changed}"
-    yield from (redact_text(one) for one in record.modified or ())
+    for one in record.modified or ():
+        name, _, value = one.partition("=")
+        yield redact_text(f"{name}: {_command(value)}" if name == "command" else one)
     if record.varied is not None:
         yield from record.varied.names or ()
+
+
+def _command(value: str) -> str:
+    try:
+        words = json.loads(value)
+    except ValueError:
+        return value
+    return shell_line([str(word) for word in words]) if isinstance(words, list) else value
 
 
 def environment_told(run: runs.StoredRun) -> dict[str, Any]:

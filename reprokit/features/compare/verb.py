@@ -20,6 +20,7 @@ from reprokit.cli.options import (
     run_options,
 )
 from reprokit.cli.output import print_answer
+from reprokit.features.compare.options import side_options, typed_side_options
 from reprokit.session import Session
 
 if TYPE_CHECKING:
@@ -33,36 +34,67 @@ _VERSUS = "--vs"
     cls=RecipeOrCommand,
     short_help="Do two sides give the same numbers: commits, settings, packages, commands?",
     epilog=examples(
-        "reprokit compare -- python train.py {seed} {run_dir} --vs python train2.py {seed} {run_dir}",
+        "reprokit compare train                                  # HEAD with the working tree",
+        "reprokit compare train --a main --b HEAD                # two commits",
+        "reprokit compare train --b-set data.num_workers=4       # a setting",
+        'reprokit compare train --b-with "jax==0.5.3"            # a package',
+        "reprokit compare -- python train.py {run_dir} --vs python train2.py {run_dir}",
     ),
 )
 @click.argument("recipe", required=False)
+@side_options
 @click.option("--metric", "only", multiple=True, metavar="NAME", help="Compare only this; repeatable.")
 @ignore_option()
 @output_option()
+@click.option(
+    "--share",
+    multiple=True,
+    metavar="PATH",
+    help="Give clean work trees this file or folder too, which git ignores; repeatable.",
+)
 @json_option()
 @run_options
 @folder_options
 def command(
-    recipe: str | None, only: tuple[str, ...], ignore: tuple[str, ...], as_json: bool, **options: Any
+    recipe: str | None,
+    only: tuple[str, ...],
+    share: tuple[str, ...],
+    ignore: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Run two sides twice each, and say whether they give the same numbers, bit for bit.
 
-    After -- two commands stand, with --vs between them. They run in turn, in place, with nothing pinned.
+    A side of RECIPE is a commit, or the working tree as it is, in an environment from its own lock. Without
+    --a and --b, HEAD is compared with the working tree; where something is set on a side, both are the
+    working tree. After -- two commands stand, with --vs between them: they run in turn, in place, with
+    nothing pinned.
 
-    Exit codes: 0 equal; 1 different; 3 a side did not run; 4 unjudged: a side does not repeat, or nothing
-    can be compared.
+    Exit codes: 0 equal; 1 different; 2 wrong usage, or both sides are one thing; 3 a side did not run; 4
+    unjudged: a side does not repeat, or nothing can be compared.
     """
     from reprokit.cli import show_report
-    from reprokit.features.compare.compare import compare_commands
+    from reprokit.features.compare.asked import sides_asked
+    from reprokit.features.compare.compare import compare_commands, compare_recipe
 
-    _, plain = recipe_or_command(recipe)
+    name, plain = recipe_or_command(recipe)
+    of_recipes = typed_side_options(options) + (["--share"] if share else [])
+    of_commands = ["--ignore-metric"] * bool(ignore) + ["--output"] * bool(options["outputs"])
+    wrong = of_commands if name else of_recipes
+    if wrong:
+        raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
     request, project = request_of(options, ignore=ignore), project_of(options)
-    commands = _two_commands(plain)
     with show_report.progress() as progress:
-        answer, folder = compare_commands(
-            commands, request, only=only or None, session=Session(project=project, progress=progress)
-        )
+        session = Session(project=project, progress=progress)
+        folder: Path | None
+        if name is None:
+            answer, folder = compare_commands(
+                _two_commands(plain), request, only=only or None, session=session
+            )
+        else:
+            answer, folder = compare_recipe(
+                name, sides_asked(options), request, only=only or None, share=share, session=session
+            )
     _print(answer, folder, as_json=as_json)
     return answer.exit_code
 

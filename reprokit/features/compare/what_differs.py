@@ -88,12 +88,13 @@ def _of_records(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[s
     if one.plain_command != two.plain_command:
         words = [shell_line(record.plain_command or ()) for record in (one, two)]
         yield {"kind": "command", "what": f"{words[0]} → {words[1]}"}
-    yield from _changes("setting", one.training_config, two.training_config)
+    settings = [{**record.training_config, "command": None} for record in (one, two)]
+    yield from _changes("setting", *settings)
     commands = [record.program.command if record.program else None for record in (one, two)]
     if commands[0] != commands[1]:
         words = [shell_line(command or ()) for command in commands]
         yield {"kind": "command", "what": f"{words[0]} → {words[1]}"}
-    yield from _changes("variable", one.environment, two.environment)
+    yield from _changes("variable", *(_variables(record.environment) for record in (one, two)))
     recipe = [{**record.recipe_data, "command": None, "training": None} for record in (one, two)]
     yield from _changes("recipe", *recipe)
     if one.seed != two.seed:
@@ -106,6 +107,11 @@ def _of_records(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[s
     conditions = [", ".join(record.varied.names or ()) if record.varied else "" for record in (one, two)]
     if conditions[0] != conditions[1]:
         yield {"kind": "condition", "what": f"{conditions[0] or 'as here'} → {conditions[1] or 'as here'}"}
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without those by which conditions are recorded."""
+    return {name: value for name, value in environment.items() if "{mounts}" not in value}
 
 
 def _changes(kind: str, one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[dict[str, str]]:
