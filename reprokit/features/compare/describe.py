@@ -41,6 +41,9 @@ def _parts(run: runs.StoredRun) -> Iterator[str]:
     if isinstance(commit, str) and commit:
         changed = " with changes" if fact(environment, "source.dirty") else ""
         yield f"commit {commit[:_SHORT]}{changed}"
+    if record.image is not None and record.image.lock_digest:
+        lock = record.image.lock_digest.removeprefix("sha256:")[:_SHORT]
+        yield f"{record.image.variant} with lock {lock}"
     for one in record.modified or ():
         name, _, value = one.partition("=")
         yield redact_text(f"{name}: {_command(value)}" if name == "command" else one)

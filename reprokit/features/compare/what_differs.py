@@ -119,8 +119,13 @@ def _changes(kind: str, one: Mapping[str, Any], two: Mapping[str, Any]) -> Itera
         yield {"kind": kind, "what": redact_text(f"{path} {_value(before)} → {_value(after)}")}
 
 
-def _environment(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[str, str]]:
-    """What of the recorded environments can change numbers."""
+def _environment(first: runs.StoredRun, other: runs.StoredRun) -> list[dict[str, str]]:
+    """What of the recorded environments can change numbers: what was chosen, then the rest."""
+    order = [*_KINDS.values(), "environment"]
+    return sorted(_facts(first, other), key=lambda one: order.index(one["kind"]))
+
+
+def _facts(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[str, str]]:
     rows = environment_diff.diff(environment_json.recorded(first.path), environment_json.recorded(other.path))
     for row in rows:
         if row["can_change_numbers"] != "no":

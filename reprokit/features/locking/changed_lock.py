@@ -6,17 +6,19 @@ import dataclasses
 import re
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from reprokit.errors import UsageError
-from reprokit.features.locking.solve import solve
+from reprokit.errors import ImageError, UsageError
+from reprokit.features.locking.solve import solve, versions_of
+from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.cache import Progress
 from reprokit.images.locks import VARIANT, External, Variant, read_lock
 from reprokit.images.packages import Package, Target, read_packages
+from reprokit.layout import LOCK
 from reprokit.workspace import write_atomic
 
 _PYTHON = re.compile(r"3\.\d+")
@@ -46,25 +48,44 @@ def lock_with(
     asked = _asked(wanted, have, where=str(variant.packages_path))
     if python is not None:
         variant = _with_python(variant, python)
-    external = _external(variant, lock.external)
+    told = [*asked.values(), *([f"Python {python}"] if python else [])]
+    on_progress(f"solving {name} with {', '.join(told)}")
+    try:
+        text = _solved(variant, have, asked, everybodys=lock.external, pinned=python is not None)
+    except ImageError:
+        if python is None:
+            raise
+        text = _solved(variant, have, asked, everybodys=lock.external, pinned=False)
+    write_atomic(variant.packages_path, text.encode("utf-8"))
+    return moved_versions(versions_of(have), versions_of(read_packages(variant.packages_path)))
+
+
+def _solved(
+    variant: Variant,
+    have: Sequence[Package],
+    asked: Mapping[str, str],
+    *,
+    everybodys: Sequence[External],
+    pinned: bool,
+) -> str:
+    """The text of the lock; ``pinned`` keeps all other versions, and takes no hash of before.
+
+    A lock holds the hashes of the wheels of its Python, which the solver keeps where it sees them.
+    """
+    external = _external(variant, everybodys)
+    names = {package.name for package in have} if pinned else {one.name for one in external}
+    lines = [_line(package, pinned=names) for package in have if package.name not in asked]
     with tempfile.TemporaryDirectory(prefix="reprokit-with-") as folder:
-        source = Path(folder) / "requirements.in"
-        kept = [_line(package, pinned={one.name for one in external}) for package in have]
-        lines = [line for line, package in zip(kept, have, strict=True) if package.name not in asked]
+        source, before = Path(folder) / "requirements.in", Path(folder) / LOCK
         source.write_text("\n".join([*lines, *asked.values(), ""]), encoding="utf-8")
-        on_progress(
-            f"solving {name} with {', '.join([*asked.values(), *([f'Python {python}'] if python else [])])}"
-        )
-        solution = solve(
+        return solve(
             (source,),
-            output=variant.packages_path,
+            output=before if pinned else variant.packages_path,
             external=external,
             python=variant.python,
             targets=tuple(Target(machine=one, python=variant.python) for one in variant.machines),
-            made_by=f"reprokit image lock {name}",
-        )
-    write_atomic(variant.packages_path, solution.text.encode("utf-8"))
-    return solution.moved
+            made_by=f"reprokit image lock {variant.name}",
+        ).text
 
 
 def _asked(wanted: Sequence[str], have: Sequence[Package], *, where: str) -> dict[str, str]:
