@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reprokit.cli.extensions import UnshownOption
+from reprokit.cli.help_pages import Command
 from reprokit.request import BACKENDS, BASES, Request
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def shown_words(words: Sequence[str]) -> list[str]:
     return shown
 
 
-class RecipeOrCommand(click.Command):
+class RecipeOrCommand(Command):
     """A verb that takes RECIPE, or a plain command after ``--`` that click does not parse."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

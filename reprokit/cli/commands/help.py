@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_answer
 
 
 @click.command(
     "help",
+    cls=Command,
     short_help="Show a page of the documentation, or list them.",
     epilog=examples("reprokit help", "reprokit help read-a-verdict", "reprokit help recipe"),
 )

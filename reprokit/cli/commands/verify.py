@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.extensions import additions, answer_of, feature_options, finishing
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "verify",
+    cls=Command,
     short_help="Reproduce every recipe of this platform: the gate for CI.",
     epilog=examples(
         "reprokit verify --golden golden/",

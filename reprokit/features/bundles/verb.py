@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, folder_options, json_option, project_of
 from reprokit.cli.output import print_answer
 from reprokit.session import Session
@@ -16,6 +17,7 @@ _SHOWN = 12
 
 @click.command(
     "bundle",
+    cls=Command,
     short_help="Write one archive that a reviewer can reproduce a result from.",
     epilog=examples(
         "reprokit bundle golden/cartpole_baseline/cpu-x86_64 --output cartpole.tar.gz",

@@ -8,12 +8,14 @@ from typing import Any
 import click
 
 from reprokit.cli.commands.image import lock_around, print_progress
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 
 
 @click.command(
     "lock",
+    cls=Command,
     short_help="Lock an environment: of your project's files, or again from its input.",
     epilog=examples(
         "reprokit image lock mine --from requirements.txt",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     all_of,
     backend_option,
@@ -26,6 +27,7 @@ from reprokit.features.machines.place import ELSEWHERE
 
 @click.command(
     "record",
+    cls=Command,
     epilog=examples(
         "reprokit golden record cartpole_baseline --on ray --reason 'first goldens'",
         "reprokit golden record pg --on slurm --slurm time=60 --reason 'numpy 2.5'",
@@ -92,7 +94,9 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     return code
 
 
-@click.command("attach", epilog=examples("reprokit runs attach runs/sweeps/cartpole_baseline-1f2e3d4c"))
+@click.command(
+    "attach", cls=Command, epilog=examples("reprokit runs attach runs/sweeps/cartpole_baseline-1f2e3d4c")
+)
 @click.argument("sweep", type=click.Path(exists=True, path_type=Path))
 @json_option("Print the members as a JSON object.")
 @folder_options
@@ -125,7 +129,9 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
     return answer.exit_code
 
 
-@click.command("carry-out", epilog=examples("reprokit runs carry-out runs/sweeps/NAME/jobs/RUN.json"))
+@click.command(
+    "carry-out", cls=Command, epilog=examples("reprokit runs carry-out runs/sweeps/NAME/jobs/RUN.json")
+)
 @click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--node", default="", metavar="NAME", help="What the cluster calls this machine.")
 @click.option("--until-closed", type=int, metavar="FD", help="Stop when this pipe is closed.")

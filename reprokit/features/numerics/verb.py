@@ -1,4 +1,4 @@
-"""``reprokit numerics``: how operations round on this CPU and on others, and whether they repeat."""
+"""``reprokit env numerics``: how operations round on this CPU and on others, and whether they repeat."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Group
 from reprokit.cli.options import backend_option, base_option, examples, json_option, project_of
 from reprokit.cli.output import print_answer, print_json
 from reprokit.session import Session
@@ -14,8 +15,9 @@ from reprokit.session import Session
 
 @click.group(
     "numerics",
+    cls=Group,
     short_help="Show how operations round here; find non-portable ones.",
-    epilog=examples("reprokit numerics check", "reprokit numerics claims"),
+    epilog=examples("reprokit env numerics check", "reprokit env numerics claims"),
 )
 def command() -> None:
     """Compare the bits of results, operation by operation, between machines and environments."""
@@ -24,9 +26,9 @@ def command() -> None:
 @command.command(
     "check",
     epilog=examples(
-        "reprokit numerics check --json > mine.json",
-        "reprokit numerics check --compare mine.json   # on another machine",
-        "reprokit numerics check --compare mine.json --cpu EPYC",
+        "reprokit env numerics check --json > mine.json",
+        "reprokit env numerics check --compare mine.json   # on another machine",
+        "reprokit env numerics check --compare mine.json --cpu EPYC",
     ),
 )
 @click.option("--variant", default="cpu", show_default=True, metavar="NAME", help="The pinned environment.")
@@ -83,10 +85,10 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
 @command.command(
     "claims",
     epilog=examples(
-        "reprokit numerics claims --only 'index_*'",
-        "reprokit numerics claims --device cuda --json > findings.json",
-        "reprokit numerics claims --table numerics-claims.md",
-        "reprokit numerics claims --from findings.json --table numerics-claims.md",
+        "reprokit env numerics claims --only 'index_*'",
+        "reprokit env numerics claims --device cuda --json > findings.json",
+        "reprokit env numerics claims --table numerics-claims.md",
+        "reprokit env numerics claims --from findings.json --table numerics-claims.md",
     ),
 )
 @click.option(

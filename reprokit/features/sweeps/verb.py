@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.extensions import asked_of_features, feature_options
+from reprokit.cli.help_pages import Command
 from reprokit.cli.html_page import html_option, write_page
 from reprokit.cli.options import (
     all_of,
@@ -49,6 +50,7 @@ _member_options = all_of(
 
 @click.command(
     "sweep",
+    cls=Command,
     short_help="Run recipes over seeds and settings, each run once.",
     epilog=examples(
         "reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024",
@@ -130,6 +132,7 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
 @click.command(
     "stats",
+    cls=Command,
     short_help="Estimate results over seeds, with intervals.",
     epilog=examples(
         "reprokit stats cartpole_multiseed",

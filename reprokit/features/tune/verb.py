@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.html_page import write_page
 from reprokit.cli.options import (
     all_of,
@@ -83,6 +84,7 @@ _objective_options = all_of(
 
 @click.command(
     "tune",
+    cls=Command,
     short_help="Search settings; the same trials however they are run.",
     epilog=examples(
         "reprokit tune cartpole_dqn --space space.yaml --trials 20",
