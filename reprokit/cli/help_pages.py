@@ -16,6 +16,7 @@ _Row = tuple[str, str]
 
 _FIRST = "Options"
 _WIDEST_NAME = 28
+_ANY_NUMBER = 10**6
 
 
 class Title(StrEnum):
@@ -65,10 +66,13 @@ class Option(click.Option):
         return click.Option.get_error_hint(self._as_shown(), ctx)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """What stands in brackets behind its help, with a range in words."""
-        extra = super().get_help_extra(ctx)
+        """What stands in brackets behind its help, with a range in words where no one would guess it."""
+        extra: dict[str, Any] = {**super().get_help_extra(ctx)}
         if isinstance(self.type, click.IntRange | click.FloatRange) and "range" in extra:
-            extra["range"] = _range_in_words(self.type)
+            words = _range_in_words(self.type)
+            del extra["range"]
+            if words:
+                extra["range"] = words
         return extra
 
     def _as_shown(self) -> click.Option:
@@ -78,9 +82,9 @@ class Option(click.Option):
 
 
 def _range_in_words(kind: click.IntRange | click.FloatRange) -> str:
-    if kind.max is not None:
+    if kind.max is not None and kind.max < _ANY_NUMBER:
         return f"{kind.min} to {kind.max}"
-    return f"more than {kind.min}" if kind.min_open else f"{kind.min} or more"
+    return f"{kind.min} or more" if kind.min is not None and kind.min > 1 else ""
 
 
 class Command(click.Command):

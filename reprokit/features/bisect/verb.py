@@ -22,6 +22,7 @@ from reprokit.session import Session
 @click.command(
     "bisect",
     cls=Command,
+    common="good bad seed set json",
     short_help="Find the commit that changed a recipe's numbers.",
     epilog=examples(
         "reprokit bisect cartpole_baseline --good v1.0 --bad HEAD",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reprokit.cli.help_pages import Group
+from reprokit.cli.help_pages import Group, Option
 from reprokit.cli.options import examples
 
 
@@ -34,7 +34,16 @@ def command() -> None:
     help="Seeds (42,123), a range with both ends (0..9), or how many (5)  [default: the recipe's].",
 )
 @click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a setting.")
-@click.option("--claim", default="reprokit-runs", show_default=True, metavar="NAME", help="Volume for runs.")
+@click.option(
+    "--volume-claim",
+    "claim",
+    cls=Option,
+    formerly="--claim",
+    default="reprokit-runs",
+    show_default=True,
+    metavar="NAME",
+    help="The PersistentVolumeClaim that keeps the runs.",
+)
 @click.option("--project", default="/project", show_default=True, metavar="PATH", help="Folder in the image.")
 def kubernetes(
     what: str, image: str, seeds: str | None, settings: tuple[str, ...], claim: str, project: str

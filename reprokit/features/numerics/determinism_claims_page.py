@@ -28,7 +28,7 @@ On a machine with a GPU, add `--device cuda`. Where only PyTorch and numpy are a
 measures there, and the second takes the file in:
 
     python -m reprokit.features.numerics.inside.determinism_claims --device cuda --output FILE
-    reprokit env numerics claims --from FILE --table numerics-claims.md
+    reprokit env numerics claims --findings FILE --table numerics-claims.md
 
 ## How to read it
 

@@ -1,4 +1,4 @@
-"""``reprokit selftest``, the old name of ``reprokit verify --selftest-only``: faults in copies of runs."""
+"""``reprokit verify --selftest-only``, once the verb ``selftest``: faults in copies of runs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.command(
     "selftest",
     cls=Command,
+    common="faults clean seed only json",
     short_help="Plant faults in copies of runs; check that each is caught.",
     epilog=examples(
         "reprokit verify --selftest-only cartpole_baseline",

@@ -119,6 +119,28 @@ def test_no_line_on_a_verb_is_cut(words):
     assert "..." not in help_page(words, command)
 
 
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_the_common_options_of_a_verb_are_its_own(words, command):
+    named = getattr(command, "common", ())
+    assert set(named) <= {name for param in command.params for name in param.opts}
+
+
+def test_a_page_has_the_common_options_first_and_then_groups(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "--help"])
+    page = capsys.readouterr().out
+    first = page.partition("\nOptions:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (?:-\w, )?(--[\w-]+)", first, re.MULTILINE) == [
+        *("--seed", "--golden", "--backend", "--verbose", "--json"),
+        "--help",
+    ]
+    titles = re.findall(r"^(\S.*):$", page.partition("\nOptions:\n")[2], re.MULTILINE)
+    assert titles[:3] == ["How runs are made", "How they are judged", "Further questions"]
+    assert (
+        page.index("How runs are made") < page.index("--set PATH=VALUE") < page.index("How they are judged")
+    )
+
+
 # Start-up
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 import pytest
 
 from reprokit import cli
+from reprokit.cli.help_pages import Option
 
 OLD = [(name, verb) for name, verb in cli.verbs().items() if verb.now]
 #: What no other verb is, but an option of one.
@@ -104,3 +106,62 @@ def test_an_old_line_has_the_answer_of_the_new_one(before, now, code, tmp_path, 
     answer = answer_of(before.split(), capsys)
     assert answer[0] == code
     assert answer == answer_of(now.split(), capsys)
+
+
+# Options
+
+
+def options() -> Iterator[tuple[str, Option]]:
+    for words, command in below(cli.root):
+        for param in command.params:
+            if isinstance(param, Option) and param.old_names:
+                yield " ".join(words), param
+
+
+@pytest.mark.parametrize(
+    ("verb", "before", "now"),
+    [
+        ("tune", "--lag", "--ignore-last"),
+        ("runs export k8s", "--claim", "--volume-claim"),
+        ("stats", "--like", "--same-inputs-as"),
+        ("reproduce", "--base", "--image-from"),
+        ("run", "--base", "--image-from"),
+        ("image build", "--base", "--image-from"),
+        ("data fetch", "--if-any", "--allow-none"),
+        ("runs carry-out", "--until-closed", "--stop-when-closed"),
+        ("golden promote", "--from", "--report"),
+        ("image rebuild", "--from", "--report"),
+        ("image lock", "--from", "--dependencies"),
+        ("env numerics claims", "--from", "--findings"),
+    ],
+)
+def test_the_old_name_of_an_option_is_that_very_option(verb, before, now):
+    (param,) = [one for words, one in options() if words == verb and before in one.opts]
+    assert set(param.opts) == {before, now}
+
+
+@pytest.mark.parametrize(("verb", "param"), [pytest.param(*one, id=one[0]) for one in options()])
+def test_the_old_name_of_an_option_is_shown_nowhere(verb, param, capsys):
+    page = page_of(verb.split(), capsys)
+    context = click.Context(found(verb.split()), info_name=verb)
+    offered = {item.value for item in context.command.shell_complete(context, "--")}
+    for name in param.old_names:
+        assert not re.search(rf"{name}(?![\w-])", page)
+        assert name not in offered
+        assert name not in param.get_error_hint(context)
+
+
+def test_no_old_name_of_an_option_is_suggested(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["tune", "x", "--lagg", "3"])
+    assert ended.value.code == 2
+    assert "--lag'" not in capsys.readouterr().err
+
+
+def test_an_old_option_has_the_answer_of_the_new_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recipes").mkdir()
+    answers = [
+        answer_of(["data", "fetch", name], capsys) for name in ("--if-any", "--allow-none", "--offline")
+    ]
+    assert answers[0] == answers[1] != answers[2]
