@@ -36,11 +36,11 @@ setup: $(VENV)/.tool ## Make .venv with the tool, from requirements.lock
 # Runs never fetch: data that recipes declare is brought into the cache before. Where it cannot be, the
 # verdict of the recipes that read it is NOT_RUN, and the others are judged.
 reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_baseline [SEED=42]
-	@$(VENV)/bin/reprokit data fetch --if-any $(RECIPE) >&2 || :
+	@$(VENV)/bin/reprokit data fetch --allow-none $(RECIPE) >&2 || :
 	@$(VENV)/bin/reprokit reproduce $(RECIPE) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 verify: setup ## Reproduce every recipe of this platform and compare it with golden/
-	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
+	@$(VENV)/bin/reprokit data fetch --allow-none >&2 || :
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
 
 # In the order of paths: containers (tests/integration) first, short files (tests/unit) last, so that no
@@ -50,18 +50,18 @@ ifneq ($(ROOM),)
 	@paths=$$($(VENV)/bin/python tests/rooms.py $(ROOM)) || exit 2; \
 	$(VENV)/bin/python -m pytest -q -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist worksteal $$paths $(ARGS)
 else
-	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
+	@$(VENV)/bin/reprokit data fetch --allow-none >&2 || :
 	$(VENV)/bin/python -m pytest -m "$(QUICK)" --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
 endif
 
 # One after the other: each starts a cluster, a compiler or another environment, and wants the machine for itself.
 smoke: $(VENV)/.dev ## Run one test of each further engine, extra and compiler
-	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
+	@$(VENV)/bin/reprokit data fetch --allow-none >&2 || :
 	$(VENV)/bin/python -m pytest -m "smoke and not slow and not cuda" --durations 0 --durations-min 10 $(ARGS)
 
 test-all: $(VENV)/.dev ## Run all tests
-	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
+	@$(VENV)/bin/reprokit data fetch --allow-none >&2 || :
 	$(VENV)/bin/python -m pytest $(ARGS)
 
 test-cuda: $(VENV)/.dev ## On a machine with an NVIDIA GPU: its tests, its goldens, its tables

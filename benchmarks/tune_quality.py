@@ -5,7 +5,7 @@
 Three functions whose minimum is known, and a recipe that was trained with every combination of a grid
 (``tune_on_recipe.py``); many studies each. What is compared is the regret: how far the best value of the
 first N trials is above the minimum, as median and quartiles over the studies. `plain` is Optuna's sampler
-as it comes, one trial after the other; `lag B` is `reprokit tune --lag B`.
+as it comes, one trial after the other; `lag B` is `reprokit tune --ignore-last B`.
 """
 
 from __future__ import annotations

@@ -40,12 +40,10 @@ FEATURES = (
 class Heading(StrEnum):
     """What verbs stand under in the list of verbs, in this order."""
 
-    TRAIN = "Train and compare"
-    EXPLAIN = "Find out why"
-    SEVERAL = "Several seeds and settings"
-    KEEP = "Keep and share"
-    INPUTS = "Recipes, data and environments"
-    TOOL = "The tool and this host"
+    START = "Start"
+    RESULTS = "Results"
+    MANY_RUNS = "Many runs"
+    ENVIRONMENT = "Environment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +53,14 @@ class Verb:
     Attributes:
         command: Where its click command is: ``module:name``.
         help: One line, for the list of verbs; repeated here so that listing imports no verb.
-        heading: What it stands under in that list.
+        heading: What it stands under in that list; None: it is not listed.
+        now: What is typed for it now, where this is its old name: ``runs learning``.
     """
 
     command: str
     help: str
-    heading: Heading
+    heading: Heading | None = None
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +33,14 @@ class Topic:
 
     def text(self) -> str:
         """The page in Markdown; a link to another page names the command that shows it."""
-        return _LINK.sub(self._as_command, self.path.read_text(encoding="utf-8"))
+        known = topics()
+        return _LINK.sub(lambda link: _as_command(link, known), self.path.read_text(encoding="utf-8"))
 
-    def _as_command(self, link: re.Match[str]) -> str:
-        name, extension = posixpath.splitext(posixpath.basename(link["target"].partition("#")[0]))
-        is_topic = "://" not in link["target"] and extension == ".md" and name in topics()
-        return f"{link['text']} (`reprokit help {name}`)" if is_topic else link["text"]
+
+def _as_command(link: re.Match[str], known: Collection[str]) -> str:
+    name, extension = posixpath.splitext(posixpath.basename(link["target"].partition("#")[0]))
+    is_topic = "://" not in link["target"] and extension == ".md" and name in known
+    return f"{link['text']} (`reprokit help {name}`)" if is_topic else link["text"]
 
 
 def packaged(name: str) -> Path:
@@ -57,15 +60,19 @@ def topics() -> dict[str, Topic]:
     return found
 
 
-def topic(name: str) -> Topic:
+def topic(name: str, *, others: Iterable[str] = ()) -> Topic:
     """The page of that name.
+
+    Args:
+        name: That of its file.
+        others: What else `reprokit help` knows; one may have been meant.
 
     Raises:
         UsageError: There is none; the message names the nearest.
     """
     known = topics()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name, [*known, *others], n=1)
         fix = f"did you mean `reprokit help {near[0]}`?" if near else "`reprokit help` lists all topics"
         raise UsageError(f"there is no help topic {name!r}", fix=fix)
     return known[name]

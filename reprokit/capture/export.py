@@ -68,7 +68,7 @@ def _packages(inside: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(packages, Mapping) or not packages:
         raise ReportError(
             "the record does not say which packages were installed",
-            fix="name the record of a run: `reprokit capture --output FILE` without a Python has none",
+            fix="name the record of a run: `reprokit env capture --output FILE` without a Python has none",
         )
     for name, version in packages.items():
         if not (_is(_NAME, name) and _is(_VERSION, version)):

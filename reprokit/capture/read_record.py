@@ -37,7 +37,7 @@ def read_record(path: Path) -> EnvironmentRecord:
             "no environment record in this folder",
             where=str(path),
             expected=" or ".join(_PLACES[:3]),
-            fix="name a run folder, a golden's folder, or a record written by `reprokit capture --output`",
+            fix="name a run folder, a golden's folder, or a record of `reprokit env capture --output`",
         )
     records = {file: _record_in(file) for file in below}
     if len({fingerprint.fingerprint(record) for record in records.values()}) > 1:
@@ -61,7 +61,7 @@ def _record_in(file: Path) -> EnvironmentRecord:
         "not an environment record",
         where=str(file),
         expected="JSON with the sections inside and host",
-        fix="write one with `reprokit capture --output FILE`",
+        fix="write one with `reprokit env capture --output FILE`",
     )
 
 
@@ -74,7 +74,7 @@ def _checked(value: Mapping[str, Any], file: Path) -> EnvironmentRecord:
             where=str(file),
             expected=error.expected,
             actual=error.actual,
-            fix="write one with `reprokit capture --output FILE`",
+            fix="write one with `reprokit env capture --output FILE`",
         ) from error
 
 

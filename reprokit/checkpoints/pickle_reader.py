@@ -36,7 +36,7 @@ _FIXED = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _PUT, _GET = frozenset({"BINPUT", "LONG_BINPUT"}), frozenset({"BINGET", "LONG_BINGET"})
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _UNTRUSTED = "do not load this file, and find out who wrote it"
-_OLDER = "if an older program of yours wrote it: `reprokit checkpoint convert` accepts NumPy arrays"
+_OLDER = "if an older program of yours wrote it: `reprokit runs checkpoint convert` accepts NumPy arrays"
 _MAX_INTEGER_BYTES = 256  # NumPy's generators hold integers of 16 bytes
 
 

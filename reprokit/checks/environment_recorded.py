@@ -37,7 +37,7 @@ def check(evidence: Evidence) -> Finding:
     """Every run's record has every field that it must have, and a reason for each that it lacks."""
     if evidence.recipe is None and not any(run.environment for run in evidence.runs):
         return not_applicable(
-            "nothing was captured around the plain command", "capture it: `reprokit capture`"
+            "nothing was captured around the plain command", "capture it: `reprokit env capture`"
         )
     required = _required(evidence.recipe)
     may_be_empty = {"inside.packages"} if evidence.locked == {} else set()  # a lock may have no package
@@ -45,7 +45,7 @@ def check(evidence: Evidence) -> Finding:
     if broken := failed_runs(
         evidence,
         lambda run: _problem(run, required, may_be_empty, is_unpinned=is_unpinned),
-        "see what can be captured: `reprokit capture`",
+        "see what can be captured: `reprokit env capture`",
     ):
         return broken
     missing = sorted({field for run in evidence.runs for field in run.environment.get("missing") or ()})

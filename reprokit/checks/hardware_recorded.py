@@ -22,13 +22,13 @@ def check(evidence: Evidence) -> Finding:
     """Every run's record describes the machine."""
     if evidence.recipe is None and not any(run.environment for run in evidence.runs):
         return not_applicable(
-            "nothing was captured around the plain command", "capture it: `reprokit capture`"
+            "nothing was captured around the plain command", "capture it: `reprokit env capture`"
         )
 
     def find(run: RunEvidence) -> str:
         return _problem(run) or (_other_device(run) if evidence.recipe is not None else "")
 
-    if broken := failed_runs(evidence, find, "see what the host reports: `reprokit capture`"):
+    if broken := failed_runs(evidence, find, "see what the host reports: `reprokit env capture`"):
         return broken
     machine = evidence.runs[0].environment
     cpu = fact(machine, "host.cpu.model") or fact(machine, "host.cpu.architecture")

@@ -22,7 +22,9 @@ def check(evidence: Evidence) -> Finding:
     """The image ID that ran is the one that was resolved from the lock."""
     if (evidence.recipe or {}).get("variant") == "none":
         reason = "ran in an environment that nothing pins: the recipe's variant is none"
-        return skipped(reason, "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME`")
+        return skipped(
+            reason, "`reprokit image lock NAME --dependencies requirements.txt`, and `variant: NAME`"
+        )
     kinds = {_image(run).kind for run in evidence.runs}
     if kinds == {"venv"}:
         reason = "ran in a virtual environment made from the same lock, not in a container"

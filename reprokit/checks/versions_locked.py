@@ -33,7 +33,7 @@ def check(evidence: Evidence) -> Finding:
     if (evidence.recipe or {}).get("variant") == "none":
         return not_applicable(
             "nothing pins the environment: the recipe's variant is none",
-            "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in recipe.yaml",
+            "`reprokit image lock NAME --dependencies requirements.txt`, and `variant: NAME` in recipe.yaml",
         )
     problems = problems_of_runs(
         evidence,

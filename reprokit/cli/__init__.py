@@ -7,7 +7,9 @@ A verb is one module with a click object named ``command``. It is imported only 
 from __future__ import annotations
 
 import atexit
+import copy
 import errno
+import inspect
 import io
 import os
 import re
@@ -23,108 +25,14 @@ import click
 from reprokit import __version__
 from reprokit.cli import streams
 from reprokit.cli.extensions import must_differ
+from reprokit.cli.help_pages import Group, write_sections
 from reprokit.cli.options import examples
+from reprokit.cli.verb_map import ORDER, verbs
 from reprokit.errors import ReprokitError
-from reprokit.feature import Heading, Verb, features, load
+from reprokit.feature import Heading, Verb, load
 from reprokit.redaction import redact_text
 
-__all__ = ["main", "root"]
-
-#: The verbs of the core; features bring theirs. Listing them imports no verb.
-_CORE = {
-    "reproduce": Verb(
-        command="reprokit.cli.commands.reproduce:command",
-        help="Train twice, compare the runs and the golden, give a verdict.",
-        heading=Heading.TRAIN,
-    ),
-    "run": Verb(
-        command="reprokit.cli.commands.run:command",
-        help="Run a recipe, or any command, once.",
-        heading=Heading.TRAIN,
-    ),
-    "verify": Verb(
-        command="reprokit.cli.commands.verify:command",
-        help="Reproduce every recipe of this platform: the gate for CI.",
-        heading=Heading.TRAIN,
-    ),
-    "diff": Verb(
-        command="reprokit.cli.commands.diff:command",
-        help="Compare metrics files or run folders, bit for bit by default.",
-        heading=Heading.TRAIN,
-    ),
-    "diagnose": Verb(
-        command="reprokit.cli.commands.diagnose:command",
-        help="Find the line that makes two runs differ.",
-        heading=Heading.EXPLAIN,
-    ),
-    "trace": Verb(
-        command="reprokit.cli.commands.trace:command",
-        help="Compare the recorded traces of two runs.",
-        heading=Heading.TRAIN,
-    ),
-    "report": Verb(
-        command="reprokit.cli.commands.report:command",
-        help="Show a report, check it against its evidence, sign or export it.",
-        heading=Heading.KEEP,
-    ),
-    "runs": Verb(
-        command="reprokit.cli.commands.runs:command",
-        help="List, show, compare, repeat, prune and copy run folders.",
-        heading=Heading.KEEP,
-    ),
-    "recipe": Verb(
-        command="reprokit.cli.commands.recipe:command",
-        help="Check recipes without running them; print their schema.",
-        heading=Heading.INPUTS,
-    ),
-    "data": Verb(
-        command="reprokit.cli.commands.data:command",
-        help="Fetch, list and verify the data that recipes declare.",
-        heading=Heading.INPUTS,
-    ),
-    "golden": Verb(
-        command="reprokit.cli.commands.golden:command",
-        help="List, show, compare, check, promote, record, import goldens.",
-        heading=Heading.KEEP,
-    ),
-    "capture": Verb(
-        command="reprokit.cli.commands.capture:command",
-        help="Record what can change numbers in this environment.",
-        heading=Heading.INPUTS,
-    ),
-    "env": Verb(
-        command="reprokit.cli.commands.env:command",
-        help="Compare environment records; check this host against a golden's.",
-        heading=Heading.INPUTS,
-    ),
-    "image": Verb(
-        command="reprokit.cli.commands.image:command",
-        help="Build, list, verify and lock the pinned environments.",
-        heading=Heading.INPUTS,
-    ),
-    "help": Verb(
-        command="reprokit.cli.commands.help:command",
-        help="Show a page of the documentation, or list them.",
-        heading=Heading.TOOL,
-    ),
-}
-
-
-def verbs() -> dict[str, Verb]:
-    """Every verb of the core and of the features that are installed.
-
-    Raises:
-        ValueError: Two of them have one name.
-    """
-    found = dict(_CORE)
-    for feature in features():
-        if twice := found.keys() & feature.verbs.keys():
-            raise ValueError(
-                f"two verbs are called {min(twice)}; one of them is of the feature {feature.name}"
-            )
-        found.update(feature.verbs)
-    return found
-
+__all__ = ["main", "root", "verbs"]
 
 #: 16 MiB less than the limit, so that a process that has loaded a little more gets through, too.
 _LOADED_FIRST = """
@@ -156,12 +64,12 @@ _NO_ROOM = {
 _NO_MEMORY = re.compile(r"can't start new thread|failed to map segment|[Cc]annot allocate memory")
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that imports a verb's module when the verb is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every verb."""
-        return list(verbs())
+        """Every verb, without old names."""
+        return [name for name, verb in verbs().items() if not verb.now]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's module and return its command."""
@@ -170,36 +78,34 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = load(verb.command)
         must_differ(command)
-        return command
+        return _under_old_name(command, verb) if verb.now else command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest the nearest verb if there is none of this name."""
-        name = args[0]
-        known = verbs()
-        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"There is no verb {name!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
+    def nearby(self, ctx: click.Context) -> dict[str, str]:
+        """Every verb; an old name stands for the new one."""
+        return {name: verb.now or name for name, verb in verbs().items()}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs under their headings, without importing them."""
         known = verbs()
-        width = max(map(len, known))
-        for heading in Heading:
-            rows = [(name.ljust(width), verb.help) for name, verb in known.items() if verb.heading is heading]
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
+        names = [*(name for name in ORDER if name in known), *(name for name in known if name not in ORDER)]
+        write_sections(
+            formatter,
+            {
+                heading: [(name, known[name].help) for name in names if known[name].heading is heading]
+                for heading in Heading
+            },
+        )
+
+
+def _under_old_name(command: click.Command, verb: Verb) -> click.Command:
+    """The same verb, whose page says what it is called now."""
+    found = copy.copy(command)
+    found.help = f"Old name of `reprokit {verb.now}`.\n\n{inspect.cleandoc(command.help or '')}"
+    return found
 
 
 @click.group(
     cls=LazyGroup,
-    subcommand_metavar="VERB …",
     epilog=examples(
         "reprokit reproduce cartpole_baseline",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
@@ -212,7 +118,8 @@ def root() -> None:
     """Train twice, compare bit for bit, and say what differs.
 
     Exit codes: 0 reproduced; 1 not reproduced; 2 wrong usage or bad file; 3 could not run;
-    4 cannot be judged; 130 and 143 interrupted. See also `reprokit VERB --help`, `reprokit help`.
+    4 cannot be judged; 130 and 143 interrupted. `reprokit VERB --help` shows a verb's options, `reprokit
+    help` the pages of the documentation.
     """
 
 

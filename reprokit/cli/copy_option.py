@@ -7,8 +7,13 @@ from pathlib import Path
 
 import click
 
-copy_option = click.option(
-    "--copy-to", metavar="URL", help="Copy finished runs there: gs://bucket/path, s3://…, file://…"
+from reprokit.cli.help_pages import Title, titled
+
+copy_option = titled(
+    Title.WRITTEN,
+    click.option(
+        "--copy-to", metavar="URL", help="Copy finished runs there: gs://bucket/path, s3://…, file://…"
+    ),
 )
 
 

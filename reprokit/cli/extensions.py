@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reprokit.cli.help_pages import Group
 from reprokit.feature import features, load
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def finishing(verb: str, options: Options) -> Callable[[Path | None], None]:
     return finish
 
 
-class ExtensibleGroup(click.Group):
+class ExtensibleGroup(Group):
     """A verb of verbs to which features add theirs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import click
 
-html_option = click.option(
-    "--html",
-    "html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Also write a page with learning curves, the results of every seed, and the tables.",
+from reprokit.cli.help_pages import Title, titled
+
+html_option = titled(
+    Title.WRITTEN,
+    click.option(
+        "--html",
+        "html",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Also write a page with learning curves, the results of every seed, and the tables.",
+    ),
 )
 
 

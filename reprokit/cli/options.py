@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reprokit.cli.extensions import UnshownOption
+from reprokit.cli.help_pages import Command, Option, Title, titled
 from reprokit.request import BACKENDS, BASES, Request
 
 if TYPE_CHECKING:
@@ -32,17 +33,6 @@ def examples(*commands: str) -> str:
     return "\b\n" + "\n".join([title, *(f"  {command}" for command in commands)])
 
 
-def all_of(*options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
-    """Several options as one decorator; they stand in the help in this order."""
-
-    def add(function: _Function) -> _Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return add
-
-
 def _use_engine(_context: click.Context, _option: click.Parameter, host: str | None) -> None:
     if host is None:
         return
@@ -53,13 +43,16 @@ def _use_engine(_context: click.Context, _option: click.Parameter, host: str | N
 
 def backend_option(*, help: str, metavar: str | None = None) -> Callable[[_Function], _Function]:  # noqa: A002
     """``--backend``: how a run is isolated."""
-    return click.option(
-        "--backend",
-        type=click.Choice(BACKENDS),
-        default=DEFAULTS.backend,
-        show_default=True,
-        metavar=metavar,
-        help=help,
+    return titled(
+        Title.RUNS,
+        click.option(
+            "--backend",
+            type=click.Choice(BACKENDS),
+            default=DEFAULTS.backend,
+            show_default=True,
+            metavar=metavar,
+            help=help,
+        ),
     )
 
 
@@ -68,25 +61,35 @@ def base_option(
     help: str = "What the image is built on: a registry's image by digest, or distribution packages.",  # noqa: A002
     metavar: str | None = None,
 ) -> Callable[[_Function], _Function]:
-    """``--base``: what an image is built on."""
-    return click.option(
-        "--base",
-        type=click.Choice(BASES),
-        default=DEFAULTS.base,
-        show_default=True,
-        metavar=metavar,
-        help=help,
+    """``--image-from``, once ``--base``: what an image is built on."""
+    return titled(
+        Title.RUNS,
+        click.option(
+            "--image-from",
+            "base",
+            cls=Option,
+            formerly="--base",
+            type=click.Choice(BASES),
+            default=DEFAULTS.base,
+            show_default=True,
+            metavar=metavar,
+            help=help,
+        ),
     )
 
 
 def timeout_option(what: str = "a run") -> Callable[[_Function], _Function]:
     """``--timeout``: when something is stopped."""
-    return click.option(
-        "--timeout",
-        "timeout_s",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help=f"Stop {what} after this many seconds.",
+    return titled(
+        Title.RUNS,
+        click.option(
+            "--timeout",
+            "timeout_s",
+            cls=Option,
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help=f"Stop {what} after this many seconds.",
+        ),
     )
 
 
@@ -97,10 +100,19 @@ def number_option(
     most: int | None = None,
     default: int | None = None,
     metavar: str = "N",
+    formerly: str = "",
 ) -> Callable[[_Function], _Function]:
     """An option for a whole number from ``least`` to ``most``; its default, if any, is shown."""
-    kind, is_shown = click.IntRange(least, most), default is not None
-    return click.option(*names, type=kind, default=default, show_default=is_shown, metavar=metavar, help=help)
+    return click.option(
+        *names,
+        cls=Option,
+        formerly=formerly,
+        type=click.IntRange(least, most),
+        default=default,
+        show_default=default is not None,
+        metavar=metavar,
+        help=help,
+    )
 
 
 def json_option(help: str = "Print a JSON object.") -> Callable[[_Function], _Function]:  # noqa: A002
@@ -111,20 +123,23 @@ def json_option(help: str = "Print a JSON object.") -> Callable[[_Function], _Fu
 def plot_option(what: str) -> Callable[[_Function], _Function]:
     """``--plot``: curves as a picture."""
     file = click.Path(dir_okay=False, path_type=Path)
-    return click.option("--plot", type=file, metavar="FILE.svg", help=f"Draw the curves of {what}.")
+    about = f"Draw the curves of {what}."
+    return titled(Title.WRITTEN, click.option("--plot", type=file, metavar="FILE.svg", help=about))
 
 
 def ignore_option(
     help: str = "Leave metrics out of the comparison, such as 'time/*' (plain commands only).",  # noqa: A002
 ) -> Callable[[_Function], _Function]:
     """``--ignore-metric``: metrics that are not compared."""
-    return click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help=help)
+    option = click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help=help)
+    return titled(Title.JUDGING, option)
 
 
 def output_option() -> Callable[[_Function], _Function]:
     """``--output``: files that are compared beside the metrics."""
     about = "Compare these files of {run_dir} too, such as '*.pt' (plain commands only)."
-    return click.option("--output", "outputs", multiple=True, metavar="PATTERN", help=about)
+    option = click.option("--output", "outputs", multiple=True, metavar="PATTERN", help=about)
+    return titled(Title.JUDGING, option)
 
 
 class _Seed(click.ParamType[int]):
@@ -140,32 +155,44 @@ class _Seed(click.ParamType[int]):
         return seed
 
 
+#: ``--runs-dir``, of verbs that need no other folder.
+runs_dir_option = titled(
+    Title.FOLDERS, click.option("--runs-dir", type=_FOLDER, help="Folder of runs  [default: runs/].")
+)
+
 #: ``--golden``, ``--runs-dir``, ``--reports-dir``: where things are.
-folder_options = all_of(
+folder_options = titled(
+    Title.FOLDERS,
     click.option("--golden", "golden_dir", type=_FOLDER, help="Folder of goldens  [default: golden/]."),
-    click.option("--runs-dir", type=_FOLDER, help="Folder of runs  [default: runs/]."),
+    runs_dir_option,
     click.option("--reports-dir", type=_FOLDER, help="Folder of reports  [default: reports/]."),
 )
 
 #: ``--engine-host``: which container engine, as the variable DOCKER_HOST names one.
-engine_option = click.option(
-    "--engine-host",
-    metavar="URL",
-    expose_value=False,
-    callback=_use_engine,
-    help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
+engine_option = titled(
+    Title.RUNS,
+    click.option(
+        "--engine-host",
+        metavar="URL",
+        expose_value=False,
+        callback=_use_engine,
+        help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
+    ),
 )
 
 #: ``--platform``: what a recipe sets otherwise on one of its platforms.
-platform_option = click.option(
-    "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
+platform_option = titled(
+    Title.RUNS,
+    click.option(
+        "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
+    ),
 )
 
 
 def run_options_with(*, default_seed: str) -> Callable[[_Function], _Function]:
     """How a run is made: seed, backend, overrides, limits; ``default_seed`` is run without --seed."""
-    return all_of(
-        engine_option,
+    return titled(
+        Title.RUNS,
         click.option("--seed", type=_Seed(), metavar="N", help=f"Seed  [default: {default_seed}]."),
         backend_option(
             metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."
@@ -174,6 +201,7 @@ def run_options_with(*, default_seed: str) -> Callable[[_Function], _Function]:
         click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
         platform_option,
         timeout_option(),
+        engine_option,
     )
 
 
@@ -181,8 +209,9 @@ def run_options_with(*, default_seed: str) -> Callable[[_Function], _Function]:
 run_options = run_options_with(default_seed="the recipe's first; 0 for a command")
 
 #: ``--exclusive``: GPUs that no one else computes on.
-exclusive_option = click.option(
-    "--exclusive", is_flag=True, help="Refuse a GPU that another program computes on."
+exclusive_option = titled(
+    Title.RUNS,
+    click.option("--exclusive", is_flag=True, help="Refuse a GPU that another program computes on."),
 )
 
 #: ``--verbose``: on a terminal, the whole report in place of one screen.
@@ -191,23 +220,33 @@ verbose_option = click.option(
 )
 
 #: How runs are judged.
-judge_options = all_of(
-    number_option("--repeats", least=2, most=100, default=DEFAULTS.repeats, help="Runs with the same seed."),
+judge_options = titled(
+    Title.JUDGING,
     click.option("--strict", is_flag=True, help="Make advisory rows required."),
-    click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
+    titled(
+        Title.RUNS,
+        number_option(
+            "--repeats", least=2, most=100, default=DEFAULTS.repeats, help="Runs with the same seed."
+        ),
+        click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
+    ),
     json_option("Print report.json."),
     verbose_option,
 )
 
 #: ``--attribute``: whether code or environment explains a mismatch with the golden.
-attribute_option = click.option(
-    "--attribute",
-    is_flag=True,
-    help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
+attribute_option = titled(
+    Title.QUESTIONS,
+    click.option(
+        "--attribute",
+        is_flag=True,
+        help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
+    ),
 )
 
 #: ``--vary`` and ``--diagnose``: what a result depends on, and why runs differ.
-why_options = all_of(
+why_options = titled(
+    Title.QUESTIONS,
     click.option("--vary", is_flag=True, help="Train once more under the variations listed in `immune_to`."),
     click.option(
         "--diagnose", is_flag=True, help="Where two runs differ, find the cause and put it in the report."
@@ -215,7 +254,8 @@ why_options = all_of(
 )
 
 #: ``--resume`` and ``--stop-at``: whether a training that is killed and resumed gives the same numbers.
-resume_options = all_of(
+resume_options = titled(
+    Title.QUESTIONS,
     click.option(
         "--resume", is_flag=True, help="Kill one more run, resume it, and compare it with the first."
     ),
@@ -320,7 +360,7 @@ def shown_words(words: Sequence[str]) -> list[str]:
     return shown
 
 
-class RecipeOrCommand(click.Command):
+class RecipeOrCommand(Command):
     """A verb that takes RECIPE, or a plain command after ``--`` that click does not parse."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

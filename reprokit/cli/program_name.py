@@ -19,7 +19,7 @@ _TOOL = "reprokit"
 
 def as_called(text: str) -> str:
     """The text with every reprokit command as it can be typed here."""
-    from reprokit.cli import verbs
+    from reprokit.cli.verb_map import verbs
 
     name = called()
     if name == _TOOL:

@@ -111,7 +111,7 @@ def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note)
         raise RecipeError(
             "data is prepared in a pinned environment, and this recipe has none",
             where=recipe.where("variant"),
-            fix="reprokit image lock NAME --from requirements.txt, and `variant: NAME` in the recipe",
+            fix="reprokit image lock NAME --dependencies requirements.txt, and `variant: NAME` in the recipe",
         )
     name, cache = backend_of(recipe, request), cache_folder(None)
     realisation = images.resolve(

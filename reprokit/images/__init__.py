@@ -92,8 +92,8 @@ def resolve(
             raise UsageError(
                 "a vendored folder has a base from distribution packages, not from a registry",
                 where=str(vendored),
-                expected="--base bootstrap, or none",
-                actual="--base registry",
+                expected="--image-from bootstrap, or none",
+                actual="--image-from registry",
             )
         vendor.take(lock, chosen, vendored, machine=platform.machine(), cache=folder)
         base = bases.BOOTSTRAP

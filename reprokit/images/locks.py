@@ -192,7 +192,7 @@ class Lock:
                 expected=" or ".join(sorted(self.variants)),
                 actual=repr(name),
                 fix="name one of these as the recipe's variant, or make it: "
-                f"reprokit image lock {name} --from requirements.txt",
+                f"reprokit image lock {name} --dependencies requirements.txt",
             )
         return self.variants[name]
 
@@ -210,7 +210,7 @@ def project_around(start: Path) -> Path:
     raise ImageError(
         "no environment under images/ here or above",
         where=str(start),
-        fix="make one: reprokit image lock NAME --from requirements.txt",
+        fix="make one: reprokit image lock NAME --dependencies requirements.txt",
     )
 
 

@@ -16,8 +16,8 @@ from reprokit.learning.answers import Answer, Curve, Health, LearningFacts
 
 _RETURNS = ("train/episodic_return", "rollout/ep_rew_mean", "charts/episodic_return")
 _EVALUATIONS = ("eval/return_mean", "eval/mean_reward")
-_PROBE = "`reprokit learning RUN --probe` checks it inside the environment"
-_FIND_OPERATION = "`reprokit learning RUN --probe` finds the operation that made it"
+_PROBE = "`reprokit runs learning RUN --probe` checks it inside the environment"
+_FIND_OPERATION = "`reprokit runs learning RUN --probe` finds the operation that made it"
 
 _ALL, _MOST = 0.99, 0.5  # shares of what is clipped at which one should look
 

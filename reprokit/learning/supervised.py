@@ -13,7 +13,7 @@ from statistics import fmean
 
 from reprokit.learning.answers import Answer, Curve, Health, LearningFacts
 
-_PROBE = "`reprokit learning RUN --probe` trains on one batch inside the environment"
+_PROBE = "`reprokit runs learning RUN --probe` trains on one batch inside the environment"
 _SURE = 0.9  # of what is held out must be right before doubted labels say something
 _HELD_OUT = ("eval/accuracy", "eval/loss")
 

@@ -97,7 +97,7 @@ def calls_of_false_claims(
                 sentence = (
                     f"{name}:{call.line} calls {call.operation}, whose determinism PyTorch claims; that is "
                     f"false on {found['device']} with torch {found['torch']} ({call.why}); "
-                    "`reprokit numerics claims` measured it"
+                    "`reprokit env numerics claims` measured it"
                 )
                 if sentence not in told:  # it is the same for every number of threads
                     told.add(sentence)

@@ -80,7 +80,7 @@ def _golden(name: str, gpu: Gpu, *, run: Run, root: Path, since_s: float) -> int
         _say(f"{name}: no golden is made; the newest report of these tests says {verdict or 'nothing'}")
         return _DIFFERS
     reason = f"first golden on {gpu.platform}: two equal runs and a resumed one, by make test-cuda"
-    if code := run((*_REPROKIT, "golden", "promote", "--from", str(folder), "--reason", reason)):
+    if code := run((*_REPROKIT, "golden", "promote", "--report", str(folder), "--reason", reason)):
         _say(f"{name}: the golden was refused (exit code {code}): nothing more is recorded")
         return _DIFFERS
     return _DONE

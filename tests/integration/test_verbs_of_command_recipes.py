@@ -200,18 +200,18 @@ VERBS = {
         ("verify train", 0, "REPRODUCED"),
         ("verify --vary --resume", 0, "REPRODUCED"),
         ("verify train --selftest", 0, "The gate can be trusted"),
+        ("verify --selftest-only train --faults 100 --clean 3", 0, "The gate can be trusted"),
     ],
-    "diff": [("diff GOLDEN RUN", 0, "IDENTICAL")],
+    "diff": [("diff GOLDEN RUN", 0, "IDENTICAL"), ("diff --trace RUN OTHER", 2, "there is no trace")],
     "diagnose": [("diagnose train", 0, "Ruled out")],
-    "trace diff": [("trace diff RUN OTHER", 2, "there is no trace")],
     "bisect": [("bisect train --good good --bad HEAD", 4, "there is nothing to find")],
     "report show": [("report show REPORT", 0, "REPRODUCED"), ("report show RUN OTHER", 0, "REPRODUCED")],
     "report verify": [("report verify REPORT", 0, "The verdict")],
     "report export": [("report export REPORT --format latex", 0, "begin{")],
     "bundle": [("bundle GOLDEN --output reports/result.tar.gz", 0, "sha256")],
-    "export k8s": [
-        ("export k8s train --image a/b@sha256:" + "0" * 64, 0, '"completionMode": "Indexed"'),
-        ("export k8s train --image a/b:latest", 2, "the image is not named by its digest"),
+    "runs export k8s": [
+        ("runs export k8s train --image a/b@sha256:" + "0" * 64, 0, '"completionMode": "Indexed"'),
+        ("runs export k8s train --image a/b:latest", 2, "the image is not named by its digest"),
     ],
     "runs list": [("runs list", 0, "train")],
     "runs show": [("runs show RUN", 0, "source/program/train.py")],
@@ -222,9 +222,9 @@ VERBS = {
     "runs verify": [("runs verify RUN", 0, "whole")],
     "runs attach": [("runs attach runs", 2, "this is no sweep on other machines")],
     "runs carry-out": [("runs carry-out recipes/train/recipe.yaml", 2, "no file that says what to run")],
-    "learning": [
-        ("learning RUN", 0, "Does it learn?"),
-        ("learning RUN --probe", 2, "an unmodified program cannot be probed"),
+    "runs learning": [
+        ("runs learning RUN", 0, "Does it learn?"),
+        ("runs learning RUN --probe", 2, "an unmodified program cannot be probed"),
     ],
     "stats": [
         ("stats train", 0, "metric  window"),
@@ -245,24 +245,25 @@ VERBS = {
     ],
     "golden record": [("golden record train --reason x", 2, "say which cluster")],
     "golden promote": [("golden promote RUN OTHER --reason again --golden reports/g", 0, "2 runs agreed")],
-    "checkpoint show": [("checkpoint show RUN", 2, "this run has no checkpoints")],
-    "checkpoint verify": [("checkpoint verify RUN", 2, "this run has no checkpoints")],
-    "checkpoint diff": [("checkpoint diff RUN OTHER", 2, "this run has no checkpoints")],
-    "checkpoint convert": [("checkpoint convert RUN x.safetensors", 2, "this run has no checkpoints")],
+    "runs checkpoint show": [("runs checkpoint show RUN", 2, "this run has no checkpoints")],
+    "runs checkpoint verify": [("runs checkpoint verify RUN", 2, "this run has no checkpoints")],
+    "runs checkpoint diff": [("runs checkpoint diff RUN OTHER", 2, "this run has no checkpoints")],
+    "runs checkpoint convert": [
+        ("runs checkpoint convert RUN x.safetensors", 2, "this run has no checkpoints")
+    ],
     "env check": [("env check --against GOLDEN", 0, "No known difference")],
     "env diff": [("env diff RUN OTHER", 0, "Same numerics fingerprint")],
     "env export": [("env export RUN --format requirements", 0, "requirements.txt")],
-    "selftest": [("selftest train --faults 100 --clean 3", 0, "The gate can be trusted")],
 }
 #: Verbs that take no recipe, run or golden, and why.
 OF_NO_RECIPE = {
     "report comment": "reads the answers of a gate",
     "report sign": "signs the bytes of a report, whatever they say",
-    "capture": "looks at this host",
+    "env capture": "looks at this host",
     "data diff": "compares two tables",
     "data split": "takes a table",
-    "numerics check": "looks at this CPU",
-    "numerics claims": "looks at PyTorch's operations",
+    "env numerics check": "looks at this CPU",
+    "env numerics claims": "looks at PyTorch's operations",
     "image build": "takes a variant",
     "image list": "takes nothing",
     "image lock": "takes a variant",
@@ -296,7 +297,7 @@ def test_every_verb_stands_in_a_table():
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        pytest.param(*case, id=case[0], marks=pytest.mark.slow if "--selftest" in case[0] else ())
+        pytest.param(*case, id=case[0], marks=pytest.mark.slow if case[0].endswith("--selftest") else ())
         for cases in VERBS.values()
         for case in cases
     ],

@@ -1,4 +1,4 @@
-"""``reprokit capture``: record everything about this environment that can change numbers."""
+"""``reprokit env capture``: record everything about this environment that can change numbers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 
 
 @click.command(
     "capture",
+    cls=Command,
     short_help="Record what can change numbers in this environment.",
     epilog=examples(
-        "reprokit capture --output here.json", "reprokit capture --python .venv/bin/python --json"
+        "reprokit env capture --output here.json", "reprokit env capture --python .venv/bin/python --json"
     ),
 )
 @click.option("--python", metavar="PATH", help="The Python to inspect  [default: `python` on your PATH].")

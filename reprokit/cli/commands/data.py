@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.extensions import ExtensibleGroup, answer_of, feature_options
+from reprokit.cli.help_pages import Option
 from reprokit.cli.options import examples, json_option, project_of
 from reprokit.cli.output import print_answer
 from reprokit.request import BACKENDS
@@ -45,10 +46,19 @@ def list_(names: tuple[str, ...], as_json: bool) -> int:
     return 0
 
 
-@command.command("fetch", epilog=examples("reprokit data fetch my_recipe", "reprokit data fetch --if-any"))
+@command.command(
+    "fetch", epilog=examples("reprokit data fetch my_recipe", "reprokit data fetch --allow-none")
+)
 @click.argument("names", nargs=-1, metavar="[RECIPE…]")
 @click.option("--offline", is_flag=True, help="Use no network; so does REPROKIT_OFFLINE=1.")
-@click.option("--if-any", is_flag=True, help="Recipes that declare nothing to fetch are no mistake.")
+@click.option(
+    "--allow-none",
+    "if_any",
+    cls=Option,
+    formerly="--if-any",
+    is_flag=True,
+    help="Recipes that declare nothing to fetch are no mistake.",
+)
 @json_option("Print a JSON list.")
 def fetch(names: tuple[str, ...], offline: bool, if_any: bool, as_json: bool) -> int:
     """Fetch the data of recipes (of all, where none is named) into the cache. A cut download is resumed.

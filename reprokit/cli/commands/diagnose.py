@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
@@ -56,6 +57,7 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
 @click.command(
     "diagnose",
     cls=RecipeOrCommand,
+    common="seed budget ignore-metric backend json",
     short_help="Find the line that makes two runs differ.",
     epilog=examples(
         "reprokit diagnose -- python train.py --seed {seed} --logdir {run_dir}",
@@ -66,13 +68,6 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
 @json_option()
 @click.option(
-    "--level",
-    type=click.Choice(["light", "deep"]),
-    default="light",
-    show_default=True,
-    help="deep: record every operation of PyTorch, even if a line was found.",
-)
-@click.option(
     "--budget",
     type=_Budget(),
     default=_USUAL,
@@ -82,25 +77,40 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
 )
 @ignore_option()
 @output_option()
-@click.option("--vary", multiple=True, metavar="NAME", help="If runs are equal, vary only this; repeatable.")
-@click.option(
-    "--across",
-    nargs=2,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="RUN RUN",
-    help="Run nothing: compare two run folders from two machines.",
+@titled(
+    Title.QUESTIONS,
+    click.option(
+        "--level",
+        type=click.Choice(["light", "deep"]),
+        default="light",
+        show_default=True,
+        help="deep: record every operation of PyTorch, even if a line was found.",
+    ),
+    click.option(
+        "--vary", multiple=True, metavar="NAME", help="If runs are equal, vary only this; repeatable."
+    ),
+    click.option(
+        "--across",
+        nargs=2,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="RUN RUN",
+        help="Run nothing: compare two run folders from two machines.",
+    ),
 )
-@click.option("--resume", is_flag=True, help="Compare a whole run with one that is stopped and resumed.")
-@click.option(
-    "--stop-args",
-    metavar="WORDS",
-    help="With --resume: arguments that stop the command early, or make it write a checkpoint on the way.",
-)
-@click.option(
-    "--resume-args",
-    metavar="WORDS",
-    help="With --resume: arguments that resume it; {stopped_run_dir} is the stopped run's folder, or the "
-    "whole run's without --stop-args. Of the files that fit a pattern the middle one is taken.",
+@titled(
+    "A training that is stopped and resumed",
+    click.option("--resume", is_flag=True, help="Compare a whole run with one that is stopped and resumed."),
+    click.option(
+        "--stop-args",
+        metavar="WORDS",
+        help="Arguments that stop the command early, or make it write a checkpoint on the way.",
+    ),
+    click.option(
+        "--resume-args",
+        metavar="WORDS",
+        help="Arguments that resume it; {stopped_run_dir} is the stopped run's folder, or the whole run's "
+        "without --stop-args. Of the files that fit a pattern the middle one is taken.",
+    ),
 )
 @run_options
 @folder_options

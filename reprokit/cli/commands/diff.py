@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     PLOT_POINTS,
     examples,
@@ -33,14 +34,21 @@ _COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
 
 @click.command(
     "diff",
+    cls=Command,
     short_help="Compare metrics files or run folders, bit for bit by default.",
     epilog=examples(
         "reprokit diff golden/cartpole_baseline/cpu-x86_64/seed-42 RUN",
         "reprokit diff old/metrics.jsonl new/metrics.jsonl --rtol 1e-6",
+        "reprokit diff --trace reports/x/T/traces/01-first …/02-second",
     ),
 )
 @click.argument("expected", type=_PATH)
 @click.argument("actual", type=_PATH)
+@click.option(
+    "--trace",
+    is_flag=True,
+    help="Compare recorded traces: where training first differs, and which lines drew it.",
+)
 @click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance, of EXPECTED.")
 @click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare only this; repeatable.")
@@ -50,6 +58,7 @@ _COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
 def command(
     expected: Path,
     actual: Path,
+    trace: bool,
     rtol: float,
     atol: float,
     metrics: tuple[str, ...],
@@ -62,8 +71,16 @@ def command(
     Each is a metrics file, or a folder with metrics.jsonl; other logs beside it that differ are named. In two
     folders without one, all metrics files are compared.
 
+    With --trace both are folders with a trace: of `reprokit diagnose`, whose drawing lines are compared in
+    the order of EXPECTED, or run folders of recipes, which are compared by their digests of each update; of
+    several ranks, the first one that differs is named, with the collective.
+
     Exit codes: 0 equal, or within the tolerance; 1 different; 2 cannot be compared.
     """
+    if trace:
+        if rtol or atol or metrics or ignore or plot is not None:
+            raise click.UsageError("--trace compares all that was recorded; leave out the other options")
+        return _compare_traces(expected, actual, as_json=as_json)
     from reprokit import adapters
     from reprokit.core import comparison
     from reprokit.errors import MetricsError
@@ -94,6 +111,16 @@ def command(
     if plot is not None:
         _draw(found, pairs, plot)
     return comparison.exit_code(found)
+
+
+def _compare_traces(expected: Path, actual: Path, *, as_json: bool) -> int:
+    from reprokit.cli.commands.trace import compare_traces
+    from reprokit.errors import UsageError
+
+    for folder in (expected, actual):
+        if not folder.is_dir():
+            raise UsageError("there is no such folder", where=str(folder), fix="give a folder below traces/")
+    return compare_traces(expected, actual, as_json=as_json)
 
 
 def _print(found: comparison.Comparison, pairs: list[Pair], expected: Path, actual: Path) -> None:

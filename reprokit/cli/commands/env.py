@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.commands import capture
+from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_answer, print_json
 
@@ -15,11 +17,15 @@ _FORMS = ("requirements", "conda", "dockerfile", "apptainer", "devcontainer")
 
 @click.group(
     "env",
-    short_help="Compare environment records; check this host against a golden's.",
+    cls=ExtensibleGroup,
+    short_help="Record, compare and export environments; check this host.",
     epilog=examples("reprokit env check --against golden/cartpole_baseline/cpu-x86_64"),
 )
 def command() -> None:
-    """Work with environment records: of runs, goldens and reports, or from `reprokit capture`."""
+    """Work with environment records: of runs, goldens and reports, or from `reprokit env capture`."""
+
+
+command.add_command(capture.command)
 
 
 @command.command(

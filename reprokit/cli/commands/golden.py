@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.extensions import ExtensibleGroup
+from reprokit.cli.help_pages import Option, titled
 from reprokit.cli.options import (
     PLOT_POINTS,
     examples,
@@ -82,51 +83,65 @@ def show_golden(path: Path, as_json: bool) -> int:
 
 @command.command(
     "promote",
+    common="reason report seed platform json",
     epilog=examples(
         "reprokit golden promote cartpole_baseline --reason 'learning rate halved'",
         "reprokit golden promote RUN RUN --reason 'first golden'",
-        "reprokit golden promote --from reports/pg/TIME --reason 'discount less'",
+        "reprokit golden promote --report reports/pg/TIME --reason 'discount less'",
         "reprokit golden promote --stale --reason 'numpy 2.5'",
         "reprokit golden promote cartpole_baseline --sweep --reason 'first ensemble'",
         "reprokit golden promote walk --sweep-name walk-9c518afb --reason 'again'",
     ),
 )
 @click.argument("what", nargs=-1, metavar="RECIPE | RUN RUN…")
+@click.option("--reason", required=True, help="Why these numbers are expected from now on.")
 @click.option(
-    "--stale",
-    is_flag=True,
-    help="Promote every golden (of the RECIPEs named) whose environment moved: all of them, or none.",
-)
-@click.option("--dry-run", is_flag=True, help="With --stale: show what would move; write nothing.")
-@click.option(
-    "--from",
-    "report",
+    "--report",
+    cls=Option,
+    formerly="--from",
     type=click.Path(path_type=Path),
     metavar="REPORT",
     help="Take the runs that this report judged: its folder, or its report.json.",
 )
-@click.option("--sweep", is_flag=True, help="Promote the newest sweep of RECIPE to its ensemble.")
-@click.option(
-    "--sweep-name", default="", metavar="NAME", help="The same of this sweep, as `sweep` prints it."
-)
-@number_option(
-    "--min-seeds", least=10, default=20, help="With --sweep: how many seeds an ensemble must have."
-)
-@click.option(
-    "--machines", default="", metavar="KIND", help="With --sweep, where it was split: machines of this kind."
-)
-@click.option("--reason", required=True, help="Why these numbers are expected from now on.")
-@click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
+@click.option("--seed", type=int, metavar="N", help="With RECIPE: the newest runs with this seed.")
 @click.option("--platform", metavar="NAME", help="With RECIPE: the newest runs, or sweep, of this platform.")
-@click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
-@click.option("--allow-nonfinite", is_flag=True, help="Allow metrics with NaN or infinities.")
-@click.option(
-    "--allow-failed", is_flag=True, help="Allow runs that failed required checks, and record which."
+@titled(
+    "Where the environment moved",
+    click.option(
+        "--stale",
+        is_flag=True,
+        help="Promote every golden (of the RECIPEs named) whose environment moved: all of them, or none.",
+    ),
+    click.option("--dry-run", is_flag=True, help="With --stale: show what would move; write nothing."),
 )
-@click.option(
-    "--allow-left-out",
-    is_flag=True,
-    help="With --sweep: leave out seeds that are finished too, and record which.",
+@titled(
+    "An ensemble of a sweep",
+    click.option("--sweep", is_flag=True, help="Promote the newest sweep of RECIPE to its ensemble."),
+    click.option(
+        "--sweep-name", default="", metavar="NAME", help="The same of this sweep, as `sweep` prints it."
+    ),
+    number_option(
+        "--min-seeds", least=10, default=20, help="With --sweep: how many seeds an ensemble must have."
+    ),
+    click.option(
+        "--machines",
+        default="",
+        metavar="KIND",
+        help="With --sweep, where it was split: machines of this kind.",
+    ),
+)
+@titled(
+    "What is allowed",
+    click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes."),
+    click.option("--allow-nonfinite", is_flag=True, help="Allow metrics with NaN or infinities."),
+    click.option(
+        "--allow-failed", is_flag=True, help="Allow runs that failed required checks, and record which."
+    ),
+    click.option(
+        "--allow-left-out",
+        is_flag=True,
+        help="With --sweep: leave out seeds that are finished too, and record which.",
+    ),
 )
 @json_option("Print provenance.json.")
 @folder_options
@@ -229,7 +244,7 @@ def _chosen_runs(
     from reprokit.harness import curation
 
     if bool(what) == (report is not None):
-        raise click.UsageError("name a recipe, run folders, or a report with --from")
+        raise click.UsageError("name a recipe, run folders, or a report with --report")
     of_recipe = len(what) == 1 and not Path(what[0], RECORD).is_file()
     if platform is not None and not of_recipe:
         raise click.UsageError("--platform goes with RECIPE; runs and reports say theirs")
@@ -291,6 +306,7 @@ def _promote_stale(
 
 @command.command(
     "import",
+    common="recipe reason rtol atol json",
     epilog=examples(
         "reprokit golden import log.csv --recipe ppo --rtol 0.05 --reason 'table 2'",
         "reprokit golden import log.csv --recipe ppo --rename R=return --atol 5 …",
@@ -298,15 +314,22 @@ def _promote_stale(
 )
 @click.argument("log", type=click.Path(path_type=Path))
 @click.option("--recipe", required=True, help="The recipe whose runs are compared with the log.")
-@click.option("--seed", type=int, help="Of those runs; the recipe's only one by default.")
-@click.option("--platform", help="Of those runs; this machine's by default.")
+@click.option("--reason", required=True, help="Who published the log, and where.")
 @click.option("--rtol", type=float, help="Relative tolerance of every number; 0 with --atol alone.")
 @click.option("--atol", type=float, help="Absolute tolerance of every number; 0 with --rtol alone.")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric of the log.")
-@click.option(
-    "--rename", "renames", multiple=True, metavar="THEIRS=OURS", help="What the recipe's runs call a metric."
+@titled(
+    "What is compared",
+    click.option("--seed", type=int, metavar="N", help="Of those runs; the recipe's only one by default."),
+    click.option("--platform", help="Of those runs; this machine's by default."),
+    click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric of the log."),
+    click.option(
+        "--rename",
+        "renames",
+        multiple=True,
+        metavar="THEIRS=OURS",
+        help="What the recipe's runs call a metric.",
+    ),
 )
-@click.option("--reason", required=True, help="Who published the log, and where.")
 @json_option("Print provenance.json.")
 @folder_options
 def import_log(

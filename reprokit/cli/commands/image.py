@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reprokit.cli.extensions import ExtensibleGroup
+from reprokit.cli.help_pages import Option
 from reprokit.cli.options import base_option, engine_option, examples, json_option
 from reprokit.cli.output import print_answer
 
@@ -138,6 +139,7 @@ def list_images(as_json: bool) -> int:
 @click.option(
     "--older-than",
     "older_than_days",
+    cls=Option,
     type=click.FloatRange(min=0),
     default=30,
     show_default=True,

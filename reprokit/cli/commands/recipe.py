@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Group
 from reprokit.cli.options import examples, folder_options, json_option, project_of
 from reprokit.cli.output import print_json
 
 
 @click.group(
     "recipe",
+    cls=Group,
     short_help="Check recipes without running them; print their schema.",
     epilog=examples("reprokit recipe check"),
 )

@@ -97,6 +97,7 @@ def show_report(
 
 @command.command(
     "verify",
+    common="signer expect commit max-age json",
     epilog=examples(
         "reprokit report verify reports/cartpole_baseline/20261120T101512Z-3fa9",
         "reprokit report verify REPORT --signer allowed_signers",

@@ -33,6 +33,7 @@ from reprokit.session import Session
 @click.command(
     "reproduce",
     cls=RecipeOrCommand,
+    common="seed golden backend verbose json",
     short_help="Train twice, compare the runs and the golden, give a verdict.",
     epilog=examples(
         "reprokit reproduce cartpole_baseline",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
+from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
@@ -25,6 +26,7 @@ from reprokit.session import Session
 @click.command(
     "run",
     cls=RecipeOrCommand,
+    common="seed set backend runs-dir json",
     short_help="Run a recipe, or any command, once.",
     epilog=examples(
         "reprokit run cartpole_baseline --seed 123",
@@ -35,17 +37,20 @@ from reprokit.session import Session
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
 @json_option("Print run.json.")
-@click.option(
-    "--resume-from",
-    metavar="RUN | CHECKPOINT",
-    help="Resume from a checkpoint, or from a run's last whole one.",
-)
-@click.option("--profile", is_flag=True, help="Profile the training, into profile/ of the run folder.")
-@number_option(
-    "--profile-step",
-    least=1,
-    metavar="STEP",
-    help="Profile the update that begins here  [default: the second].",
+@titled(
+    Title.QUESTIONS,
+    click.option(
+        "--resume-from",
+        metavar="RUN | CHECKPOINT",
+        help="Resume from a checkpoint, or from a run's last whole one.",
+    ),
+    click.option("--profile", is_flag=True, help="Profile the training, into profile/ of the run folder."),
+    number_option(
+        "--profile-step",
+        least=1,
+        metavar="STEP",
+        help="Profile the update that begins here  [default: the second].",
+    ),
 )
 @copy_option
 @run_options

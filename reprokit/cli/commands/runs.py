@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from reprokit.cli.extensions import ExtensibleGroup
+from reprokit.cli.help_pages import Option, titled
 from reprokit.cli.options import (
     PLOT_POINTS,
     backend_option,
@@ -20,6 +21,7 @@ from reprokit.cli.options import (
     folder_options,
     json_option,
     judge_options,
+    number_option,
     picture_file,
     plot_option,
     project_of,
@@ -59,16 +61,25 @@ def command() -> None:
     """Work with run folders: what was run, how it ended, how runs compare."""
 
 
-@command.command("list", epilog=examples("reprokit runs list --recipe pg --verdict REPRODUCED"))
+@command.command(
+    "list",
+    common="recipe since verdict outcome json",
+    epilog=examples("reprokit runs list --recipe pg --verdict REPRODUCED"),
+)
 @click.option("--recipe", help="Only runs of this recipe.")
-@click.option("--since", type=_DAY, help="Only runs started on this day (UTC) or later.")
-@click.option("--until", type=_DAY, help="Only runs started on this day (UTC) or earlier.")
+@click.option(
+    "--since", type=_DAY, metavar="DAY", help="Only runs started on this day (UTC) or later: 2026-11-20."
+)
 @click.option("--verdict", metavar="WORD", callback=_verdict, help="Only runs with this verdict; - for none.")
 @click.option("--outcome", metavar="WORD", help="Only runs with this outcome: complete, crashed, …")
-@click.option(
-    "--environment",
-    metavar="TEXT",
-    help="Only runs in this environment: cpu, image, venv, or the beginning of an image or lock digest.",
+@titled(
+    "Further filters",
+    click.option("--until", type=_DAY, metavar="DAY", help="Only runs started on this day (UTC) or earlier."),
+    click.option(
+        "--environment",
+        metavar="TEXT",
+        help="Only runs in this environment: cpu, image, venv, or the beginning of an image or lock digest.",
+    ),
 )
 @json_option("Print a JSON list.")
 @folder_options
@@ -156,6 +167,7 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
 
 @command.command(
     "reproduce",
+    common="backend repeats strict verbose json",
     epilog=examples("reprokit runs reproduce theirs/pg/20261120T101500Z-3fa9-seed42-1"),
 )
 @click.argument("run")
@@ -184,12 +196,17 @@ def reproduce(run: str, **options: Any) -> int:
     return answer.exit_code
 
 
-@command.command("prune", epilog=examples("reprokit runs prune --incomplete --older-than 30 --yes"))
+@command.command(
+    "prune",
+    common="recipe keep older-than yes json",
+    epilog=examples("reprokit runs prune --incomplete --older-than 30 --yes"),
+)
 @click.option("--recipe", help="Only runs of this recipe.")
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N of each recipe.")
+@number_option("--keep", least=0, help="Keep the newest N of each recipe.")
 @click.option(
     "--older-than",
     "older_than_days",
+    cls=Option,
     type=click.FloatRange(min=0),
     metavar="DAYS",
     help="Only runs started longer ago.",

@@ -1,4 +1,4 @@
-"""``reprokit trace diff``: where two recorded runs first differ, and which lines drew different values."""
+"""``reprokit diff --trace``, once ``trace diff``: where two recorded runs first differ."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reprokit.cli.help_pages import Group
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_answer
 from reprokit.layout import TRACE
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-@click.group("trace", short_help="Compare the recorded traces of two runs.")
+@click.group("trace", cls=Group, short_help="Compare the recorded traces of two runs.")
 def command() -> None:
     """Compare traces that `reprokit diagnose`, or a trainer, recorded."""
 
 
 @command.command(
-    "diff", epilog=examples("reprokit trace diff reports/x/T-diagnose/traces/01-first …/traces/02-second")
+    "diff", epilog=examples("reprokit diff --trace reports/x/T-diagnose/traces/01-first …/traces/02-second")
 )
 @click.argument("first", type=_FOLDER)
 @click.argument("second", type=_FOLDER)
@@ -36,6 +37,11 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
 
     Exit codes: 0 nothing differs; 1 something does; 2 a folder has no trace.
     """
+    return compare_traces(first, second, as_json=as_json)
+
+
+def compare_traces(first: Path, second: Path, *, as_json: bool) -> int:
+    """Print where two recorded runs first differ; returns the exit code."""
     from dataclasses import asdict
 
     from reprokit import diagnosis

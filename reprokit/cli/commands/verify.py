@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.extensions import additions, answer_of, feature_options, finishing
+from reprokit.cli.help_pages import Command, Title, titled
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 @click.command(
     "verify",
+    cls=Command,
+    common="golden changed backend verbose json",
     short_help="Reproduce every recipe of this platform: the gate for CI.",
     epilog=examples(
         "reprokit verify --golden golden/",
@@ -44,27 +47,33 @@ if TYPE_CHECKING:
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
 @feature_options("verify")
-@click.option(
-    "--changed",
-    metavar="COMMIT",
-    help="Leave out recipes whose numbers cannot have moved since COMMIT, and say which.",
+@titled(
+    Title.JUDGING,
+    click.option(
+        "--changed",
+        metavar="COMMIT",
+        help="Leave out recipes whose numbers cannot have moved since COMMIT, and say which.",
+    ),
+    click.option(
+        "--statistical",
+        is_flag=True,
+        help="Where bits differ from the golden, run new seeds and compare them with the ensemble.",
+    ),
+    click.option(
+        "--watch-golden/--no-watch-golden",
+        default=True,
+        show_default=True,
+        help="Stop a pair as soon as both differ from the golden; not with --resume, --vary, --statistical.",
+    ),
 )
-@click.option(
-    "--statistical",
-    is_flag=True,
-    help="Where bits differ from the golden, run new seeds and compare them with the ensemble.",
-)
-@click.option(
-    "--watch-golden/--no-watch-golden",
-    default=True,
-    show_default=True,
-    help="Stop a pair as soon as both differ from the golden; not with --resume, --vary, --statistical.",
-)
-@click.option(
-    "--gate-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write every recipe's answer as JSON, for `reprokit report comment`.",
+@titled(
+    Title.WRITTEN,
+    click.option(
+        "--gate-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write every recipe's answer as JSON, for `reprokit report comment`.",
+    ),
 )
 @attribute_option
 @why_options

@@ -30,7 +30,7 @@ def false_calls(source: bytes | str, rows: Sequence[Mapping[str, Any]]) -> list[
 
     Args:
         source: Python; a file that is none has no calls.
-        rows: What was measured, as ``reprokit numerics claims`` keeps it.
+        rows: What was measured, as ``reprokit env numerics claims`` keeps it.
     """
     false: dict[str, FalseCall] = {}
     for row in rows:

@@ -10,7 +10,7 @@ FEATURE = Feature(
         "bisect": Verb(
             command="reprokit.features.bisect.verb:command",
             help="Find the commit that changed a recipe's numbers.",
-            heading=Heading.EXPLAIN,
+            heading=Heading.RESULTS,
         ),
     },
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -20,6 +21,8 @@ from reprokit.session import Session
 
 @click.command(
     "bisect",
+    cls=Command,
+    common="good bad seed set json",
     short_help="Find the commit that changed a recipe's numbers.",
     epilog=examples(
         "reprokit bisect cartpole_baseline --good v1.0 --bad HEAD",

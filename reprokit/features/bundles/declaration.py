@@ -10,7 +10,7 @@ FEATURE = Feature(
         "bundle": Verb(
             command="reprokit.features.bundles.verb:command",
             help="Write one archive that a reviewer can reproduce a result from.",
-            heading=Heading.KEEP,
+            heading=Heading.RESULTS,
         ),
     },
     extends={"reproduce": "reprokit.features.bundles.reproduce_options:EXTENSION"},

@@ -181,7 +181,7 @@ def _environment(
 ) -> dict[str, Packed]:
     if recipe.variant == NO_VARIANT:
         if vendored is not None:
-            fix = "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in the recipe"
+            fix = "`reprokit image lock NAME --dependencies FILE`, and `variant: NAME` in the recipe"
             raise ImageError("there are no packages to vendor: the recipe's variant is none", fix=fix)
         return {}
     lock = images.locks.read_lock(project.root)

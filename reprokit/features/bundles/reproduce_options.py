@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reprokit.cli.extensions import Extension, Options, Reproduce
+from reprokit.cli.help_pages import titled
 
 if TYPE_CHECKING:
     from reprokit.core.checklist import Report
@@ -81,17 +82,17 @@ def _reproduces(name: str | None, options: Options) -> Reproduce | None:
 
 EXTENSION = Extension(
     options=(
-        click.option(
-            "--sha256",
-            metavar="DIGEST",
-            callback=_digest,
-            help="Of a bundle: what `reprokit bundle` printed.",
-        ),
-        click.option(
-            "--keep",
-            type=click.Path(path_type=Path),
-            metavar="FOLDER",
-            help="Of a bundle: unpack it into this new folder, which stays.",
+        titled(
+            "A bundle",
+            click.option(
+                "--sha256", metavar="DIGEST", callback=_digest, help="What `reprokit bundle` printed."
+            ),
+            click.option(
+                "--keep",
+                type=click.Path(path_type=Path),
+                metavar="FOLDER",
+                help="Unpack it into this new folder, which stays.",
+            ),
         ),
     ),
     reproduces=_reproduces,

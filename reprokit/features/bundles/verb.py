@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, json_option, project_of
+from reprokit.cli.help_pages import Command
+from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
 from reprokit.cli.output import print_answer
 from reprokit.session import Session
 
@@ -16,6 +17,8 @@ _SHOWN = 12
 
 @click.command(
     "bundle",
+    cls=Command,
+    common="output vendor no-data max-data-mib json",
     short_help="Write one archive that a reviewer can reproduce a result from.",
     epilog=examples(
         "reprokit bundle golden/cartpole_baseline/cpu-x86_64 --output cartpole.tar.gz",
@@ -35,13 +38,7 @@ _SHOWN = 12
 )
 @click.option("--vendor", is_flag=True, help="Put the packages of the environment into it too.")
 @click.option("--no-data", is_flag=True, help="Name data by its digest only.")
-@click.option(
-    "--max-data-mib",
-    type=click.IntRange(min=1),
-    default=256,
-    show_default=True,
-    help="How much data goes along, MiB.",
-)
+@number_option("--max-data-mib", least=1, default=256, help="How much data goes along, MiB.")
 @json_option("Print digest, files and what is left out as a JSON object.")
 @folder_options
 def command(

@@ -73,7 +73,7 @@ def find(reference: str, *, project: Project) -> Path:
         folder = runs.find(project.runs_dir, reference)
         whole = [one for one in checkpoints.listed(_written_in(folder)) if not one.problem]
         if not whole:
-            fix = "`reprokit checkpoint verify` says what is wrong with each"
+            fix = "`reprokit runs checkpoint verify` says what is wrong with each"
             raise CheckpointError("no checkpoint of this run is whole", where=str(folder), fix=fix)
         return next((one for one in reversed(whole) if one.step is not None), whole[-1]).path
     path = Path(reference)
@@ -81,7 +81,7 @@ def find(reference: str, *, project: Project) -> Path:
         for one in checkpoints.listed(path.parent):
             if one.path.name == path.name and one.sha256 and one.problem:
                 raise CheckpointError(
-                    one.problem, where=reference, fix="`reprokit checkpoint verify` says more"
+                    one.problem, where=reference, fix="`reprokit runs checkpoint verify` says more"
                 )
     return path
 
@@ -93,7 +93,7 @@ def _written_in(folder: Path) -> Path:
         return written_in(folder)
     kinds = (torch_writer.SUFFIX, safetensors_file.SUFFIX)
     own = sorted(path for path in (folder / OUTPUT).rglob("*") if path.suffix in kinds and path.is_file())
-    fix = f"of a file that its program wrote: `reprokit checkpoint show {own[0] if own else 'FILE'}`"
+    fix = f"of a file that its program wrote: `reprokit runs checkpoint show {own[0] if own else 'FILE'}`"
     record = runs.read(folder, verify=False).record
     if not (record.program or record.plain_command):
         fix = "logging.save_interval in the recipe says how often one is written"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.feature import Feature, Heading, Verb
+from reprokit.feature import Feature, Verb
 
 FEATURE = Feature(
     name="checkpoints",
@@ -10,7 +10,8 @@ FEATURE = Feature(
         "checkpoint": Verb(
             command="reprokit.features.checkpoints.verb:command",
             help="Verify, show, compare, convert checkpoints; none is executed.",
-            heading=Heading.KEEP,
+            now="runs checkpoint",
         ),
     },
+    subverbs={"runs": {"checkpoint": "reprokit.features.checkpoints.verb:command"}},
 )

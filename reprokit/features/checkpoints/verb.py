@@ -1,4 +1,4 @@
-"""``reprokit checkpoint``: verify, show, compare and convert checkpoints without executing them."""
+"""``reprokit runs checkpoint``: verify, show, compare and convert checkpoints without executing them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Group
 from reprokit.cli.options import examples, folder_options, json_option, project_of
 from reprokit.cli.output import print_answer, print_json
 
 
 @click.group(
     "checkpoint",
+    cls=Group,
     short_help="Verify, show, compare, convert checkpoints; none is executed.",
-    epilog=examples("reprokit checkpoint verify 20261121T101500Z-3fa9-seed42-1"),
+    epilog=examples("reprokit runs checkpoint verify 20261121T101500Z-3fa9-seed42-1"),
 )
 def command() -> None:
     """Read checkpoints without torch. A file that would run code when loaded is refused (exit code 2)."""
 
 
-@command.command("verify", epilog=examples("reprokit checkpoint verify checkpoints/checkpoint_20480.pt"))
+@command.command("verify", epilog=examples("reprokit runs checkpoint verify checkpoints/checkpoint_20480.pt"))
 @click.argument("reference", metavar="FILE|RUN")
 @json_option("Print JSON.")
 @folder_options
@@ -39,7 +41,7 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
     return code
 
 
-@command.command("show", epilog=examples("reprokit checkpoint show 20261121T101500Z-3fa9-seed42-1"))
+@command.command("show", epilog=examples("reprokit runs checkpoint show 20261121T101500Z-3fa9-seed42-1"))
 @click.argument("reference", metavar="FILE|RUN")
 @json_option("Print JSON.")
 @folder_options
@@ -70,7 +72,7 @@ def show(reference: str, as_json: bool, **options: Any) -> int:
 
 
 @command.command(
-    "diff", epilog=examples("reprokit checkpoint diff RUN/checkpoints/checkpoint_20480.pt OTHER_RUN")
+    "diff", epilog=examples("reprokit runs checkpoint diff RUN/checkpoints/checkpoint_20480.pt OTHER_RUN")
 )
 @click.argument("expected", metavar="FILE|RUN")
 @click.argument("actual", metavar="FILE|RUN")
@@ -101,8 +103,8 @@ def diff(expected: str, actual: str, as_json: bool, **options: Any) -> int:
 @command.command(
     "convert",
     epilog=examples(
-        "reprokit checkpoint convert 20261121T101500Z-3fa9-seed42-1 new.safetensors",
-        "reprokit checkpoint convert old_checkpoint.pt new_checkpoint.pt",
+        "reprokit runs checkpoint convert RUN new.safetensors",
+        "reprokit runs checkpoint convert old_checkpoint.pt new_checkpoint.pt",
     ),
 )
 @click.argument("source", metavar="FILE|RUN")

@@ -10,7 +10,7 @@ FEATURE = Feature(
         "compare": Verb(
             command="reprokit.features.compare.verb:command",
             help="Do two sides give the same numbers: commits, settings, packages, commands?",
-            heading=Heading.TRAIN,
+            heading=Heading.START,
         ),
     },
     extends={"report verify": "reprokit.features.compare.verify_options:EXTENSION"},

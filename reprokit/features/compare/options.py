@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import all_of
+from reprokit.cli.help_pages import titled
 
 #: End of the option → what it is called in ``SideAsked``, how it is read, and its line of help.
 _OF_A_SIDE: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
@@ -30,7 +30,7 @@ def _options() -> Iterator[Callable[[Any], Any]]:
             yield click.option(f"--{side}-{end}", f"{side}_{name}", help=text.format(side), **how)
 
 
-side_options = all_of(*_options())
+side_options = titled("The two sides", *_options())
 
 
 def typed_side_options(options: Mapping[str, Any]) -> list[str]:

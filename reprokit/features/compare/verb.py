@@ -32,6 +32,7 @@ _VERSUS = "--vs"
 @click.command(
     "compare",
     cls=RecipeOrCommand,
+    common="a b b-set b-with json",
     short_help="Do two sides give the same numbers: commits, settings, packages, commands?",
     epilog=examples(
         "reprokit compare train                                  # HEAD with the working tree",

@@ -10,7 +10,7 @@ FEATURE = Feature(
         "doctor": Verb(
             command="reprokit.features.doctor.verb:command",
             help="Check this host; print the command that fixes each problem.",
-            heading=Heading.TOOL,
+            heading=Heading.START,
         ),
     },
 )

@@ -116,7 +116,7 @@ def _environments(seen: HostFacts) -> Iterator[HostFinding]:
         yield absent(
             "locks",
             "no environment under images/ here: only plain commands can be reproduced",
-            fix="reprokit image lock NAME --from requirements.txt",
+            fix="reprokit image lock NAME --dependencies requirements.txt",
         )
     else:
         listed = ", ".join(f"{name} ({count} packages)" for name, count in seen.locks.items())

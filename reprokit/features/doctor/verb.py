@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import engine_option, examples, json_option, verbose_option
 from reprokit.cli.output import print_answer
 
 
 @click.command(
     "doctor",
+    cls=Command,
     short_help="Check this host; print the command that fixes each problem.",
     epilog=examples("reprokit doctor", "reprokit doctor --json"),
 )

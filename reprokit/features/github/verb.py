@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 
@@ -14,6 +15,7 @@ _EXISTING = click.Path(exists=True, path_type=Path)
 
 @click.command(
     "comment",
+    cls=Command,
     epilog=examples(
         "reprokit report comment reports    # with gate.json of verify --gate-file",
         'reprokit report comment --workflow-run "$GITHUB_EVENT_PATH"',

@@ -10,7 +10,7 @@ FEATURE = Feature(
         "init": Verb(
             command="reprokit.features.init.verb:command",
             help="Write a recipe for a program, from what it does.",
-            heading=Heading.TRAIN,
+            heading=Heading.START,
         ),
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.feature import Feature, Heading, Verb
+from reprokit.feature import Feature, Verb
 
 FEATURE = Feature(
     name="kubernetes",
@@ -10,7 +10,8 @@ FEATURE = Feature(
         "export": Verb(
             command="reprokit.features.kubernetes.verb:command",
             help="Write a recipe or a sweep as jobs for Kubernetes.",
-            heading=Heading.KEEP,
+            now="runs export",
         ),
     },
+    subverbs={"runs": {"export": "reprokit.features.kubernetes.verb:command"}},
 )

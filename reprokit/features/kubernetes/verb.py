@@ -1,16 +1,18 @@
-"""``reprokit export``: recipes and sweeps in the words of other systems."""
+"""``reprokit runs export``: recipes and sweeps in the words of other systems."""
 
 from __future__ import annotations
 
 import click
 
+from reprokit.cli.help_pages import Group, Option
 from reprokit.cli.options import examples
 
 
 @click.group(
     "export",
+    cls=Group,
     short_help="Write a recipe or a sweep as jobs for Kubernetes.",
-    epilog=examples("reprokit export k8s cartpole_baseline --image registry/project@sha256:…"),
+    epilog=examples("reprokit runs export k8s cartpole_baseline --image registry/project@sha256:…"),
 )
 def command() -> None:
     """Write what a recipe or a sweep runs in the words of another system."""
@@ -19,8 +21,8 @@ def command() -> None:
 @command.command(
     "k8s",
     epilog=examples(
-        "reprokit export k8s cartpole_baseline --image it@sha256:… > job.json",
-        "reprokit export k8s runs/sweeps/NAME --image it@sha256:… > jobs.json",
+        "reprokit runs export k8s cartpole_baseline --image it@sha256:… > job.json",
+        "reprokit runs export k8s runs/sweeps/NAME --image it@sha256:… > jobs.json",
         "kubectl apply -f job.json",
     ),
 )
@@ -32,7 +34,16 @@ def command() -> None:
     help="Seeds (42,123), a range with both ends (0..9), or how many (5)  [default: the recipe's].",
 )
 @click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a setting.")
-@click.option("--claim", default="reprokit-runs", show_default=True, metavar="NAME", help="Volume for runs.")
+@click.option(
+    "--volume-claim",
+    "claim",
+    cls=Option,
+    formerly="--claim",
+    default="reprokit-runs",
+    show_default=True,
+    metavar="NAME",
+    help="The PersistentVolumeClaim that keeps the runs.",
+)
 @click.option("--project", default="/project", show_default=True, metavar="PATH", help="Folder in the image.")
 def kubernetes(
     what: str, image: str, seeds: str | None, settings: tuple[str, ...], claim: str, project: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.feature import Feature, Heading, Verb
+from reprokit.feature import Feature, Verb
 
 FEATURE = Feature(
     name="learning",
@@ -10,7 +10,8 @@ FEATURE = Feature(
         "learning": Verb(
             command="reprokit.features.learning.verb:command",
             help="Say whether a run learned, and if not, where to look.",
-            heading=Heading.EXPLAIN,
+            now="runs learning",
         ),
     },
+    subverbs={"runs": {"learning": "reprokit.features.learning.verb:command"}},
 )

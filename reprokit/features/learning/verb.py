@@ -1,4 +1,4 @@
-"""``reprokit learning``: whether a run learned, and if not, where to look."""
+"""``reprokit runs learning``: whether a run learned, and if not, where to look."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     backend_option,
     examples,
@@ -23,10 +24,11 @@ _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magen
 
 @click.command(
     "learning",
+    cls=Command,
     short_help="Say whether a run learned, and if not, where to look.",
     epilog=examples(
-        "reprokit learning 20261121T101500Z-3fa9-seed42-1",
-        "reprokit learning 20261121T101500Z-3fa9-seed42-1 --probe",
+        "reprokit runs learning 20261121T101500Z-3fa9-seed42-1",
+        "reprokit runs learning 20261121T101500Z-3fa9-seed42-1 --probe",
     ),
 )
 @click.argument("run", metavar="RUN")

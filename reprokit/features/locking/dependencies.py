@@ -86,7 +86,9 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
 
     name = path.name
     if not path.is_file():
-        raise ImageError("there is no such file", where=str(path), fix="name an existing file with --from")
+        raise ImageError(
+            "there is no such file", where=str(path), fix="name an existing file with --dependencies"
+        )
     if name == "uv.lock":
         return tool_locks.read_uv_lock(path, root=root, wanted=wanted)
     if name == "poetry.lock":

@@ -107,7 +107,9 @@ def _own_requirements(data: Mapping[str, Any], wanted: Wanted, *, path: Path) ->
     if not isinstance(project, dict):
         if "poetry" in tool:
             what = "the dependencies stand in Poetry's own form"
-            raise ImageError(what, where=str(path), fix="run `poetry lock`, and name poetry.lock with --from")
+            raise ImageError(
+                what, where=str(path), fix="run `poetry lock`, and name poetry.lock with --dependencies"
+            )
         if wanted.groups:
             return []
         raise ImageError("no [project] table", where=str(path), fix="name the file that has the dependencies")
@@ -129,7 +131,7 @@ def _dynamic(tool: Mapping[str, Any], *, path: Path) -> list[str]:
         raise ImageError(
             "the dependencies are dynamic, so they are known only by building the project",
             where=str(path),
-            fix="name them in a requirements file, and give that one with --from",
+            fix="name them in a requirements file, and give that one with --dependencies",
         )
     files = [named] if isinstance(named, str) else named
     texts = [read_text(path.parent / file).splitlines() for file in files]

@@ -103,7 +103,7 @@ def read(path: Path) -> Declared | None:
         base, external = data.pop("base"), externals(data)
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ImageError(
-            f"cannot be read: {error}", where=str(path), fix="make it again with --from"
+            f"cannot be read: {error}", where=str(path), fix="make it again with --dependencies"
         ) from error
     others = {key: value for key, value in data.items() if key not in {"schema", "external"}}
     return Declared(**values, base=base, external=external, others=others)

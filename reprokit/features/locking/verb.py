@@ -8,16 +8,19 @@ from typing import Any
 import click
 
 from reprokit.cli.commands.image import lock_around, print_progress
+from reprokit.cli.help_pages import Command, Option, titled
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 
 
 @click.command(
     "lock",
+    cls=Command,
+    common="dependencies python device check json",
     short_help="Lock an environment: of your project's files, or again from its input.",
     epilog=examples(
-        "reprokit image lock mine --from requirements.txt",
-        "reprokit image lock mine --from pyproject.toml --extra train --group dev",
+        "reprokit image lock mine --dependencies requirements.txt",
+        "reprokit image lock mine --dependencies pyproject.toml --extra train",
         "reprokit image lock cpu",
         "reprokit image lock --check   # every variant",
         "reprokit image lock base",
@@ -25,16 +28,16 @@ from reprokit.cli.output import print_json
 )
 @click.argument("variants", nargs=-1, metavar="[NAME|base]…")
 @click.option(
-    "--from",
+    "--dependencies",
     "sources",
+    cls=Option,
+    formerly="--from",
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="FILE",
     help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or "
     "environment.yml. Several are taken together.",
 )
-@click.option("--extra", "extras", multiple=True, metavar="EXTRA", help="An extra of the project, too.")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A dependency group, too.")
 @click.option(
     "--python",
     metavar="3.N",
@@ -46,21 +49,31 @@ from reprokit.cli.output import print_json
     type=click.Choice(["cpu", "cuda", "tpu"]),
     help="What it is for  [default: cpu]; decides which build of torch.",
 )
-@click.option(
-    "--system",
-    "system_packages",
-    multiple=True,
-    metavar="PACKAGE[=VERSION]",
-    help="A package of the distribution that its image needs; pinned as of today.",
+@titled(
+    "More of the project",
+    click.option("--extra", "extras", multiple=True, metavar="EXTRA", help="An extra of the project, too."),
+    click.option("--group", "groups", multiple=True, metavar="GROUP", help="A dependency group, too."),
 )
-@click.option(
-    "--build",
-    multiple=True,
-    metavar="PACKAGE==VERSION",
-    help="Build a wheel of a package that is distributed as source only, and keep it next to the lock.",
+@titled(
+    "What its image is",
+    click.option(
+        "--system",
+        "system_packages",
+        multiple=True,
+        metavar="PACKAGE[=VERSION]",
+        help="A package of the distribution that its image needs; pinned as of today.",
+    ),
+    click.option(
+        "--build",
+        multiple=True,
+        metavar="PACKAGE==VERSION",
+        help="Build a wheel of a package that is distributed as source only, and keep it next to the lock.",
+    ),
+    click.option("--base-image", metavar="IMAGE:TAG@DIGEST", help="Build on this image of a registry."),
+    click.option(
+        "--machine", type=click.Choice(["x86_64", "aarch64"]), help="Lock for this kind of machine."
+    ),
 )
-@click.option("--base-image", metavar="IMAGE:TAG@DIGEST", help="Build on this image of a registry.")
-@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Lock for this kind of machine.")
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the lock is out of date.")
 @json_option("Print the changes as a JSON object.")
 def lock_packages(
@@ -73,9 +86,9 @@ def lock_packages(
 ) -> int:
     """Lock the environment images/NAME, keeping every version that still fits. Prints what changes.
 
-    With --from, make it from files of your project. Without, solve it again from the same files, or from
-    its requirements.in; without NAME, all of them. `base` pins the distribution packages of the bases that
-    are made without a registry, as of today.
+    With --dependencies, make it from files of your project. Without, solve it again from the same files, or
+    from its requirements.in; without NAME, all of them. `base` pins the distribution packages of the bases
+    that are made without a registry, as of today.
 
     Exit codes: 0 nothing to do, or written; 1 with --check, something changes; 3 something cannot be pinned.
     """
@@ -84,7 +97,7 @@ def lock_packages(
     picked = own_variants.VariantChoice(**{key: value or None for key, value in choice.items()})
     if sources or picked != own_variants.VariantChoice():
         if len(variants) != 1:
-            raise click.UsageError("--from and what belongs to it need the NAME of one environment")
+            raise click.UsageError("--dependencies and what belongs to it need the NAME of one environment")
         found = own_variants.lock_from(
             variants[0],
             sources,

@@ -8,30 +8,34 @@ from typing import Any
 import click
 
 from reprokit.cli.extensions import Extension, Options, typed_of_others
+from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import project_of, request_of
 from reprokit.features.machines.place import ELSEWHERE
 
 
 def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
     """``--on``, ``--address`` and ``--slurm``; ``default`` None: someone must say where, or nothing is."""
-    places = " or ".join(ELSEWHERE if default is None else (default, *ELSEWHERE))
+    places = " or ".join(ELSEWHERE) if default is None else f"{default}, {' or '.join(ELSEWHERE)}"
     return (
-        click.option(
-            "--on",
-            default=default,
-            show_default=default is not None,
-            metavar="PLACE",
-            help=f"Where runs are made: {places}.",
-        ),
-        click.option(
-            "--address", metavar="HOST:PORT", help="The Ray cluster  [default: the one on this machine]."
-        ),
-        click.option(
-            "--slurm",
-            "slurm",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Options for Slurm: partition, account, gres, constraint, qos, time (minutes).",
+        titled(
+            Title.CLUSTER,
+            click.option(
+                "--on",
+                default=default,
+                show_default=default is not None,
+                metavar="PLACE",
+                help=f"Where runs are made: {places}.",
+            ),
+            click.option(
+                "--address", metavar="HOST:PORT", help="The Ray cluster  [default: the one on this machine]."
+            ),
+            click.option(
+                "--slurm",
+                "slurm",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Options for Slurm: partition, account, gres, constraint, qos, time (minutes).",
+            ),
         ),
     )
 

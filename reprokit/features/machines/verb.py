@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from reprokit.cli.help_pages import Command, Option, Title, titled
 from reprokit.cli.options import (
-    all_of,
     backend_option,
     base_option,
     engine_option,
@@ -26,21 +26,23 @@ from reprokit.features.machines.place import ELSEWHERE
 
 @click.command(
     "record",
+    cls=Command,
+    common="on reason seeds backend json",
     epilog=examples(
         "reprokit golden record cartpole_baseline --on ray --reason 'first goldens'",
         "reprokit golden record pg --on slurm --slurm time=60 --reason 'numpy 2.5'",
     ),
 )
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE…")
-@all_of(*place_options(default=None))
+@titled(Title.CLUSTER, *place_options(default=None))
 @click.option("--reason", required=True, help="Why these numbers are expected from now on.")
-@click.option("--seeds", metavar="SEEDS", help="As of `reprokit sweep`  [default: the recipe's].")
+@click.option("--seeds", metavar="SEEDS", help="As in `reprokit sweep`  [default: the recipe's].")
 @click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
 @json_option("Print the rows as a JSON object.")
-@engine_option
 @backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.")
 @base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto.")
 @timeout_option()
+@engine_option
 @folder_options
 def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Record a golden of each RECIPE and seed on every kind of CPU of a cluster.
@@ -92,7 +94,9 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     return code
 
 
-@click.command("attach", epilog=examples("reprokit runs attach runs/sweeps/cartpole_baseline-1f2e3d4c"))
+@click.command(
+    "attach", cls=Command, epilog=examples("reprokit runs attach runs/sweeps/cartpole_baseline-1f2e3d4c")
+)
 @click.argument("sweep", type=click.Path(exists=True, path_type=Path))
 @json_option("Print the members as a JSON object.")
 @folder_options
@@ -125,10 +129,23 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
     return answer.exit_code
 
 
-@click.command("carry-out", epilog=examples("reprokit runs carry-out runs/sweeps/NAME/jobs/RUN.json"))
+@click.command(
+    "carry-out",
+    cls=Command,
+    hidden=True,
+    epilog=examples("reprokit runs carry-out runs/sweeps/NAME/jobs/RUN.json"),
+)
 @click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--node", default="", metavar="NAME", help="What the cluster calls this machine.")
-@click.option("--until-closed", type=int, metavar="FD", help="Stop when this pipe is closed.")
+@click.option(
+    "--stop-when-closed",
+    "until_closed",
+    cls=Option,
+    formerly="--until-closed",
+    type=int,
+    metavar="FD",
+    help="Stop when this pipe is closed.",
+)
 @click.option("--ask-resume", is_flag=True, help="Exit code 0 where JOB, begun again, would come further.")
 def carry_out(job: Path, node: str, until_closed: int | None, ask_resume: bool) -> int:
     """Make the run that JOB describes, on this machine: what `sweep --on` hands to Ray and Slurm.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.feature import Feature, Heading, Verb
+from reprokit.feature import Feature, Verb
 
 FEATURE = Feature(
     name="numerics",
@@ -10,8 +10,9 @@ FEATURE = Feature(
         "numerics": Verb(
             command="reprokit.features.numerics.verb:command",
             help="Show how operations round here; find non-portable ones.",
-            heading=Heading.EXPLAIN,
+            now="env numerics",
         ),
     },
+    subverbs={"env": {"numerics": "reprokit.features.numerics.verb:command"}},
     extends={"verify": "reprokit.features.numerics.verify_options:EXTENSION"},
 )

@@ -25,7 +25,7 @@ from reprokit.session import Session
 from reprokit.workspace import write_atomic
 
 _TIMEOUT_S = 3600.0
-_FIX = "`reprokit numerics claims --json > FILE` makes one"
+_FIX = "`reprokit env numerics claims --json > FILE` makes one"
 _LONG = ("rows", "batches")
 
 

@@ -22,13 +22,13 @@ input on the same machine, or raises. The documentation lists operations that it
 operations that raise. This page compares each of these claims with repeats, platform by platform. It is
 drawn from the JSON files in `numerics-claims/`; measure this machine and draw it again with
 
-    reprokit numerics claims --table numerics-claims.md
+    reprokit env numerics claims --table numerics-claims.md
 
 On a machine with a GPU, add `--device cuda`. Where only PyTorch and numpy are at hand, the first of these
 measures there, and the second takes the file in:
 
     python -m reprokit.features.numerics.inside.determinism_claims --device cuda --output FILE
-    reprokit numerics claims --from FILE --table numerics-claims.md
+    reprokit env numerics claims --findings FILE --table numerics-claims.md
 
 ## How to read it
 

@@ -73,7 +73,7 @@ def check(wanted: RoundingCheck, *, session: Session) -> dict[str, Any]:
 
 
 def read_probe(path: Path) -> Mapping[str, Any]:
-    """The probe in ``numerics check --json`` or an environment record; a ``ReportError`` without one."""
+    """The probe in ``env numerics check --json`` or an environment record; a ``ReportError`` without one."""
     if path.is_file():
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def read_probe(path: Path) -> Mapping[str, Any]:
         raise ReportError(
             "this record holds no probe of how operations round",
             where=str(path),
-            fix="`reprokit numerics check --json > FILE` on that machine, or make a new run there",
+            fix="`reprokit env numerics check --json > FILE` on that machine, or make a new run there",
         )
     return found
 

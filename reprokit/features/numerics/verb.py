@@ -1,4 +1,4 @@
-"""``reprokit numerics``: how operations round on this CPU and on others, and whether they repeat."""
+"""``reprokit env numerics``: how operations round on this CPU and on others, and whether they repeat."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import backend_option, base_option, examples, json_option, project_of
+from reprokit.cli.help_pages import Group, Option, Title, titled
+from reprokit.cli.options import backend_option, base_option, examples, json_option, number_option, project_of
 from reprokit.cli.output import print_answer, print_json
 from reprokit.session import Session
 
 
 @click.group(
     "numerics",
+    cls=Group,
     short_help="Show how operations round here; find non-portable ones.",
-    epilog=examples("reprokit numerics check", "reprokit numerics claims"),
+    epilog=examples("reprokit env numerics check", "reprokit env numerics claims"),
 )
 def command() -> None:
     """Compare the bits of results, operation by operation, between machines and environments."""
@@ -24,9 +26,9 @@ def command() -> None:
 @command.command(
     "check",
     epilog=examples(
-        "reprokit numerics check --json > mine.json",
-        "reprokit numerics check --compare mine.json   # on another machine",
-        "reprokit numerics check --compare mine.json --cpu EPYC",
+        "reprokit env numerics check --json > mine.json",
+        "reprokit env numerics check --compare mine.json   # on another machine",
+        "reprokit env numerics check --compare mine.json --cpu EPYC",
     ),
 )
 @click.option("--variant", default="cpu", show_default=True, metavar="NAME", help="The pinned environment.")
@@ -82,35 +84,38 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
 
 @command.command(
     "claims",
+    common="device repeats only table json",
     epilog=examples(
-        "reprokit numerics claims --only 'index_*'",
-        "reprokit numerics claims --device cuda --json > findings.json",
-        "reprokit numerics claims --table numerics-claims.md",
-        "reprokit numerics claims --from findings.json --table numerics-claims.md",
+        "reprokit env numerics claims --only 'index_*'",
+        "reprokit env numerics claims --device cuda --json > findings.json",
+        "reprokit env numerics claims --table numerics-claims.md",
+        "reprokit env numerics claims --findings theirs.json --table PAGE.md",
     ),
 )
 @click.option(
     "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="What computes."
 )
-@click.option("--variant", metavar="NAME", help="The pinned environment.  [default: named like the device]")
-@click.option(
+@titled(
+    Title.RUNS,
+    click.option("--variant", metavar="NAME", help="The pinned environment  [default: as the device]."),
+    click.option(
+        "--compiled/--no-compiled", default=True, help="Repeat some under torch.compile too  [default: yes]."
+    ),
+)
+@number_option(
     "--repeats",
     "num_repeats",
-    type=click.IntRange(min=2),
+    least=2,
     default=30,
-    show_default=True,
-    metavar="N",
     help="How often each operation runs on the same inputs.",
 )
 @click.option("--only", default="*", metavar="PATTERN", help="Operations with such names, as 'index_*'.")
-@click.option(
-    "--compiled/--no-compiled", default=True, help="Repeat some under torch.compile too.  [default: yes]"
-)
 @backend_option(help="Container, virtual environment from the same lock, or whichever is available.")
 @base_option()
 @click.option(
-    "--from",
-    "findings",
+    "--findings",
+    cls=Option,
+    formerly="--from",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Measure nothing; take the findings of another machine from a file.",
@@ -130,8 +135,8 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
     gradients are compared bit by bit. No difference found is no proof: 30 repeats bound the chance of
     another result at 9.8 % per repeat, with 95 % confidence.
 
-    What is found is kept in the cache, --from a file too: a recipe that calls an operation whose claim is
-    false where it runs is warned before it runs.
+    What is found is kept in the cache, what --findings brings too: a recipe that calls an operation whose
+    claim is false where it runs is warned before it runs.
 
     Exit codes: 0 no claim is false here; 1 one is; 2 --table would lose findings; 3 it could not be measured.
     """

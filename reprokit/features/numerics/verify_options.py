@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from reprokit.cli.extensions import Extension, Options, typed_of_others
+from reprokit.cli.help_pages import titled
 from reprokit.cli.options import number_option, project_of, request_of
 from reprokit.cli.output import print_json
 from reprokit.session import Session
@@ -73,14 +74,17 @@ def _models(typed: Sequence[str]) -> tuple[str, ...]:
 
 EXTENSION = Extension(
     options=(
-        click.option(
-            "--cpu",
-            "cpus",
-            multiple=True,
-            metavar="MODEL[,MODEL…]",
-            help="Only the first updates, on emulated CPUs (`qemu-x86_64 -cpu help` lists them).",
+        titled(
+            "On emulated CPUs",
+            click.option(
+                "--cpu",
+                "cpus",
+                multiple=True,
+                metavar="MODEL[,MODEL…]",
+                help="Only the first updates, on these CPUs (`qemu-x86_64 -cpu help` lists them).",
+            ),
+            number_option("--updates", least=3, most=8, default=3, help="With --cpu: how many updates."),
         ),
-        number_option("--updates", least=3, most=8, default=3, help="With --cpu: how many updates."),
     ),
     answers=_answered,
 )

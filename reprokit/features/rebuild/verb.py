@@ -7,12 +7,14 @@ from pathlib import Path
 import click
 
 from reprokit.cli.commands.image import lock_around, print_progress
+from reprokit.cli.help_pages import Command, Option
 from reprokit.cli.options import base_option, engine_option, examples, json_option, number_option
 from reprokit.cli.output import print_answer
 
 
 @click.command(
     "verify",
+    cls=Command,
     short_help="Build again under other conditions; compare the image IDs.",
     epilog=examples("reprokit image verify cpu", "reprokit image verify cpu --builds 10 --json"),
 )
@@ -61,12 +63,14 @@ def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str,
 
 @click.command(
     "rebuild",
+    cls=Command,
     short_help="Rebuild the image that a report names; compare the IDs.",
-    epilog=examples("reprokit image rebuild --from reports/cartpole_baseline/T"),
+    epilog=examples("reprokit image rebuild --report reports/cartpole_baseline/T"),
 )
 @click.option(
-    "--from",
-    "report",
+    "--report",
+    cls=Option,
+    formerly="--from",
     required=True,
     type=click.Path(path_type=Path, exists=True),
     help="A report's folder, its report.json, or a run folder.",

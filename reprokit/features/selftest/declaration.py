@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprokit.feature import Feature, Heading, Verb
+from reprokit.feature import Feature, Verb
 
 FEATURE = Feature(
     name="selftest",
@@ -10,7 +10,7 @@ FEATURE = Feature(
         "selftest": Verb(
             command="reprokit.features.selftest.verb:command",
             help="Plant faults in copies of runs; check that each is caught.",
-            heading=Heading.TOOL,
+            now="verify --selftest-only",
         ),
     },
     extends={"verify": "reprokit.features.selftest.verify_options:EXTENSION"},

@@ -78,7 +78,7 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
 
 
 def _make(name: str, *, session: Session) -> tuple[Path, ...]:
-    report, _ = reproduce(name, Request(command=f"reprokit selftest {name}"), session=session)
+    report, _ = reproduce(name, Request(command=f"reprokit verify --selftest-only {name}"), session=session)
     folders = tuple(Path(run) for run in report.runs)
     if not all(runs.read(folder, verify=False).complete for folder in folders):
         raise CannotJudgeError("the runs for the selftest did not finish", actual=report.sentence)

@@ -7,7 +7,7 @@ the command line that plants a fault again, without the fault's ID.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -57,7 +57,7 @@ def proof_lines(proof: Any) -> Iterator[str]:
     """What the gate's own selftest came to, in a line where all is well."""
     yield ""
     if proof.score is not None:
-        yield from end_lines(proof.score, command=_of_runs(proof))
+        yield from end_lines(proof.score, command=again(runs=proof.runs))
     elif proof.trusted:
         yield f"No selftest on the runs of {one_line(proof.recipe)}: {one_line(proof.because)}"
     else:
@@ -66,7 +66,8 @@ def proof_lines(proof: Any) -> Iterator[str]:
 
 def proof_data(proof: Any) -> dict[str, Any]:
     """The same for ``--json``."""
-    score = score_data(proof.score, recipe=proof.recipe, command=_of_runs(proof)) if proof.score else None
+    command = again(runs=proof.runs)
+    score = score_data(proof.score, recipe=proof.recipe, command=command) if proof.score else None
     return {"recipe": proof.recipe, "trusted": proof.trusted, "because": proof.because, "score": score}
 
 
@@ -96,10 +97,12 @@ def score_data(score: Any, *, recipe: str, command: Sequence[str]) -> dict[str, 
     }
 
 
-def _of_runs(proof: Any) -> list[str]:
-    return ["reprokit", "selftest", "--runs", *proof.runs]
+def again(recipe: str = "", *, runs: Iterable[str] = ()) -> list[str]:
+    """The command that plants faults in copies of these runs, or of the newest of a recipe."""
+    words = ["reprokit", "verify", "--selftest-only"]
+    return [*words, recipe] if recipe else [*words, "--copy-of", *runs]
 
 
 def _replay(score: Any, fault: str, command: Sequence[str]) -> str:
     """The command that plants one fault again."""
-    return shlex.join([*command, "--seed", str(score.seed), "--only", fault])
+    return shlex.join([*command, "--faults-seed", str(score.seed), "--fault", fault])

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from reprokit.cli.extensions import Audited, Extension, Finish, Options, UnshownOption
+from reprokit.cli.help_pages import Title, titled
 
 _FILE = click.Path(path_type=Path)
 
@@ -60,13 +61,16 @@ def _signed(report: Path, options: Options) -> Audited:
 
 SIGNS = Extension(
     options=(
-        click.option(
-            "--sign",
-            "sign_with",
-            cls=UnshownOption,
-            type=_FILE,
-            metavar="KEY",
-            help="Sign the report with this SSH private key.",
+        titled(
+            Title.WRITTEN,
+            click.option(
+                "--sign",
+                "sign_with",
+                cls=UnshownOption,
+                type=_FILE,
+                metavar="KEY",
+                help="Sign the report with this SSH private key.",
+            ),
         ),
     ),
     prepares=_signs,

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 
 
-@click.command("sign", epilog=examples("reprokit report sign REPORT --key ~/.ssh/id_ed25519"))
+@click.command("sign", cls=Command, epilog=examples("reprokit report sign REPORT --key ~/.ssh/id_ed25519"))
 @click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="REPORT")
 @click.option(
     "--key",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import print_json
 from reprokit.layout import REPORT
@@ -14,6 +15,7 @@ from reprokit.layout import REPORT
 
 @click.command(
     "export",
+    cls=Command,
     epilog=examples(
         "reprokit report export reports/cartpole_baseline/20261120T101512Z-3fa9",
         "reprokit report export REPORT --format latex --output statement.tex",

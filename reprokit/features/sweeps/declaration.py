@@ -10,12 +10,12 @@ FEATURE = Feature(
         "sweep": Verb(
             command="reprokit.features.sweeps.verb:sweep",
             help="Run recipes over seeds and settings, each run once.",
-            heading=Heading.SEVERAL,
+            heading=Heading.MANY_RUNS,
         ),
         "stats": Verb(
             command="reprokit.features.sweeps.verb:stats",
             help="Estimate results over seeds, with intervals.",
-            heading=Heading.SEVERAL,
+            heading=Heading.MANY_RUNS,
         ),
     },
 )

@@ -162,7 +162,9 @@ def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.Store
         wanted = like.resolve()
         found = next((one for one in whole if one.path.resolve() == wanted), None)
         if found is None:
-            raise UsageError("this is no finished run of the recipe", where="--like", actual=str(like))
+            raise UsageError(
+                "this is no finished run of the recipe", where="--same-inputs-as", actual=str(like)
+            )
         return found
     plain = [one for one in whole if not one.record.modified]
     return (plain or whole)[-1]

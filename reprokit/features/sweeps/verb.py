@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.extensions import asked_of_features, feature_options
+from reprokit.cli.help_pages import Command, Option, Title, titled
 from reprokit.cli.html_page import html_option, write_page
 from reprokit.cli.options import (
-    all_of,
     backend_option,
     base_option,
     engine_option,
@@ -22,6 +22,7 @@ from reprokit.cli.options import (
     platform_option,
     project_of,
     request_of,
+    runs_dir_option,
     timeout_option,
     verbose_option,
 )
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from reprokit.harness import Sweep
     from reprokit.project import Project
 
-_member_options = all_of(
+_member_options = titled(
+    Title.RUNS,
     click.option(
         "--seeds",
         metavar="SEEDS",
@@ -50,6 +52,8 @@ _member_options = all_of(
 
 @click.command(
     "sweep",
+    cls=Command,
+    common="seeds set jobs dry-run json",
     short_help="Run recipes over seeds and settings, each run once.",
     epilog=examples(
         "reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024",
@@ -65,15 +69,11 @@ _member_options = all_of(
 @click.option("--dry-run", is_flag=True, help="List what would be run, used again or tried again.")
 @html_option
 @json_option("Print the members as a JSON object.")
-@engine_option
 @backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.")
 @base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto.")
 @timeout_option()
-@click.option(
-    "--runs-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of runs  [default: runs/].",
-)
+@engine_option
+@runs_dir_option
 def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Run every RECIPE with every seed and combination of settings, each in a run folder of its own.
 
@@ -133,6 +133,8 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
 @click.command(
     "stats",
+    cls=Command,
+    common="metric window html verbose json",
     short_help="Estimate results over seeds, with intervals.",
     epilog=examples(
         "reprokit stats cartpole_multiseed",
@@ -150,9 +152,19 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     metavar="NAME",
     help="last, mean_last_N, best_high, best_low, auc, auc_mean, first_step_at_least_X or …_at_most_X.",
 )
-@click.option("--like", metavar="RUN", help="Only runs on the inputs of RUN  [default: the newest].")
-@number_option(
-    "--bootstrap-seed", least=0, default=0, help="Seed of the bootstrap: same seed, same interval."
+@titled(
+    "Which runs, and how",
+    click.option(
+        "--same-inputs-as",
+        "like",
+        cls=Option,
+        formerly="--like",
+        metavar="RUN",
+        help="Only runs on the inputs of RUN  [default: the newest].",
+    ),
+    number_option(
+        "--bootstrap-seed", least=0, default=0, help="Seed of the bootstrap: same seed, same interval."
+    ),
 )
 @html_option
 @json_option("Print everything as JSON, with every seed's value and the curves.")

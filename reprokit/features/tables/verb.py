@@ -7,11 +7,14 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option, project_of
 from reprokit.cli.output import print_answer
 
 
-@click.command("show", epilog=examples("reprokit data show my_recipe", "reprokit data show train.csv"))
+@click.command(
+    "show", cls=Command, epilog=examples("reprokit data show my_recipe", "reprokit data show train.csv")
+)
 @click.argument("name", metavar="RECIPE|TABLE")
 @json_option()
 def show(name: str, as_json: bool) -> int:
@@ -33,7 +36,7 @@ def show(name: str, as_json: bool) -> int:
     return 0
 
 
-@click.command("diff", epilog=examples("reprokit data diff old.csv new.csv --key id"))
+@click.command("diff", cls=Command, epilog=examples("reprokit data diff old.csv new.csv --key id"))
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option(
@@ -55,6 +58,7 @@ def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
 
 @click.command(
     "split",
+    cls=Command,
     epilog=examples("reprokit data split all.csv --part train=0.8 --part test=0.2 --output DIR"),
 )
 @click.argument("table", metavar="TABLE")
@@ -102,7 +106,9 @@ def split(
     return 0
 
 
-@click.command("check-splits", epilog=examples("reprokit data check-splits train.csv test.csv --key id"))
+@click.command(
+    "check-splits", cls=Command, epilog=examples("reprokit data check-splits train.csv test.csv --key id")
+)
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE TABLE…")
 @click.option(
     "--key", multiple=True, metavar="COLUMN", help="A column that identifies a row  [default: all]."

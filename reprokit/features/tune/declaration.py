@@ -10,7 +10,7 @@ FEATURE = Feature(
         "tune": Verb(
             command="reprokit.features.tune.verb:command",
             help="Search settings; the same trials however they are run.",
-            heading=Heading.SEVERAL,
+            heading=Heading.MANY_RUNS,
         ),
     },
 )

@@ -100,7 +100,8 @@ def tune(
             if workers is not None and workers > most_at_one_time(definition):
                 most = most_at_one_time(definition)
                 progress.note(
-                    f"Warning: {most} trials can run at one time: --lag {workers - 1} is another study"
+                    f"Warning: {most} trials can run at one time: "
+                    f"--ignore-last {workers - 1} is another study"
                 )
             pool = Pool(workers=jobs, cores=usable_cores(), progress=progress)
             carry_out(search, trials=trials, pool=pool)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.help_pages import Command, Title, titled
 from reprokit.cli.html_page import write_page
 from reprokit.cli.options import (
-    all_of,
     backend_option,
     base_option,
     engine_option,
@@ -18,6 +18,7 @@ from reprokit.cli.options import (
     number_option,
     project_of,
     request_of,
+    runs_dir_option,
     timeout_option,
 )
 from reprokit.cli.output import print_answer
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from reprokit.project import Project
     from reprokit.recipes import Distribution
 
-_search_options = all_of(
+_search_options = titled(
+    "How settings are drawn",
     click.option(
         "--space",
         "space_file",
@@ -59,13 +61,27 @@ _search_options = all_of(
         help="Stop trials on their way: none, median or hyperband.",
     ),
     click.option("--pruner-metric", metavar="NAME", help="What the pruner looks at  [default: --metric]."),
-    number_option("--lag", least=0, default=4, help="How many trials before its own a trial does not see."),
+    number_option(
+        "--ignore-last",
+        "lag",
+        formerly="--lag",
+        least=0,
+        default=4,
+        help="Draw a trial without the results of this many trials before it.",
+    ),
 )
-_objective_options = all_of(
+_objective_options = titled(
+    "What is searched for",
     click.option(
         "--metric", metavar="NAME", help="What is searched for  [default: the recipe's first result]."
     ),
-    click.option("--window", default="last", show_default=True, metavar="NAME", help="As of `stats`."),
+    click.option(
+        "--window",
+        default="last",
+        show_default=True,
+        metavar="NAME",
+        help="Which part of a curve counts, as in `stats`.",
+    ),
     click.option(
         "--direction",
         type=click.Choice(("maximize", "minimize")),
@@ -83,6 +99,8 @@ _objective_options = all_of(
 
 @click.command(
     "tune",
+    cls=Command,
+    common="space trials metric workers json",
     short_help="Search settings; the same trials however they are run.",
     epilog=examples(
         "reprokit tune cartpole_dqn --space space.yaml --trials 20",
@@ -94,40 +112,44 @@ _objective_options = all_of(
 @_search_options
 @_objective_options
 @number_option("--workers", least=1, help="Trials side by side; changes no result  [default: a core each].")
-@click.option("--show-space", is_flag=True, help="Check the search space, print it, and stop.")
-@click.option("--dry-run", is_flag=True, help="List what is finished and what would be run next.")
-@click.option("--retry-failed", is_flag=True, help="Run trials that failed again.")
-@click.option(
-    "--report-seeds",
-    metavar="SEEDS",
-    help="Run the best trial with these seeds too, which did not choose it.",
+@titled(
+    "Before and after",
+    click.option("--show-space", is_flag=True, help="Check the search space, print it, and stop."),
+    click.option("--dry-run", is_flag=True, help="List what is finished and what would be run next."),
+    click.option("--retry-failed", is_flag=True, help="Run trials that failed again."),
+    click.option(
+        "--report-seeds",
+        metavar="SEEDS",
+        help="Run the best trial with these seeds too, which did not choose it.",
+    ),
 )
-@click.option("--save-best", metavar="NAME", help="Write the best trial as the recipe NAME.")
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw history, importance and all trials.",
+@titled(
+    Title.WRITTEN,
+    click.option("--save-best", metavar="NAME", help="Write the best trial as the recipe NAME."),
+    click.option(
+        "--html",
+        "html_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Draw history, importance and all trials.",
+    ),
+    click.option(
+        "--export", "storage", metavar="sqlite:///FILE", help="Add the study to a storage of Optuna's."
+    ),
 )
-@click.option("--export", "storage", metavar="sqlite:///FILE", help="Add the study to a storage of Optuna's.")
 @json_option("Print the study as a JSON object.")
-@engine_option
 @backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.")
 @base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto.")
 @timeout_option()
-@click.option(
-    "--runs-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of runs  [default: runs/].",
-)
+@engine_option
+@runs_dir_option
 def command(recipe: str, as_json: bool, **options: Any) -> int:
     """Search the settings in FILE for the best of RECIPE, each trial in run folders of its own.
 
-    The settings of a trial follow from --seed, its number and the results of the trials before it, the last
-    --lag of them left out. So a study is the same with any number of workers and after any kill: the same
-    command continues where it was stopped, and more --trials add to it. A trial whose program fails is a row
-    that says so.
+    The settings of a trial follow from --seed, its number and the results of the trials before it, without
+    the last ones (--ignore-last). So a study is the same with any number of workers and after any kill: the
+    same command continues where it was stopped, and more --trials add to it. A trial whose program fails is a
+    row that says so.
 
     Exit codes: 0 every trial has ended and one has a value; 3 otherwise; 2 wrong usage; 130 and 143
     interrupted.

@@ -40,7 +40,7 @@ class WorktreeRun:
 def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:
     """Run a recipe once in a tree; ``runs_dir`` is not the project's own, so that no list shows the run."""
     command = [sys.executable, "-P", "-m", "reprokit", "run", name, "--runs-dir", str(runs_dir)]
-    command += ["--backend", request.backend, "--base", request.base]
+    command += ["--backend", request.backend, "--base", request.base]  # as older trees spell it
     command += ["--seed", str(request.seed)] if request.seed is not None else []
     command += ["--timeout", str(request.timeout_s)] if request.timeout_s else []
     command += [word for override in request.overrides for word in ("--set", override)]

@@ -51,7 +51,7 @@ def _environment(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFin
     if recipe.variant == recipes.NO_VARIANT:
         what = f"{where}: nothing pins the environment: the program runs in the Python that calls it"
         yield RecipeFinding(
-            recipe=recipe.name, level="note", what=what, fix="reprokit image lock NAME --from FILE"
+            recipe=recipe.name, level="note", what=what, fix="reprokit image lock NAME --dependencies FILE"
         )
         return
     try:

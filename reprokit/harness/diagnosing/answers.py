@@ -84,7 +84,7 @@ def _next(inquiry: Investigation) -> tuple[str, ...]:
     """What to type next where no experiment shows a cause."""
     lab = inquiry.lab
     first, other = (shell_line([str(one.traced)]) for one in (inquiry.first, inquiry.other))
-    commands = [f"reprokit trace diff {first} {other}"]
+    commands = [f"reprokit diff --trace {first} {other}"]
     if lab.spent and lab.budget_s is not None:
         commands.insert(0, f"the same with --budget {max(1, round(lab.budget_s / 15))}m")
     if any("of C or C++ libraries" in limit for limit in diagnosis.limits_of(inquiry.first.trace)):

@@ -251,5 +251,5 @@ def must_have_variant(recipe: Recipe, *, project: Project) -> None:
             where=recipe.where("variant"),
             expected=" or ".join(sorted(known)),
             fix="name one of these, or make it: "
-            f"reprokit image lock {recipe.variant} --from requirements.txt",
+            f"reprokit image lock {recipe.variant} --dependencies requirements.txt",
         )

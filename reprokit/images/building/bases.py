@@ -79,14 +79,14 @@ def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
             expected=variant.python,
             actual=python,
             fix="name an image that has it (reprokit image lock "
-            f"{variant.name} --base-image IMAGE:TAG@DIGEST, with --base registry), or use --backend local",
+            f"{variant.name} --base-image IMAGE:TAG@DIGEST, with --image-from registry), or --backend local",
         )
     if kind == REGISTRY and variant.own is not None and variant.system_packages:
         return NoBaseError(
             "a registry's base has none of the environment's packages of the distribution",
             where=where,
             actual=", ".join(variant.system_packages),
-            fix="build on distribution packages: --base bootstrap",
+            fix="build on distribution packages: --image-from bootstrap",
         )
     return None
 
@@ -162,7 +162,7 @@ def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Pro
                 "the base image cannot be pulled",
                 where=base.reference,
                 actual=_short(error),
-                fix="check the engine's network, or build on distribution packages: --base bootstrap",
+                fix="check the engine's network, or build on distribution packages: --image-from bootstrap",
             ) from error
         found = image_store.find_reference(client, base.reference)
     if found is None:
@@ -185,7 +185,7 @@ def _bootstrap(
             "a base image for the engine's architecture cannot be built on this machine",
             expected=machine,
             actual=platform.machine(),
-            fix="give the engine access to the registry: --base registry",
+            fix="give the engine access to the registry: --image-from registry",
         )
     try:
         with tempfile.TemporaryDirectory(prefix="base-", dir=cache) as name:

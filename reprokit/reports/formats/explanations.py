@@ -30,7 +30,7 @@ def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
 def _learning(report: Report) -> Facts:
     """What the first run's curves show of its learning: all that is not fine, and the result.
 
-    The curves are thinned and without infinities; `reprokit learning RUN` reads the run itself.
+    The curves are thinned and without infinities; `reprokit runs learning RUN` reads the run itself.
     """
     curves = {name: _of_first_run(series) for name, series in report.curves.items() if series}
     answers = {one.id: one for one in diagnose({name: one for name, one in curves.items() if one[0]})}
@@ -42,7 +42,7 @@ def _learning(report: Report) -> Facts:
     result = answers["result"]
     facts += [] if result in odd else [_fact(result.question, result.told)]
     if odd and report.runs:
-        facts.append(_fact("more", f"reprokit learning {report.runs[0]}"))
+        facts.append(_fact("more", f"reprokit runs learning {report.runs[0]}"))
     return tuple(facts)
 
 

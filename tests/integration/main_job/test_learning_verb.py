@@ -1,4 +1,4 @@
-"""``reprokit learning --probe`` on real runs: inside the recipe's own environment, sound and with faults."""
+"""``runs learning --probe`` on real runs: inside the recipe's own environment, sound and with faults."""
 
 import json
 

@@ -65,7 +65,7 @@ def test_a_real_older_file_becomes_one_of_today_and_its_generators_go_on(tmp_pat
 def test_arrays_of_numpy_are_refused_elsewhere_with_the_way_to_convert_them(tmp_path):
     torch = pytest.importorskip("torch")
     saved_as_the_guides_teach(torch, tmp_path / "old.pt")
-    with pytest.raises(CheckpointError, match=r"could run code.*reprokit checkpoint convert"):
+    with pytest.raises(CheckpointError, match=r"could run code.*reprokit runs checkpoint convert"):
         checkpoints.read(tmp_path / "old.pt")
 
 

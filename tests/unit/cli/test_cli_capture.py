@@ -1,4 +1,4 @@
-"""`reprokit capture`: the record on a screen, as JSON, in a file."""
+"""`reprokit env capture`: the record on a screen, as JSON, in a file."""
 
 import json
 import sys

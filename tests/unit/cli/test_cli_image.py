@@ -94,7 +94,7 @@ def test_an_engine_s_address_that_is_none_is_refused(here):
 def test_a_registry_s_base_and_a_vendored_folder_exclude_each_other(here):
     error = invoke("build", "cpu", "--from-vendor", str(here.root), "--base", "registry").exception
     assert isinstance(error, UsageError)
-    assert "--base bootstrap" in error.expected
+    assert "--image-from bootstrap" in error.expected
 
 
 def test_an_unknown_variant_is_a_usage_error(here):

@@ -1,4 +1,4 @@
-"""Whatever a help page, a message, a remedy or the documentation tells people to type can be typed."""
+"""Whatever a help page, a message, a remedy or a page tells people to type can be typed, by no old name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 import pytest
 
 from reprokit import cli
+from reprokit.cli.help_pages import shown_names
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,7 +26,8 @@ def resolve(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that words reach, and the words that are left for it."""
     command: click.Command = cli.root
     while isinstance(command, click.Group) and words:
-        found = command.get_command(click.Context(command), words[0])
+        known = command.list_commands(click.Context(command))
+        found = command.get_command(click.Context(command), words[0]) if words[0] in known else None
         if found is None:
             break
         command, words = found, words[1:]
@@ -37,8 +39,7 @@ def mistake_in(line: str) -> str:
     command, rest = resolve(line.split()[1:])
     if isinstance(command, click.Group) and rest and re.fullmatch(r"[a-z]+", rest[0]):
         return f"{line!r}: there is no verb {rest[0]!r}"
-    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
-    known |= {"--help", "-h"}
+    known = {*shown_names(command, click.Context(command)), "--help", "-h"}
     unknown = [word for word in re.findall(r"(?<!\S)--?[a-z][a-z0-9-]*", " ".join(rest)) if word not in known]
     return f"{line!r}: there is no option {unknown[0]}" if unknown else ""
 
@@ -63,6 +64,8 @@ def files() -> list[Path]:
         ("reprokit nonsense", "no verb 'nonsense'"),
         ("reprokit golden bless RECIPE", "no verb 'bless'"),
         ("reprokit diff A B --tolerance 0.1", "no option --tolerance"),
+        ("reprokit learning RUN", "no verb 'learning'"),
+        ("reprokit data fetch --if-any", "no option --if-any"),
     ],
 )
 def test_a_line_that_cannot_be_typed_is_found(line, mistake):

@@ -16,7 +16,7 @@ import pytest
 
 from reprokit import cli
 from reprokit.errors import CannotJudgeError, EngineError, MetricsError, RecipeError
-from reprokit.feature import load
+from reprokit.feature import Heading, load
 from reprokit.recipes.mistakes import combined
 from support.tool_process import ROOT, TERMINAL, reprokit
 
@@ -51,7 +51,7 @@ def verbs(
 
 ALL = [pytest.param(words, command, id=" ".join(words)) for words, command in verbs()]
 #: Verbs that print what another program takes: a manifest for kubectl, nothing for an engine.
-FOR_PROGRAMS = {"export k8s", "runs carry-out"}
+FOR_PROGRAMS = {"runs export k8s", "runs carry-out"}
 ANSWERING = [one for one in ALL if not isinstance(one.values[1], click.Group) and one.id not in FOR_PROGRAMS]
 
 
@@ -94,7 +94,51 @@ def test_every_option_says_what_it_does(words, command):
 def test_the_map_of_verbs_is_one_line_a_verb():
     page = help_page((), cli.root)
     for verb, listed in cli.verbs().items():
-        assert re.search(rf"^  {verb} +{re.escape(listed.help)}$", page, re.MULTILINE), verb
+        is_there = re.search(rf"^  {verb} +{re.escape(listed.help)}$", page, re.MULTILINE)
+        assert (is_there is not None) == (listed.heading is not None), verb
+
+
+def test_what_is_not_in_the_map_is_an_old_name_or_help():
+    unlisted = {verb for verb, listed in cli.verbs().items() if listed.heading is None and not listed.now}
+    assert unlisted == {"help"}
+
+
+def test_the_verbs_stand_under_their_headings():
+    page = help_page((), cli.root)
+    for heading in Heading:
+        listed = {verb for verb, one in cli.verbs().items() if one.heading is heading}
+        section = page.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert {line.split()[0] for line in section.splitlines()} == listed
+
+
+@pytest.mark.parametrize("words", [words for words, command in verbs() if isinstance(command, click.Group)])
+def test_no_line_on_a_verb_is_cut(words):
+    command: click.Command = cli.root
+    for word in words:
+        command = command.get_command(click.Context(command), word)  # type: ignore[attr-defined]
+    assert "..." not in help_page(words, command)
+
+
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_the_common_options_of_a_verb_are_its_own(words, command):
+    named = getattr(command, "common", ())
+    assert set(named) <= {name for param in command.params for name in param.opts}
+
+
+def test_a_page_has_the_common_options_first_and_then_groups(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "--help"])
+    page = capsys.readouterr().out
+    first = page.partition("\nOptions:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (?:-\w, )?(--[\w-]+)", first, re.MULTILINE) == [
+        *("--seed", "--golden", "--backend", "--verbose", "--json"),
+        "--help",
+    ]
+    titles = re.findall(r"^(\S.*):$", page.partition("\nOptions:\n")[2], re.MULTILINE)
+    assert titles[:3] == ["How runs are made", "How they are judged", "Further questions"]
+    assert (
+        page.index("How runs are made") < page.index("--set PATH=VALUE") < page.index("How they are judged")
+    )
 
 
 # Start-up
@@ -173,13 +217,21 @@ def test_a_run_of_a_command_loads_nothing_that_it_does_not_need(tmp_path):
     [
         (["reprodce"], "Did you mean 'reproduce'?"),
         (["xyzzy"], "There is no verb 'xyzzy'."),
-        (["golden", "lst"], "No such command 'lst'"),
+        (["golden", "lst"], "There is no verb 'golden lst'. Did you mean 'golden list'?"),
+        (["runs", "atach"], "There is no verb 'runs atach'. Did you mean 'runs attach'?"),
+        (["lerning"], "Did you mean 'runs learning'?"),
         (["diff", "--rtl", "1", "a", "b"], "--rtol"),
         (["diff", "only-one"], "Missing argument 'ACTUAL'"),
         (["reproduce"], "name a recipe, or a command after --"),
         (["reproduce", "--"], "nothing follows --: give a command"),
         (["reproduce", "--seed", "-1", "x"], "-1"),
         (["--nonsense"], "--nonsense"),
+        (["diff", "--trace", "--rtol", "1", "a", "b"], "--trace compares all that was recorded"),
+        (["diff", "--trace", "no_such", "b"], "no_such: there is no such folder"),
+        (["verify", "--faults", "3"], "--faults goes with --selftest-only"),
+        (["verify", "--selftest-only", "--strict"], "--strict is for runs that are judged"),
+        (["verify", "--selftest-only", "a", "b"], "--selftest-only takes one recipe"),
+        (["verify", "--selftest-only", "--cpu", "Haswell"], "--selftest-only is for whole trainings"),
     ],
 )
 def test_wrong_usage_is_2_with_a_hint_on_standard_error(arguments, hint, capsys):

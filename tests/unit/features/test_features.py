@@ -14,7 +14,7 @@ import pytest
 
 import reprokit
 from reprokit import cli, feature
-from reprokit.cli import extensions
+from reprokit.cli import extensions, verb_map
 from reprokit.feature import FEATURES, Feature, Heading, Verb, features
 
 PACKAGE = Path(reprokit.__file__).parent
@@ -129,14 +129,14 @@ def one_more(monkeypatch):
 
     def install(**brings):
         found = Feature(name="further", **brings)
-        for module in (cli, extensions):
+        for module in (verb_map, extensions):
             monkeypatch.setattr(module, "features", lambda: [*features(), found])
 
     return install
 
 
 def test_two_verbs_of_one_name_are_an_error(one_more):
-    one_more(verbs={"run": Verb(command="a:b", help="Again.", heading=Heading.TOOL)})
+    one_more(verbs={"run": Verb(command="a:b", help="Again.", heading=Heading.START)})
     with pytest.raises(ValueError, match=r"two verbs are called run; one of them is of the feature further"):
         cli.verbs()
 

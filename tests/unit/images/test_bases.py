@@ -104,7 +104,7 @@ def test_the_registrys_base_is_pulled_once(lock, meet, tmp_path: Path):
 
 def test_a_pull_that_fails_names_the_way_round(lock, meet, tmp_path: Path):
     here = meet(Engine(reaches=False))
-    with pytest.raises(ImageError, match="--base bootstrap"):
+    with pytest.raises(ImageError, match="--image-from bootstrap"):
         bases.obtain(
             here, lock, kind="registry", machine="x86_64", cache=tmp_path, on_progress=lambda _line: None
         )

@@ -129,7 +129,7 @@ def backend_of(recipe: Recipe, request: Request, *, progress: Progress | None = 
     if request.backend == "docker":
         raise EngineError(
             "the recipe's variant is none: it runs in this Python",
-            fix="`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in the recipe",
+            fix="`reprokit image lock NAME --dependencies FILE`, and `variant: NAME` in the recipe",
         )
     return "local"
 

@@ -1,4 +1,4 @@
-"""``reprokit checkpoint``: exit codes and words, on small files laid out as torch lays them out."""
+"""``reprokit runs checkpoint``: exit codes and words, on small files laid out as torch lays them out."""
 
 import hashlib
 import json
@@ -201,7 +201,7 @@ def test_a_run_without_checkpoints_says_so_and_names_a_file_that_its_program_wro
     code, _, err = reprokit(capsys, verb, *([run, run] if verb == "diff" else [run]))
     assert code == 2
     assert "this run has no checkpoints: it wrote none" in err
-    assert f"reprokit checkpoint show {run}/output/model.pt" in err
+    assert f"reprokit runs checkpoint show {run}/output/model.pt" in err
     assert "resume" not in err
 
 

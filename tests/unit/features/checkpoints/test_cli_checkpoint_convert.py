@@ -1,4 +1,4 @@
-"""``reprokit checkpoint convert``: what it says and refuses; nothing is written where it must not be."""
+"""``reprokit runs checkpoint convert``: what it says and refuses; nothing is written where it must not be."""
 
 import json
 import os

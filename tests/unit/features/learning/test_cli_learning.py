@@ -1,4 +1,4 @@
-"""``reprokit learning``: words, exit codes and JSON, on run folders written by hand."""
+"""``reprokit runs learning``: words, exit codes and JSON, on run folders written by hand."""
 
 import json
 

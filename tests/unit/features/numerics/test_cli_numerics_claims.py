@@ -1,4 +1,4 @@
-"""``reprokit numerics claims``: what it asks for, answers, keeps and draws."""
+"""``reprokit env numerics claims``: what it asks for, answers, keeps and draws."""
 
 from __future__ import annotations
 

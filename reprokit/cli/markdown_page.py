@@ -1,0 +1,83 @@
+"""A page in Markdown on a terminal in colour: code is never cut, a table that is too wide becomes a list."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.text import Text
+from rich.theme import Theme
+
+from reprokit.reports.terminal.terminal_style import Style, console_of, writable
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+_MOST_COLUMNS = 100
+_THEME = Theme(
+    {
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.code": "cyan",
+        "markdown.item.bullet": "",
+        "markdown.table.header": "bold",
+        "markdown.table.border": "dim",
+    }
+)
+
+
+class _LeftHeading(Heading):
+    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+
+
+class _PlainCode(CodeBlock):
+    """Code as it can be copied: no line is cut or wrapped by us."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in str(self.text).rstrip().splitlines():
+            yield Segment(f"  {line}" if line else "", console.get_style("markdown.code"))
+            yield Segment.line()
+
+
+class _TableOrList(TableElement):
+    """A table; where its cells would be narrow, a list of its rows."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        names = [cell.content for cell in self.header.row.cells] if self.header and self.header.row else []
+        rows = [[cell.content for cell in row.cells] for row in self.body.rows] if self.body else []
+        widths = [max((len(cell) for cell in column), default=0) for column in zip(*rows, strict=False)]
+        if sum(widths) + 2 * len(widths) <= options.max_width or len(names) < 2:
+            yield from super().__rich_console__(console, options)
+            return
+        for first, *others in rows:
+            yield Text.assemble(first, style="bold")
+            for name, cell in zip(names[1:], others, strict=False):
+                if cell.plain:
+                    label = Text.assemble((f"{name.plain}: ", "dim"), cell) if name.plain else cell
+                    yield Padding(label, (0, 0, 0, 2))
+
+
+class _Page(Markdown):
+    elements = {  # noqa: RUF012 - as in the class above it
+        **Markdown.elements,
+        "heading_open": _LeftHeading,
+        "fence": _PlainCode,
+        "code_block": _PlainCode,
+        "table_open": _TableOrList,
+    }
+
+
+def drawn(text: str, *, style: Style) -> str:
+    """The page as it is written to a terminal."""
+    console = console_of(style)
+    console.push_theme(_THEME)
+    without_comments = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    with console.capture() as captured:
+        console.print(
+            _Page(without_comments, hyperlinks=False), width=min(style.width, _MOST_COLUMNS), crop=False
+        )
+    return writable("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n", style=style)
