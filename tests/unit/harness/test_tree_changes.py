@@ -53,6 +53,17 @@ def test_a_split_that_the_first_run_drew_for_both_is_named(here):
     assert audit(folder / "report.json", project=Project.around(here.root)).findings == ()
 
 
+def test_a_log_that_is_written_into_the_tree_leads_to_a_recipe_that_takes_it_from_there(here):
+    here.write(train_py='open("metrics.jsonl", "w").write(\'{"step": 1, "loss": 2}\\n\')\n')
+    report, _ = judged(here, sys.executable, "train.py")
+    assert report.verdict == "UNJUDGED"
+    first, _, _ = report.next_command.partition("; or compare what it prints")
+    assert first == (
+        "let a recipe take what it writes in the tree (metrics.jsonl): "
+        f"`reprokit init -- {sys.executable} train.py`"
+    )
+
+
 def test_runs_that_leave_nothing_for_each_other_are_told_of_nothing(here):
     report, _ = judged(here, repeats=3)
     assert "tree" not in report.sentence
