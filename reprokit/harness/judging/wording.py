@@ -282,7 +282,8 @@ def _after_unjudged(case: VerdictCase) -> str:
         told = "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
         if written := [path for path, how in case.evidence.left_in_tree.items() if how != "removed"]:
             command = case.evidence.rerun.partition(" -- ")[2]
-            told = f"let a recipe take what it writes in the tree ({listed(written)}): `reprokit init -- {command}`"
+            told = f"let a recipe take what it writes in the tree ({listed(written)}): "
+            told += f"`reprokit init -- {command}`"
         return f"{told}; or compare what it prints: `{_with_printed(case.evidence.rerun)}`"
     return _show(case)
 
