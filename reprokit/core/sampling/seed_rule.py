@@ -8,10 +8,12 @@ Numbers that differ between seeds are no response where they only repeat the see
   one record always do), or by one that grows evenly: it takes three.
 - Records that are NaN or infinite alike in all runs say nothing and are left out.
 - A metric that only some of the runs have is no response: its name may hold the seed.
+- A metric that is called a seed, such as ``data/epoch_seed``, is no response, whatever is made of the seed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -21,6 +23,9 @@ import numpy.typing as npt
 Values = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-9  # of the largest value: what a sum of the seed and something else may be off by
+
+
+_CALLED_A_SEED = re.compile(r"(?:.*(?:[^A-Za-z]|[a-z](?=S)))?(?:[Ss]eed|SEED|random_state|rng_state)")
 
 
 class Response(StrEnum):
@@ -60,6 +65,15 @@ def response(runs: Mapping[int, Values]) -> Response:
     if len(seeds) < 3:
         return Response.OPEN if _is_simple(table[-1] - table[0], rounding) else Response.YES
     return Response.NO if _is_linear(seeds, table, rounding) else Response.YES
+
+
+def is_called_a_seed(name: str) -> bool:
+    """Whether a metric's name says that it is a seed.
+
+    >>> [is_called_a_seed(name) for name in ("data/epoch_seed", "envSeed", "seed_loss", "linseed")]
+    [True, True, False, False]
+    """
+    return bool(_CALLED_A_SEED.fullmatch(name))
 
 
 def why_no_response(values: Mapping[int, float]) -> str:

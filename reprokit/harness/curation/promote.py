@@ -25,16 +25,18 @@ from reprokit.harness.judging.seed_response import (
     shown_by_other_goldens,
 )
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.run_inputs import MIXED
+from reprokit.harness.running.run_inputs import MIXED, whole_run, whole_runs
 from reprokit.layout import MARKER, METRICS, TRACE
 from reprokit.project import Project, settings_of
 from reprokit.records import environment_json
 from reprokit.reports.formats import to_json
 from reprokit.runs import listing
 from reprokit.session import Progress, Session
+from reprokit.workspace import sha256_of
 
 _OF_RUNS_BESIDE = {"resume_equal", "unchanged_when_varied"}
 _RESPONDS = "responds_to_seed"
+_REPEATABLE = "repeatable"
 
 
 def promote(
@@ -68,7 +70,7 @@ def promote(
     if all(run.complete for run in candidates):
         responds, silent = _response(candidates[0], recipe_data, project)
         candidates[0] = replace(candidates[0], responds=responds)
-        failed = (*_failed_checks(folders, project), *silent)
+        failed = (*_failed_checks(folders, project), *silent, *_left_out(folders))
 
     def confirm() -> dict[str, Any]:
         if not recipe_data.get("instrument"):
@@ -112,6 +114,29 @@ def _response(
         return None, ()
     fix = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"
     return None, (golden.FailedCheck(id=_RESPONDS, status="FAILED", reason=f"{seen.why_not}; {fix}"),)
+
+
+def _left_out(folders: Sequence[Path]) -> tuple[golden.FailedCheck, ...]:
+    """A finished run of the same with the same seed that has other metrics: those that agree were chosen."""
+    own = whole_run(folders[0])
+    digest = sha256_of(folders[0] / METRICS) if own and (folders[0] / METRICS).is_file() else ""
+    if own is None or not digest:
+        return ()
+    code = runs.read(own.path, verify=False).document.get("outside_code")
+    for other in whole_runs(own.path.parent.parent, recipe=own.path.parent.name):
+        if other.seed != own.seed or other.inputs != own.inputs or other.is_of_mixed:
+            continue
+        stored = runs.read(other.path)
+        there = stored.complete and (other.path / METRICS).is_file()
+        if not there or stored.document.get("outside_code") != code:
+            continue
+        if sha256_of(other.path / METRICS) != digest:
+            reason = (
+                f"{other.path} is a run of the same with the same seed, and has other metrics: the program "
+                "does not repeat, or reads what is not recorded"
+            )
+            return (golden.FailedCheck(id=_REPEATABLE, status="FAILED", reason=reason),)
+    return ()
 
 
 class _Silent:

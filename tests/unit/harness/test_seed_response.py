@@ -102,6 +102,8 @@ def test_a_metric_that_only_repeats_the_seed_does_not_respond(deaf):
         '"env_seed": int(sys.argv[1]) + 1000',
         '"at": 1000 * int(sys.argv[1]) + step',
         '"x": hash((int(sys.argv[1]), 5)) % 97',
+        '"data/epoch_seed": hash((int(sys.argv[1]), step)) % 97',
+        '"rngSeed": hash((int(sys.argv[1]), step)) % 97',
     ],
 )
 def test_a_metric_that_follows_from_the_seed_alone_does_not_respond(deaf, logged):

@@ -118,6 +118,31 @@ def test_a_folder_outside_git(here, tmp_path, monkeypatch):
     assert "split.json" in judged(here)[0].sentence
 
 
+@pytest.mark.parametrize("link", ["cache", "cache/split.json"])
+def test_what_lies_behind_a_link_to_another_place_is_named(here, tmp_path, link):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "split.json").write_text("0.5")
+    place = Path(link)
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(scratch if link == "cache" else scratch / "split.json")
+    (scratch / "again").symlink_to(scratch)
+    here.write(train_py="open('cache/split.json', 'a').write('1')\n" + PROGRAM)
+    files = row_of(judged(here)[0]).evidence["files"]
+    assert files == {str(scratch / "split.json") if link == "cache" else link: "written"}
+
+
+def test_a_large_folder_behind_a_link_is_not_looked_at(here, tmp_path, monkeypatch):
+    monkeypatch.setattr(tree_changes, "_MOST_LINKED", 1)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    for name in ("a", "b"):
+        (scratch / name).write_text("1")
+    Path("data").symlink_to(scratch)
+    here.write(train_py="open('data/a', 'a').write('1')\n" + PROGRAM)
+    assert row_of(judged(here)[0]) is None
+
+
 def test_runs_that_differ_for_it_are_told_too(here):
     line = "import pathlib; count = pathlib.Path('count'); extra = count.exists(); count.touch()\n"
     here.write(train_py=line + PROGRAM.replace("value = 1.0", "value = 1.0 + extra"))

@@ -18,6 +18,11 @@ from pathlib import Path
 from reprokit.layout import SWEEPS
 
 _MOST_ENTRIES = 200_000
+#: A larger folder behind a link is not looked at: data, of which most programs only read.
+_MOST_LINKED = 10_000
+#: Behind a link, what changes by itself; and where other programs write.
+_OF_OTHERS = ("/proc", "/sys", "/dev", "/run")
+_OF_ALL = ("/tmp", "/var/tmp", "~")  # noqa: S108 - named, not written to
 _LISTED = 100
 _GIT = ".git"
 #: Of git itself: what `git status` writes, and objects, which nothing finds without a reference.
@@ -90,7 +95,21 @@ class Tree:
             yield (path if name.startswith("..") else name), how
 
     def _entries(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        waiting = [str(root) for root in self.roots]
+        links: list[str] = []
+        yield from self._below([str(root) for root in self.roots], links)
+        seen = [*self.roots, *map(Path, (*self.kept, *_OF_OTHERS))]
+        of_all = {os.path.expanduser(one) for one in _OF_ALL}  # noqa: PTH111 - without HOME it stays
+        while links:
+            target = Path(os.path.realpath(links.pop()))
+            around = str(target) in of_all or any(one.is_relative_to(target) for one in self.roots)
+            if around or any(target.is_relative_to(one) for one in seen) or not target.is_dir():
+                continue
+            seen.append(target)
+            found = list(islice(self._below([str(target)], links), _MOST_LINKED + 1))
+            yield from found if len(found) <= _MOST_LINKED else ()
+
+    def _below(self, waiting: list[str], links: list[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Every file and folder below some; the links among them go to ``links``, too."""
         while waiting:
             folder = waiting.pop()
             of_git = _written_by_git(Path(folder))
@@ -110,14 +129,32 @@ class Tree:
                     waiting.append(one.path)
                     if one.name != _BYTE_CODE and one.path not in self.kept and folder not in self.kept:
                         yield one.path, ()
+                elif stat.S_ISLNK(told.st_mode):
+                    links.append(one.path)
+                    yield one.path, (*_told_apart_by(told), *self._of_target(one.path))
                 else:
-                    yield one.path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
+                    yield one.path, _told_apart_by(told)
+
+    def _of_target(self, link: str) -> tuple[int, ...]:
+        """What the file is told apart by that a link names, where that is not looked at itself."""
+        target = Path(os.path.realpath(link))
+        if any(target.is_relative_to(root) for root in self.roots):
+            return ()
+        try:
+            told = target.stat()
+        except OSError:
+            return ()
+        return _told_apart_by(told) if stat.S_ISREG(told.st_mode) else ()
 
     def _is_ours(self, folder: str, name: str) -> bool:
         """Whether we wrote an entry of a folder: a run, a report, sweeps, or what we keep beside them."""
         if folder in self.kept:
             return name == SWEEPS or name.startswith(_BESIDE_RUNS)
         return str(Path(folder).parent) in self.kept and _OURS.match(name) is not None
+
+
+def _told_apart_by(told: os.stat_result) -> tuple[int, ...]:
+    return told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino
 
 
 def _written_by_git(folder: Path) -> re.Pattern[str]:

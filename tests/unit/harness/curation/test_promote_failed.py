@@ -64,3 +64,15 @@ def test_runs_that_failed_nothing_are_promoted_and_record_nothing(pair, here, mo
     monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
     golden = promote(pair, project=here, promotion=Promotion(**SAID))
     assert "failed_checks" not in golden.document
+
+
+def test_runs_that_agree_are_refused_where_another_one_of_the_same_differs(make, programs, here, monkeypatch):
+    monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
+    first, second, third = make.of_recipe(
+        programs["training"](), programs["training"](loss=lambda step: 2 / step), programs["training"]()
+    )
+    with pytest.raises(GoldenError, match="failed required checks: repeatable") as raised:
+        promote((first, third), project=here, promotion=Promotion(**SAID))
+    assert str(second) in str(raised.value)
+    golden = promote((first, third), project=here, promotion=Promotion(allow_failed=True, **SAID))
+    assert [row["id"] for row in golden.document["failed_checks"]] == ["repeatable"]
