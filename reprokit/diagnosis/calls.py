@@ -125,7 +125,7 @@ def read_calls(folder: Path) -> Calls:
         for main, call in _lines(path):
             if main and (process == "0" or ".r" in process):
                 ordered.setdefault(process, []).append(call)
-            else:
+            elif not call.is_round:
                 others.append(call)
     return Calls(ordered=ordered, others=others)
 

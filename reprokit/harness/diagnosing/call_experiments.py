@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from reprokit import diagnosis
@@ -12,11 +13,12 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.errors import MetricsError
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation
+from reprokit.harness.diagnosing.odds import Odds
 
 #: So many lines are tried alone where all together prove nothing.
 _MOST_ALONE = 3
-#: A proof that luck would give as often is none; a look that luck would give as often is repeated.
-_LUCK, _LUCK_IN_SEARCH = 0.01, 0.2
+#: A look that luck would give as often is repeated.
+_LUCK_IN_SEARCH = 0.2
 
 
 def watched(inquiry: Investigation, **orders: Any) -> Conditions:
@@ -36,17 +38,21 @@ class Proof:
     """Experiments with the suspicious calls of two runs.
 
     Attributes:
+        free: Runs in which nothing was given.
         kept: A run in which what the calls gave is kept; and a second one, to compare.
         confidence: Of what was proven.
+        odds: Of what was proven, or None.
     """
 
     def __init__(self, inquiry: Investigation, pair: tuple[InstrumentedRun, InstrumentedRun]) -> None:
         self.inquiry = inquiry
-        self.free: list[InstrumentedRun] = list(pair)
+        self.free: list[InstrumentedRun] = [inquiry.first, inquiry.other, *pair]
         self.kept: list[InstrumentedRun] = []
         self.confidence = "medium"
         self.problem = ""
-        self._looks: dict[tuple[str, ...], bool] = {}
+        self.odds: Odds | None = None
+        self._seen: dict[tuple[str, ...], list[bool]] = {}
+        self._pairs: dict[tuple[str, str], bool] = {}
         self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
 
     def held(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -87,13 +93,10 @@ class Proof:
 
     def _enough(self, held: tuple[Candidate, ...]) -> bool:
         """Whether runs in which these calls give what they gave equal the one in which that was kept."""
-        key = tuple(one.site for one in held)
-        if key not in self._looks:
-            repeats = 1
-            while self._luck() ** repeats >= _LUCK_IN_SEARCH:
-                repeats += 1
-            self._looks[key] = all(self._given(held) for _ in range(repeats))
-        return self._looks[key]
+        seen = self._seen.setdefault(tuple(one.site for one in held), [])
+        while all(seen) and self._odds(len(seen)).luck >= _LUCK_IN_SEARCH:
+            seen.append(self._given(held))
+        return all(seen)
 
     def _given(self, held: tuple[Candidate, ...]) -> bool:
         """One more run with these.
@@ -116,42 +119,62 @@ class Proof:
 
     def _confirmed(self, held: tuple[Candidate, ...]) -> bool:
         """Whether so many more runs with these are equal that it is no luck, all looks together."""
-        equal = 0
-        while self._luck() ** equal >= _LUCK / max(1, len(self._looks)):
+        seen = self._seen[tuple(one.site for one in held)]
+        while not (odds := self._odds(len(seen), looks=len(self._seen))).enough:
             if not self.inquiry.lab.can_make(1):
-                self.problem = f"the budget is used up: equal in {equal} runs, which may be luck"
+                self.problem = f"the budget is used up: equal in {len(seen)} runs, which may be luck"
                 return False
-            if not self._given(held):
+            seen.append(self._given(held))
+            if not seen[-1]:
                 self.problem = "with its result given the runs are equal only sometimes"
                 return False
-            equal += 1
+        self.odds = odds
         return True
 
     def equal_under(
-        self, *, calls: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
-    ) -> bool:
-        """Whether runs under these conditions are all equal, so many that it is no luck."""
+        self,
+        *,
+        calls: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+        like: InstrumentedRun | None = None,
+        once: bool = False,
+    ) -> InstrumentedRun | None:
+        """A run that more under these conditions equal, so many that it is no luck; None where one differs.
+
+        Args:
+            calls: Orders for the watch of calls; None for none of it.
+            environment: Variables to set.
+            like: One that they may equal too, under conditions that include these.
+            once: Whether one that equals it is enough.
+        """
         lab = self.inquiry.lab
         given = watched(self.inquiry, **(calls or {"mode": "off"}))
         given = replace(given, environment=dict(environment or {}))
         label = "-".join(["under", *(calls or {}).values(), *(environment or {})])[:40].lower()
-        if not lab.can_make(2):
-            return False
-        standard = lab.run(label, given)
-        if standard.trouble or (calls and not _in_turn(standard)):
-            return False
-        equal = 0
-        while self._luck() ** equal >= _LUCK:
-            if not lab.can_make(1) or not same(self.inquiry, standard, lab.run(label, given)):
-                return False
-            equal += 1
-        return True
+        standard, equal = like, 0
+        while equal < 1 if once else not self._odds(equal).enough:
+            if not lab.can_make(1 if standard else 2):
+                return None
+            ran = lab.run(label, given)
+            if ran.trouble or (calls and not _in_turn(ran)):
+                return None
+            if standard is not None and same(self.inquiry, standard, ran):
+                equal += 1
+            elif standard is like:
+                standard, equal = ran, 0
+            else:
+                return None
+        return standard
 
-    def _luck(self) -> float:
-        """How likely it is, from the runs in which nothing was given, that two runs are equal."""
-        pairs = [(one, other) for number, one in enumerate(self.free) for other in self.free[number + 1 :]]
-        equal = sum(same(self.inquiry, one, other) for one, other in pairs)
-        return (1 + equal) / (2 + len(pairs))
+    def _odds(self, repeated: int, *, looks: int = 1) -> Odds:
+        """Of so many equal runs, from how often those in which nothing was given are equal."""
+        for one, other in combinations(self.free, 2):
+            key = one.label, other.label
+            if key not in self._pairs:
+                self._pairs[key] = same(self.inquiry, one, other)
+        equal = sum(self._pairs.values())
+        differ, more = len(self._pairs) - equal, self.inquiry.free_equal
+        return Odds(differ=differ, equal=equal + more, repeated=repeated, looks=looks)
 
 
 def _were_given(ran: InstrumentedRun) -> bool:

@@ -68,6 +68,7 @@ def by_first_call(inquiry: Investigation) -> FirstCall | None:
         if one not in held and one.at < held[-1].at:
             how = "left as it is, the runs are equal all the same"
             inquiry.ruled_out.append(RuledOut(what=f"{one.name}, {one.file}:{one.line}", how=how))
+    inquiry.odds_of_calls = proof.odds
     first, *more = why_calls_differ.causes(proof, held)
     return FirstCall(cause=first, more=tuple(more), proven=True, not_seen=not_seen)
 

@@ -35,6 +35,7 @@ class Investigation:
         began: Where it began, as far as that is known.
         held_runs: What was held in a run, and whether it equals the first.
         given_runs: What was the other run's in a run, and whether that brought the difference back.
+        odds_of_calls: Of a call whose substitution is the proof; None for any other cause.
         together: Whether what was found changes a number only where all of it is there.
         num_units: How many things could be held.
         outcomes: Runs that differ from the first, from the other and from each other.
@@ -59,6 +60,7 @@ class Investigation:
     began: Began | None = None
     held_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
     given_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
+    odds_of_calls: Odds | None = None
     together: bool = False
     num_units: int = 1
     outcomes: list[InstrumentedRun] = field(default_factory=list)

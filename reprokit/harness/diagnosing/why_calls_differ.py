@@ -75,9 +75,12 @@ def _pool(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | No
     if not any(record.get("native_threads") for record in facts):
         return None
     one = dict.fromkeys(_POOLS.values(), "1")
-    if not proof.equal_under(environment=one):
+    alike = proof.equal_under(environment=one, once=True)
+    if alike is None:
         return None
     for name, variable in _POOLS.items():
-        if proof.equal_under(environment={variable: "1"}):
+        if proof.equal_under(environment={variable: "1"}, like=alike):
             return f"{name}'s threads", f"{variable}=1"
+    if proof.equal_under(environment=one, like=alike) is None:
+        return None
     return "threads of compiled code", " ".join(f"{name}=1" for name in one)

@@ -94,9 +94,10 @@ def _start_to_diagnose() -> None:
 
 
 def _name_processes(watch: Watch) -> None:
-    """Give every process that this one spawns a name that is the same in each run."""
-    from . import imports, process_names
+    """Give each process that this one spawns, and code that goes there, the same name in every run."""
+    from . import imports, process_names, shipped_code
 
+    shipped_code.watch()
     spawning = process_names.Spawning(watch)
     imports.after("subprocess", spawning.watch_subprocess)
     imports.after("multiprocessing.util", spawning.watch_spawning)

@@ -20,9 +20,9 @@ class Recording:
         words = ["C", thread, f"{FILE}:{line}:0-9", 1, name, receiver, given, made, after, at or self.at, "0"]
         return self._write(process, words)
 
-    def round(self, line, number, variables=""):
+    def round(self, line, number, variables="", process="0"):
         self.at += 1
-        return self._write("0", ["T", f"{FILE}:{line}:0:For", number, variables, self.at])
+        return self._write(process, ["T", f"{FILE}:{line}:0:For", number, variables, self.at])
 
     def _write(self, process, words):
         with (self.folder / f"calls-{process}.tsv").open("a") as stream:
@@ -121,6 +121,12 @@ def test_a_worker_that_did_more_of_the_same_is_no_difference(runs):
     one, other = runs
     one.call(1, "a", "A", process="0.s1")
     other.call(1, "a", "A", process="0.s1").call(1, "a", "A", process="0.s1")
+    assert lines(runs) == []
+
+
+def test_variables_of_a_round_in_a_worker_are_no_call(runs):
+    for run, variables in zip(runs, ("x", "y"), strict=True):
+        run.round(3, 0, variables, process="0.s1").call(4, "a", "b", process="0.s1")
     assert lines(runs) == []
 
 

@@ -87,3 +87,30 @@ print(done.stdout.decode().strip())
 def test_a_class_of_environments_of_the_script_can_be_sent_to_another_process(tmp_path, orders):
     done = run_hooked(tmp_path, SENT, out=tmp_path / "out", **orders)
     assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr
+
+
+#: As cloudpickle 3.1.3 sends code; and the code as it arrives.
+NAMELESS = """
+import types
+def _code_reduce(code):
+    return types.CodeType.replace, (code, "<dynamic-code>", "".join(code.co_name))
+class Pickler:
+    _dispatch_table = {types.CodeType: _code_reduce}
+"""
+
+
+@pytest.mark.parametrize("orders", [{}, CALLS], ids=["usual", "calls"])
+def test_code_that_is_sent_to_another_process_keeps_the_name_of_its_file(tmp_path, packages, orders):
+    (packages / "cloudpickle").mkdir()
+    (packages / "cloudpickle" / "__init__.py").write_text("from .cloudpickle import Pickler")
+    (packages / "cloudpickle" / "cloudpickle.py").write_text(NAMELESS)
+    source = f"""
+import json, sys, types
+sys.path.insert(0, {str(packages)!r})
+from cloudpickle import Pickler
+def mine(): return 1
+reduce = Pickler._dispatch_table[types.CodeType]
+print(reduce(mine.__code__)[1][1] == __file__, reduce(json.loads.__code__)[1][1])
+"""
+    done = run_hooked(tmp_path, source, out=tmp_path / "out", **orders)
+    assert (done.returncode, done.stdout) == (0, "True <dynamic-code>\n"), done.stderr
