@@ -89,8 +89,10 @@ def _pool(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | No
 
 
 def _threads(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
-    if any(record.get("python_threads") for record in facts) and proof.equal_under(calls={"mode": "turns"}):
-        return "the threads that it starts", "let it work with one thread"
+    if any(record.get("python_threads") for record in facts):
+        for mode in ("turns", "one"):
+            if proof.equal_under(calls={"mode": mode}):
+                return "the threads that it starts", "let it work with one thread"
     if not any(record.get("native_threads") for record in facts):
         return None
     one = dict.fromkeys(_POOLS, "1")
