@@ -52,7 +52,7 @@ def diagnosed(program: Path, *, python: str, budget: str) -> Told:
 
 
 def judged(program: Path, told: Told) -> str:
-    """``right``, ``line`` (not its category), ``unknown``, ``wrong``; or ``WRONG``, which no diagnosis may be."""
+    """``right``, ``line`` (not its category), ``unknown``, ``wrong``; ``WRONG`` is what no answer may be."""
     if program.name != "program.py":
         return "right" if told.code == 0 and not told.cause else "WRONG"
     case = yaml.safe_load((program.parent / "case.yaml").read_text())
