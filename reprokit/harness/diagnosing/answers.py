@@ -27,7 +27,7 @@ _TRIED = {
     ("operations", "all-held"): "every operation compared, all else replayed",
     ("narrow",): "every event around the first difference compared",
     ("calls", "call"): "every call of the program compared or replayed",
-    ("under",): "threads one after another, or one alone",
+    ("under",): "threads one at a time, or one thread in each pool of compiled code",
 }
 
 

@@ -63,14 +63,16 @@ def by_first_call(inquiry: Investigation) -> FirstCall | None:
         proof.remove()
     not_seen = _not_seen(pair)
     if not held:
-        return FirstCall(cause=_unproven(unlike.candidates[0], proof), proven=False, not_seen=not_seen)
+        first = unlike.candidates[0]
+        cause = why_calls_differ.by_threads(proof, first) or _unproven(first, proof)
+        return FirstCall(cause=cause, proven=False, not_seen=not_seen)
     for one in unlike.candidates[:_MOST_CANDIDATES]:
         if one not in held and one.at < held[-1].at:
             how = "left as it is, the runs are equal all the same"
             inquiry.ruled_out.append(RuledOut(what=f"{one.name}, {one.file}:{one.line}", how=how))
     inquiry.odds_of_calls = proof.odds
-    first, *more = why_calls_differ.causes(proof, held)
-    return FirstCall(cause=first, more=tuple(more), proven=True, not_seen=not_seen)
+    cause, *more = why_calls_differ.causes(proof, held)
+    return FirstCall(cause=cause, more=tuple(more), proven=True, not_seen=not_seen)
 
 
 def _unlike(inquiry: Investigation) -> tuple[tuple[InstrumentedRun, InstrumentedRun], Unlike] | None:

@@ -10,13 +10,14 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 
-#: Pools of threads in compiled code: what they are called → the variable that decides how many they are.
+#: Pools of threads in compiled code: the variable that decides how many they are → what they are called.
 _POOLS = {
-    "OpenMP": "OMP_NUM_THREADS",
-    "OpenBLAS": "OPENBLAS_NUM_THREADS",
-    "MKL": "MKL_NUM_THREADS",
-    "rayon": "RAYON_NUM_THREADS",
-    "numba": "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS": "OpenMP",
+    "OMP_THREAD_LIMIT": "OpenMP",  # also where the program asks for a number of threads itself
+    "OPENBLAS_NUM_THREADS": "OpenBLAS",
+    "MKL_NUM_THREADS": "MKL",
+    "RAYON_NUM_THREADS": "rayon",
+    "NUMBA_NUM_THREADS": "numba",
 }
 #: Parameters that decide what a library draws from, and with how many threads it works.
 _SEEDS = ("random_state", "seed", "generator", "rng")
@@ -39,9 +40,7 @@ def _cause(proof: Proof, one: Candidate) -> Cause:
     else:
         pool = _pool(proof, facts)
         if pool:
-            category, why = "concurrency", f": {pool[0]} work in another order"
-            named = next((name for name in _THREADS if name in facts[0].get("parameters", ())), "")
-            fix = f"{named}=1" if named else pool[1]
+            category, why, fix = "concurrency", f": {pool[0]} work in another order", pool[1]
     what = f"{one.name}: gives another result for the same{why}"
     return Cause(
         category=category,
@@ -50,6 +49,19 @@ def _cause(proof: Proof, one: Candidate) -> Cause:
         what=what,
         fix=fix,
         confidence=proof.confidence,
+    )
+
+
+def by_threads(proof: Proof, one: Candidate) -> Cause | None:
+    """The cause where a call cannot be proven, but runs are equal as soon as threads have one order."""
+    pool = _pool(proof, _facts(proof.kept, one.site))
+    if pool is None:
+        return None
+    what = (
+        f"{one.name}: the first call that gives something else for the same: {pool[0]} work in another order"
+    )
+    return Cause(
+        category="concurrency", file=one.file, line=one.line, what=what, fix=pool[1], confidence="medium"
     )
 
 
@@ -70,15 +82,24 @@ def _generator(facts: Sequence[dict[str, Any]]) -> str:
 
 def _pool(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
     """The threads whose order decides, and what gives them one order; None where no experiment shows it."""
-    if any(record.get("python_threads") for record in facts) and proof.equal_under(calls={"mode": "turns"}):
-        return "the threads that it starts", "let it work with one thread"
+    found = _threads(proof, facts)
+    known = {name for one in facts for name in (*one.get("parameters", ()), *one.get("settings", ()))}
+    named = next((name for name in _THREADS if name in known), "")
+    return (found[0], f"{named}=1") if found and named else found
+
+
+def _threads(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
+    if any(record.get("python_threads") for record in facts):
+        for mode in ("turns", "one"):
+            if proof.equal_under(calls={"mode": mode}):
+                return "the threads that it starts", "let it work with one thread"
     if not any(record.get("native_threads") for record in facts):
         return None
-    one = dict.fromkeys(_POOLS.values(), "1")
+    one = dict.fromkeys(_POOLS, "1")
     alike = proof.equal_under(environment=one, once=True)
     if alike is None:
         return None
-    for name, variable in _POOLS.items():
+    for variable, name in _POOLS.items():
         if proof.equal_under(environment={variable: "1"}, like=alike):
             return f"{name}'s threads", f"{variable}=1"
     if proof.equal_under(environment=one, like=alike) is None:

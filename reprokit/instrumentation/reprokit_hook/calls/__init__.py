@@ -2,7 +2,7 @@
 
 Orders: ``mode`` is ``watch`` (digests of all calls, or of all in the stretch ``window``), ``keep`` (the
 results of the calls at ``sites``), ``give`` (those calls give what they gave in the run ``replay``),
-``turns`` (tasks of thread pools one after another) or ``off``.
+``turns`` (tasks of thread pools one after another), ``one`` (threads of Python one at a time) or ``off``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ def begin(watch: Watch) -> None:
         from . import turns
 
         turns.begin(watch)
+    if orders["mode"] == "one":
+        from . import one_at_a_time
+
+        one_at_a_time.begin(watch)
     if orders["mode"] not in {"watch", "keep", "give"}:
         return
     only = None if orders["mode"] == "watch" else frozenset(orders["sites"])

@@ -39,6 +39,7 @@ class CallContext:
             "python_threads": len(_started) - self._threads,
             "native_threads": _native_threads(),
             "parameters": _parameters(self._call),
+            "settings": _settings(self._call),
         }
 
     def _in(self, value: Any) -> dict[str, str]:
@@ -77,3 +78,9 @@ def _parameters(call: Call) -> list[str]:
         except (TypeError, ValueError):
             continue
     return found
+
+
+def _settings(call: Call) -> list[str]:
+    """The names in dictionaries that the call is given, such as ``nthread`` in XGBoost's ``params``."""
+    given = [one for one in (*call.arguments, *call.words.values()) if type(one) is dict]
+    return [name for one in given for name in list(one)[:_MOST_PATHS] if type(name) is str]

@@ -23,6 +23,10 @@ from .objects import name_of
 
 _SIZE = 8
 _MOST_PARTS = 200_000
+#: Objects in a set are walked one by one, and each may lead to all the others: so many parts in one digest.
+_MOST_IN_SETS = 20_000
+#: What a part counts for beside the bytes of arrays: walking one takes as long as reading these.
+_BYTES_A_PART = 4096
 _NUMBERS = frozenset([int, float, bool])
 _ATOMS = frozenset([*_NUMBERS, complex, type(None), type(Ellipsis), type(NotImplemented)])
 
@@ -52,7 +56,7 @@ def digest(
         value: Anything.
         seen: Takes up what could not be read.
         generators_at: Takes up the digest of the state of every random generator by its path.
-        num_bytes: Takes up how many bytes of arrays and texts were read.
+        num_bytes: Takes up how many bytes of arrays and texts were read; a part counts for some, too.
     """
     walk = Walk(seen, generators_at)
     try:
@@ -62,7 +66,7 @@ def digest(
     except Exception as error:  # a foreign value; the watch must not end the program
         walk.miss(type(value), type(error).__name__)
     if num_bytes is not None:
-        num_bytes.append(walk.num_bytes)
+        num_bytes.append(walk.num_bytes + walk.num_parts * _BYTES_A_PART)
     return str(walk.hash.hexdigest()) + ("?" if walk.missed else "")
 
 
@@ -71,12 +75,20 @@ def fingerprint(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=_SIZE).hexdigest()
 
 
+class _TooManyPartsError(Exception):
+    """The objects in sets have too many parts."""
+
+
 class Walk:
     """One pass over a value."""
 
-    def __init__(self, seen: Seen, generators_at: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, seen: Seen, generators_at: dict[str, str] | None = None, left: list[int] | None = None
+    ) -> None:
         self.hash = hashlib.blake2b(digest_size=_SIZE)
-        self.missed, self.num_bytes = False, 0
+        self.missed, self.num_bytes, self.num_parts = False, 0, 0
+        #: How many parts may still be walked in sets; and whether this walk is in one.
+        self._left, self._in_set = left or [_MOST_IN_SETS], left is not None
         self.seen, self._generators_at = seen, generators_at
         self._path: list[str] = []
         self._known: dict[int, int] = {}
@@ -137,6 +149,11 @@ class Walk:
             return
         self._known[id(value)] = len(self._known)
         self._kept.append(value)
+        self.num_parts += 1
+        if self._in_set:
+            self._left[0] -= 1
+            if self._left[0] < 0:
+                raise _TooManyPartsError
         if len(self._kept) > _MOST_PARTS:
             self.miss(kind, "too many parts")
             return
@@ -180,15 +197,27 @@ class Walk:
         self._attribute = False
 
     def unordered(self, values: Any) -> None:
-        """A set: its elements' digests, sorted."""
-        found = []
-        for one in values:
-            inner = Walk(self.seen)
-            inner._known = dict(self._known)
-            inner.go(one)
-            self.missed |= inner.missed
-            found.append(inner.hash.digest())
-        self.leaf(b"".join(sorted(found)))
+        """A set: its elements' digests, sorted; one that leads to too much is not seen at all."""
+        try:
+            found = [self._alone(one) for one in values]
+        except _TooManyPartsError:
+            if self._in_set:
+                raise
+            self.miss(set, "too many parts")
+        else:
+            self.leaf(b"".join(sorted(found)))
+
+    def _alone(self, value: Any) -> bytes:
+        """The digest of an element, whichever of them were walked before it."""
+        inner = Walk(self.seen, left=self._left)
+        inner._known = dict(self._known)
+        try:
+            inner.go(value)
+        finally:
+            self.num_parts += inner.num_parts
+            self.num_bytes += inner.num_bytes
+        self.missed |= inner.missed
+        return inner.hash.digest()
 
     def guarded(self, kind: type, read: Callable[[], Any]) -> tuple[bool, Any]:
         """Call foreign code that reads a state: (True, it); (False, None) where that failed or drew numbers.

@@ -101,6 +101,18 @@ def test_values_that_differ_have_other_digests(one, other):
     assert of(one) != of(other)
 
 
+def test_objects_that_know_all_others_in_sets_are_not_walked_in_every_order():
+    nodes = [Plain(a=number) for number in range(8)]
+    for one in nodes:
+        one.others = set(nodes)
+    seen, size = Seen(), []
+    found = [digest(one, seen, num_bytes=size) for one in (nodes[0], nodes[0])]
+    assert found[0] == found[1]
+    assert found[0].endswith("?")
+    assert "builtins.set" in seen.unseen
+    assert size[0] == size[1] > 1 << 20  # so that calls are left out after it
+
+
 @pytest.mark.parametrize("which", range(len(DIFFERENT)))
 def test_a_value_has_the_same_digest_again(which):
     for value in DIFFERENT[which]:
