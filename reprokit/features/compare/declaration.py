@@ -9,7 +9,7 @@ FEATURE = Feature(
     verbs={
         "compare": Verb(
             command="reprokit.features.compare.verb:command",
-            help="Do two sides give the same numbers: commits, settings, packages, commands?",
+            help="Say whether two sides give the same numbers, bit for bit.",
             heading=Heading.TRAIN,
         ),
     },
