@@ -13,5 +13,8 @@ FEATURE = Feature(
             heading=Heading.TRAIN,
         ),
     },
-    extends={"report verify": "reprokit.features.compare.verify_options:EXTENSION"},
+    extends={
+        "report verify": "reprokit.features.compare.verify_options:REPORT",
+        "verify": "reprokit.features.compare.verify_options:GATE",
+    },
 )
