@@ -60,6 +60,7 @@ class Answer:
         metrics: Metric → how far it is off.
         records_compared: Of the first runs of the sides.
         notes: What else a reader should know, a sentence each.
+        statistical: What the gate says of results over seeds; None where bits were compared.
         rounding: Nothing yet.
     """
 
@@ -73,6 +74,7 @@ class Answer:
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     records_compared: int = 0
     notes: tuple[str, ...] = ()
+    statistical: Mapping[str, Any] | None = None
     rounding: None = None
 
     @property
@@ -96,6 +98,7 @@ class StoredAnswer:
         created_at: ISO 8601, UTC.
         ignore: Patterns of metrics that were left out.
         only: The metrics that were asked for; None for all.
+        over_seeds: Whether results over seeds were compared, not bits.
         evidence: File of the run folders → SHA-256.
         answer: The answer as plain data.
     """
@@ -105,6 +108,7 @@ class StoredAnswer:
     created_at: str
     ignore: tuple[str, ...]
     only: tuple[str, ...] | None
+    over_seeds: bool
     evidence: Mapping[str, str]
     answer: Mapping[str, Any]
 

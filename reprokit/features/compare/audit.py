@@ -11,6 +11,7 @@ from typing import Any
 from reprokit.errors import ReprokitError
 from reprokit.features.compare.answer import NOT_RUN, SIDES, StoredAnswer, load
 from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.judge_seeds import judged_over_seeds
 from reprokit.features.compare.report import documents
 from reprokit.harness.judging.build_report import evidence_digests
 
@@ -56,7 +57,10 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
         if today.get(path) != stored.evidence.get(path):
             yield f"{path} was changed after the report"
     try:
-        again = _plain(judged(folders, selected=Selected(ignore=stored.ignore, only=stored.only)).as_data())
+        selected = Selected(ignore=stored.ignore, only=stored.only)
+        over_seeds = stored.over_seeds is True
+        answer = judged_over_seeds(folders) if over_seeds else judged(folders, selected=selected)
+        again = _plain(answer.as_data())
         drawn = documents(stored)
     except (ReprokitError, KeyError, TypeError, ValueError) as error:
         yield f"the evidence cannot be judged: {error}"

@@ -10,6 +10,7 @@ from reprokit.features.compare.answer import SIDES, Answer, Side, StoredAnswer, 
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
 from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.judge_seeds import judged_over_seeds
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
 from reprokit.features.compare.seals import Seals
@@ -39,14 +40,25 @@ def compare_recipe(
     *,
     only: tuple[str, ...] | None,
     share: Sequence[str],
+    num_seeds: int | None = None,
     session: Session,
 ) -> tuple[Answer, Path | None]:
-    """Run both sides of a recipe and judge; without a report where nothing had to run."""
+    """Run both sides of a recipe and judge; without a report where nothing had to run.
+
+    With ``num_seeds`` each side runs once with so many seeds, and results are compared, not bits.
+    """
     seals = Seals()
-    made = run_sides(name, asked, request, share=share, seals=seals, session=session)
+    made = run_sides(name, asked, request, share=share, num_seeds=num_seeds, seals=seals, session=session)
     if made.equal_inputs:
         return _equal_inputs(made), None
-    return answered(made.runs, request, selected=Selected(only=only), seals=seals, session=session)
+    return answered(
+        made.runs,
+        request,
+        selected=Selected(only=only),
+        seals=seals,
+        session=session,
+        over_seeds=num_seeds is not None,
+    )
 
 
 def _equal_inputs(made: MadeSides) -> Answer:
@@ -65,10 +77,11 @@ def answered(
     selected: Selected,
     seals: Seals,
     session: Session,
+    over_seeds: bool = False,
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        answer = judged(made, selected=selected)
+        answer = judged_over_seeds(made) if over_seeds else judged(made, selected=selected)
         if broken := seals.broken():
             answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
@@ -80,6 +93,7 @@ def answered(
         created_at=now(),
         ignore=selected.ignore,
         only=selected.only,
+        over_seeds=over_seeds,
         evidence=evidence_digests(folders, None),
         answer=answer.as_data(),
     )

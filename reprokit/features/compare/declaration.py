@@ -9,9 +9,12 @@ FEATURE = Feature(
     verbs={
         "compare": Verb(
             command="reprokit.features.compare.verb:command",
-            help="Do two sides give the same numbers: commits, settings, packages, commands?",
+            help="Say whether two sides give the same numbers, bit for bit.",
             heading=Heading.START,
         ),
     },
-    extends={"report verify": "reprokit.features.compare.verify_options:EXTENSION"},
+    extends={
+        "report verify": "reprokit.features.compare.verify_options:REPORT",
+        "verify": "reprokit.features.compare.verify_options:GATE",
+    },
 )

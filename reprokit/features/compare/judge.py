@@ -59,10 +59,10 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected) -> Answer
         ReportError: A folder is no run folder.
     """
     stored = {name: [runs.read(folder) for folder in sides[name]] for name in SIDES}
-    about = {name: _side(stored[name]) for name in SIDES}
+    about = {name: side_of(stored[name]) for name in SIDES}
     for name in SIDES:
         if failed := next((run for run in stored[name] if not run.record.completed), None):
-            return _not_run(name, failed, about)
+            return not_run(name, failed, about)
     try:
         _must_be_four(stored)
         for name in SIDES:
@@ -72,7 +72,8 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected) -> Answer
         return Answer(answer=Word.UNJUDGED, sentence=str(error), hint=error.hint, sides=about)
 
 
-def _side(stored: Sequence[runs.StoredRun]) -> Side:
+def side_of(stored: Sequence[runs.StoredRun]) -> Side:
+    """What a side is, as its first run says."""
     folders = tuple(str(run.path) for run in stored)
     if not stored:
         return Side(what="nothing ran")
@@ -80,7 +81,8 @@ def _side(stored: Sequence[runs.StoredRun]) -> Side:
     return Side(what=side_told(first), runs=folders, environment=environment_told(first))
 
 
-def _not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Answer:
+def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Answer:
+    """The answer where a run of a side did not end well."""
     why = failed.record.message or failed.incomplete_because
     sentence = f"side {name} did not run: {why.rstrip('.')}"
     hint = failed.record.remedy or f"read {failed.path}/stderr.log"
@@ -135,7 +137,8 @@ def _as_whole(run: RunEvidence) -> RunEvidence:
 
 def _diagnose(run: runs.StoredRun) -> str:
     what = "-- COMMAND" if run.record.plain_command else run.record.recipe
-    return f"`reprokit diagnose {what}` finds the line"
+    over_seeds = "" if run.record.plain_command else "; --seeds N compares results over seeds, not bits"
+    return f"`reprokit diagnose {what}` finds the line{over_seeds}"
 
 
 def _compared(

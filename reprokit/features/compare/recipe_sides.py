@@ -21,7 +21,10 @@ from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import SideTree, is_same_tree, tree_of
 from reprokit.harness.running.run_inputs import RunInputs, planned_inputs, whole_runs
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
+from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.running.start_runs import ready_to_run, run_recipe
+from reprokit.harness.sweeping.groups import make_ready
+from reprokit.harness.sweeping.new_seeds import run_first_members
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Session
@@ -72,10 +75,13 @@ def run_sides(
     request: Request,
     *,
     share: Sequence[str],
+    num_seeds: int | None = None,
     seals: Seals,
     session: Session,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
+
+    With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on.
 
     Raises:
         UsageError: A revision, setting or environment is unknown, or both sides are one thing.
@@ -105,7 +111,10 @@ def run_sides(
         made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
         for side in SIDES:
             session.progress.note(f"side {side}: {_told(ready[side])}")
-            made[side] = _finished(ready[side]) or tuple(_made(ready[side]))
+            if num_seeds is None:
+                made[side] = _finished(ready[side]) or tuple(_made(ready[side]))
+            else:
+                made[side] = _over_seeds(ready[side], first=ready["a"].seed, num_seeds=num_seeds)
             for folder in made[side]:
                 seals.close(folder)
             if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
@@ -209,6 +218,33 @@ def _made(ready: ReadySide) -> Iterator[Path]:
     for number in (1, 2):
         kind = VariedRun(number=number, chosen=ready.conditions)
         yield from run_recipe(ready.recipe, ready.request, kind, **how)
+
+
+def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int) -> tuple[Path, ...]:
+    """A run for each seed, those made that are not there yet.
+
+    Raises:
+        UsageError: Conditions are changed, or the recipe says nothing of what is compared.
+    """
+    if ready.conditions:
+        raise UsageError(
+            "--seeds compares trees, settings and packages; threads and CPUs are compared in bits"
+        )
+    if not ready.recipe.statistical:
+        raise UsageError(
+            "the recipe does not say what is compared over seeds",
+            where=ready.recipe.where("statistical"),
+            expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+        )
+    seeds = tuple(range(first, first + num_seeds))
+    session = ready.session
+    with among_others_in(session.project, note=session.progress.note):
+        group = make_ready(
+            ready.recipe, ready.request, seeds=lambda _: seeds, host=ready.host, session=session
+        )
+        if group.problem:
+            raise CannotRunError(group.problem)
+        return run_first_members(group, num_seeds, session=session)
 
 
 def _told(ready: ReadySide) -> str:

@@ -13,6 +13,7 @@ from reprokit.cli.options import (
     folder_options,
     ignore_option,
     json_option,
+    number_option,
     output_option,
     project_of,
     recipe_or_command,
@@ -33,13 +34,13 @@ _VERSUS = "--vs"
     "compare",
     cls=RecipeOrCommand,
     common="a b b-set b-with json",
-    short_help="Do two sides give the same numbers: commits, settings, packages, commands?",
+    short_help="Say whether two sides give the same numbers, bit for bit.",
     epilog=examples(
-        "reprokit compare train                                  # HEAD with the working tree",
-        "reprokit compare train --a main --b HEAD                # two commits",
-        "reprokit compare train --b-set data.num_workers=4       # a setting",
-        'reprokit compare train --b-with "jax==0.5.3"            # a package',
-        "reprokit compare -- python train.py {run_dir} --vs python train2.py {run_dir}",
+        "reprokit compare train                             # HEAD, the working tree",
+        "reprokit compare train --a main --b HEAD           # two commits",
+        "reprokit compare train --b-set data.num_workers=4  # a setting",
+        'reprokit compare train --b-with "jax==0.5.3"       # a package',
+        "reprokit compare -- python a.py {run_dir} --vs python b.py {run_dir}",
     ),
 )
 @click.argument("recipe", required=False)
@@ -53,6 +54,13 @@ _VERSUS = "--vs"
     metavar="PATH",
     help="Give clean work trees this file or folder too, which git ignores; repeatable.",
 )
+@number_option(
+    "--seeds",
+    "num_seeds",
+    least=2,
+    most=1000,
+    help="Compare results over so many seeds, not bits: for programs that never repeat.",
+)
 @json_option()
 @run_options
 @folder_options
@@ -60,6 +68,7 @@ def command(
     recipe: str | None,
     only: tuple[str, ...],
     share: tuple[str, ...],
+    num_seeds: int | None,
     ignore: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -79,8 +88,10 @@ def command(
     from reprokit.features.compare.compare import compare_commands, compare_recipe
 
     name, plain = recipe_or_command(recipe)
-    of_recipes = typed_side_options(options) + (["--share"] if share else [])
+    of_recipes = typed_side_options(options) + ["--share"] * bool(share) + ["--seeds"] * bool(num_seeds)
     of_commands = ["--ignore-metric"] * bool(ignore) + ["--output"] * bool(options["outputs"])
+    if num_seeds and only:
+        raise click.UsageError("--metric is for bits; with --seeds the recipe says what is compared")
     wrong = of_commands if name else of_recipes
     if wrong:
         raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
@@ -94,7 +105,13 @@ def command(
             )
         else:
             answer, folder = compare_recipe(
-                name, sides_asked(options), request, only=only or None, share=share, session=session
+                name,
+                sides_asked(options),
+                request,
+                only=only or None,
+                share=share,
+                num_seeds=num_seeds,
+                session=session,
             )
     _print(answer, folder, as_json=as_json)
     return answer.exit_code

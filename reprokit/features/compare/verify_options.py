@@ -1,13 +1,19 @@
-"""``report verify`` on the report of a comparison: judged again from the run folders that it names."""
+"""``report verify`` on the report of a comparison, and ``verify --compare``, which compares with a commit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.extensions import Extension, Options
+from reprokit.cli.extensions import Added, Extension, Finish, Options
 from reprokit.cli.output import print_json
+
+if TYPE_CHECKING:
+    from reprokit.core.checklist import Report
+    from reprokit.session import Session
 
 
 def _answered(options: Options) -> int | None:
@@ -42,4 +48,65 @@ def _answered(options: Options) -> int | None:
     return found.exit_code
 
 
-EXTENSION = Extension(options=(), answers=_answered)
+REPORT = Extension(options=(), answers=_answered)
+
+
+def _asked(options: Options) -> Finish | None:
+    """Refuse before anything is run a commit that is not there."""
+    if options["compare_with"] is None:
+        if options["compare_file"] or options["moved_fails"]:
+            raise click.UsageError("--compare-file and --moved-fails need --compare REV")
+        return None
+    from reprokit.capture import git_history
+    from reprokit.cli.options import project_of
+
+    git_history.resolve(project_of(dict(options)).root, options["compare_with"])
+    return None
+
+
+def _compared(reports: Sequence[Report], options: Options, session: Session) -> Added:
+    against = options["compare_with"]
+    if against is None:
+        return Added()
+    import dataclasses
+
+    from reprokit.cli.options import request_of
+    from reprokit.features.compare.gate import compare_all, lines, write
+    from reprokit.reports import one_line
+
+    request = request_of({"backend": options["backend"], "base": options["base"]})
+    record = compare_all(reports, against=against, request=request, session=session)
+    if options["compare_file"]:
+        write(record, options["compare_file"])
+    moved = next((row for row in record.rows if row.answer != "equal"), None)
+    code = None
+    if options["moved_fails"] and moved is not None and all(report.exit_code == 0 for report in reports):
+        code = {"different": 1, None: 3}.get(moved.answer, 4)
+    return Added(
+        exit_code=code,
+        data={"comparisons": [dataclasses.asdict(row) for row in record.rows]},
+        lines=tuple(one_line(line) for line in lines(record)),
+    )
+
+
+GATE = Extension(
+    options=(
+        click.option(
+            "--compare",
+            "compare_with",
+            metavar="REV",
+            help="Then compare each recipe with this commit: did a number move?",
+        ),
+        click.option(
+            "--compare-file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Write what --compare found as JSON, for `reprokit report comment`.",
+        ),
+        click.option(
+            "--moved-fails", is_flag=True, help="Fail where --compare does not find every number equal."
+        ),
+    ),
+    prepares=_asked,
+    adds=_compared,
+)

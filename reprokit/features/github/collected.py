@@ -18,6 +18,7 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.regular_file import read_regular
+from reprokit.reports.comparison_record import COMPARISONS_FILE, ComparisonRecord, read_comparisons
 from reprokit.reports.escaping import one_line
 from reprokit.reports.formats import to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, read_gate
@@ -37,10 +38,11 @@ _Opener = Callable[[str, int], bytes | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """A gate's answers, and the report of each row that has one."""
+    """A gate's answers, the report of each row that has one, and what was compared with another commit."""
 
     gate: GateRecord
     reports: tuple[tuple[GateRow, Report | None], ...]
+    comparisons: ComparisonRecord | None = None
 
 
 def from_place(place: Path) -> Collected:
@@ -134,7 +136,9 @@ def _collect(read: _Opener) -> Collected:
             report = to_json.from_json(text, where=str(one_line(row.report)))
             _must_agree(row, report)
         found.append((row, report))
-    return Collected(gate=gate, reports=tuple(found))
+    told = read(COMPARISONS_FILE, _MAX_REPORT_BYTES)
+    comparisons = None if told is None else read_comparisons(told)
+    return Collected(gate=gate, reports=tuple(found), comparisons=comparisons)
 
 
 def _report_text(row: GateRow, read: _Opener, room: int) -> bytes:

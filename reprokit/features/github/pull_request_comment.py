@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.features.github.collected import Collected
+from reprokit.reports.comparison_record import ComparisonRecord
 from reprokit.reports.escaping import Visible, markdown_block, markdown_code, one_line
 from reprokit.reports.formats.report_content import MEANING, Outline, in_short, outline
 from reprokit.reports.gate_record import GateRow
@@ -28,6 +29,7 @@ _GRAVEST_FIRST = (130, 143, 1, 3, 2, 4, 0)
 _MOST_TOLD = 10
 _MOST_CARDS = 3
 _MOST_ROWS = 5
+_MOST_COMPARED = 20
 _MAX_TABLE = 15_000
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _SEED = re.compile(r"[0-9]{1,10}")
@@ -60,11 +62,28 @@ def comment(found: Collected, *, origin: ReportOrigin | None = None) -> str:
             f"{repeated:,} of {repeated + len(found.reports):,} rows of the gate repeat another row "
             "(the same recipe, seed and runs): each result is counted once."
         )
-    if found.gate.exit_code != 0 and not bad:
+    compared = _compared(found.comparisons)
+    if found.gate.exit_code != 0 and not bad and not compared:
         parts.append(f"No recipe explains the gate's exit code {found.gate.exit_code}: look at its log.")
     told = [_told(row, report) for row, report in bad[:_MOST_TOLD]]
     listed = [row for row, _ in rows if row.exit_code == 0] + [row for row, _ in bad[_MOST_TOLD:]]
-    return _joined(parts, told, [_others(listed, what="more" if told else "in all"), _footer(origin)])
+    others = _others(listed, what="more" if told else "in all")
+    return _joined([*parts, compared], told, [others, _footer(origin)])
+
+
+def _compared(found: ComparisonRecord | None) -> str:
+    """A line for each recipe that was compared with another commit; "" where none was."""
+    if found is None or not found.rows:
+        return ""
+    lines = [f"**Compared with** {_code(found.against, limit=60)}:"]
+    for row in found.rows[:_MOST_COMPARED]:
+        moved = "moved" if row.record is None else f"moved from record {row.record:,} on"
+        told = {"equal": "✅ no number moved", "different": f"❌ {moved}: {_code(row.sentence)}"}
+        result = told.get(row.answer or "", f"❔ not known: {_code(row.sentence)}")
+        lines.append(f"- {_code(row.recipe, limit=100)} {result}")
+    if len(found.rows) > _MOST_COMPARED:
+        lines.append(f"- and {len(found.rows) - _MOST_COMPARED:,} more")
+    return "\n".join(lines)
 
 
 def no_answer(problem: str, *, origin: ReportOrigin | None = None) -> str:

@@ -70,7 +70,7 @@ def run_new_seeds(
             raise CannotRunError(f"the new seeds cannot be run: {group.problem}")
         made: tuple[Path, ...] = ()
         for num_new in PLAN.looks:
-            made = _run(group, num_new, session=session)
+            made = run_first_members(group, num_new, session=session)
             found = _judged(recipe, folders, made, evidence=evidence, project=session.project)
             if found.not_run or found.problem or found.conclusion != ensemble_tier.UNJUDGED:
                 break
@@ -85,8 +85,8 @@ def _judged(
     )
 
 
-def _run(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ...]:
-    """The runs of the first new seeds, those made that are not finished yet."""
+def run_first_members(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ...]:
+    """The runs of the first seeds of a group, those made that are not finished yet."""
     members = list(members_of(group))[:num_new]
     groups = dict.fromkeys(range(num_new), group)
     board = SweepMembers(

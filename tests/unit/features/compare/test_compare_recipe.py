@@ -97,7 +97,7 @@ def test_threads_are_in_force_or_the_answer_is_unjudged(repository):
     assert (answer.answer, answer.first["metric"]) == (Word.DIFFERENT, "threads")
     assert answer.first["actual"] == "4"
     assert compared(repository, b_threads=4, only=("loss",))[0].answer is Word.EQUAL
-    recipe = RECIPE.replace("[python, train.py", "[python, -E, train.py")
+    recipe = RECIPE.replace("[python, train.py", "[python, -E, -B, train.py")
     repository.write(recipes__train__recipe_yaml=recipe)
     answer, _ = compared(repository, b_threads=4)
     assert (answer.answer, "did not run under the conditions" in answer.sentence) == (Word.UNJUDGED, True)

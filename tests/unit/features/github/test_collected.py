@@ -15,6 +15,12 @@ from reprokit.core.checklist import Verdict
 from reprokit.core.verdicts.rows import Status
 from reprokit.errors import CannotJudgeError, ReportError
 from reprokit.features.github import collected
+from reprokit.reports.comparison_record import (
+    COMPARISONS_FILE,
+    ComparisonRecord,
+    ComparisonRow,
+    comparisons_json,
+)
 from reprokit.reports.formats import to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, gate_json
 
@@ -231,3 +237,22 @@ def test_a_report_with_a_name_longer_than_names_can_be_is_refused(files, tmp_pat
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ReportError, match="name too long"):
         collected.from_place(tmp_path)
+
+
+def test_comparisons_are_read_beside_the_gate_and_refused_in_another_form(files):
+    row = ComparisonRow(recipe="train", seed=3, answer="different", record=3, sentence="the sides differ")
+    told = comparisons_json(ComparisonRecord(against="main", rows=(row,))).encode()
+    found = collected.from_archive(packed({**files, COMPARISONS_FILE: told}))
+    assert found.comparisons is not None
+    assert found.comparisons.rows == [row]
+    assert collected.from_archive(packed(files)).comparisons is None
+    for wrong in (b"null", b"{}", told.replace(b"different", b"fine"), told.replace(b"3,", b"true,", 1)):
+        with pytest.raises(ReportError):
+            collected.from_archive(packed({**files, COMPARISONS_FILE: wrong}))
+
+
+def test_an_equal_row_that_names_a_record_contradicts_itself(files):
+    row = {"recipe": "train", "seed": 3, "answer": "equal", "record": 3, "sentence": ""}
+    told = json.dumps({"against": "main", "rows": [row], "schema": 1}).encode()
+    with pytest.raises(ReportError, match="moved"):
+        collected.from_archive(packed({**files, COMPARISONS_FILE: told}))
