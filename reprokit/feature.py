@@ -18,6 +18,7 @@ FEATURES = (
     "bisect",
     "bundles",
     "checkpoints",
+    "compare",
     "doctor",
     "github",
     "init",

@@ -34,7 +34,11 @@ def check(evidence: Evidence) -> Finding:
     cpu = fact(machine, "host.cpu.model") or fact(machine, "host.cpu.architecture")
     gib = fact(machine, "host.memory.total_bytes") / 2**30
     kind = fact(machine, "inside.device.kind") or "the host"
-    return passed(f"trained on {kind}: {cpu}, {fact(machine, 'host.cpu.logical')} cores, {gib:.1f} GiB")
+    about = f"{cpu}, {fact(machine, 'host.cpu.logical')} cores, {gib:.1f} GiB"
+    gpus = sorted({str(gpu.get("name")) for gpu in fact(machine, "host.gpus") or () if gpu.get("name")})
+    if gpus and kind == "cpu":  # a program may use them all the same: of it, this is what its recipe says
+        about += f"; GPUs of the host: {', '.join(gpus)}"
+    return passed(f"trained on {kind}: {about}")
 
 
 def _problem(run: RunEvidence) -> str:

@@ -30,15 +30,19 @@ def progress() -> Iterator[progress_display.ProgressDisplay]:
 def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verbose: bool = False) -> None:
     """Print a report as JSON, or as one screen (all of it if ``verbose``) with the path of its files."""
     from reprokit.reports.formats import to_json
-    from reprokit.reports.terminal import to_terminal
+    from reprokit.reports.terminal import terminal_lines, terminal_style, to_terminal
 
     if as_json:
         click.echo(to_json.to_json(answer), nl=False)
         return
     to_terminal.show(_from_here(answer), verbose=verbose)
     if folder is not None:
-        blank = "\n" if sys.stdout.isatty() else ""
-        click.echo(f"{blank}Report: {str(folder).removeprefix(f'{Path.cwd()}/')}/report.html")
+        path = f"{str(folder).removeprefix(f'{Path.cwd()}/')}/report.html"
+        style = terminal_style.style_of(sys.stdout, environ=os.environ)
+        if style.is_terminal:
+            click.echo("\n".join(["", *terminal_lines.place_lines("Report:", path, width=style.width)]))
+        else:
+            click.echo(f"Report: {path}")
 
 
 def _from_here(answer: checklist.Report) -> checklist.Report:
@@ -56,14 +60,25 @@ def _from_here(answer: checklist.Report) -> checklist.Report:
     return dataclasses.replace(shorten.with_texts(answer, short), rerun=short(answer.rerun))
 
 
-def gate(answers: Sequence[GateAnswer]) -> None:
-    """One line for each recipe: the verdict, or why there is none."""
+def gate(answers: Sequence[GateAnswer], *, verbose: bool = False) -> None:
+    """Every report, then one line for each recipe: the verdict, or why there is none.
+
+    Of several reports in a pipe only those are shown that are not good, unless ``verbose``: the lines of the
+    others say it all.
+    """
     from reprokit.reports import one_line
 
     if not answers:
         click.echo("No recipe was judged: none declares this platform.")
         return
-    click.echo("")
+    whole = verbose or len(answers) == 1 or sys.stdout.isatty()
+    for answer in answers:
+        if answer.report is not None and (whole or answer.report.exit_code):
+            report(answer.report, folder=answer.folder, as_json=False, verbose=verbose)
+    if len(answers) == 1 and answers[0].report is not None:
+        return  # its verdict has been said
+    if sys.stdout.isatty():
+        click.echo("")
     for answer in answers:
         if answer.report is not None:
             click.echo(f"{answer.report.verdict:<17} {one_line(answer.recipe)} seed {answer.report.seed}")

@@ -86,7 +86,7 @@ def first_operation(one: Path, other: Path) -> Operation | None:
         beside = _beside(left) or _beside(right)
         raced = beside is not None and nothing_differed and found
         if raced or (same and found and not _may_differ(left[0])):
-            name, file, line, function = left[:4]
+            name, file, line, function = left[:4] if left[1] else _line_of_forward(left, streams[0][:number])
             return Operation(
                 name=name,
                 file=file,
@@ -99,6 +99,16 @@ def first_operation(one: Path, other: Path) -> Operation | None:
             )
         nothing_differed = nothing_differed and not found
     return None
+
+
+def _line_of_forward(record: Sequence[Any], before: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """A backward operation, with the one line that ran its forward pass, where there is but one.
+
+    On a GPU the backward pass runs in a thread of its own, which no line of the program has called.
+    """
+    forward, is_backward, _ = record[0].partition("_backward.")
+    lines = {tuple(one[1:4]) for one in before if one[1] and one[0].startswith(f"{forward}.")}
+    return [record[0], *lines.pop()] if is_backward and len(lines) == 1 else record[:4]
 
 
 def _device(record: Sequence[Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from reprokit import layout
 from reprokit.core.records import Realisation
-from reprokit.errors import UsageError
+from reprokit.errors import ReprokitError, UsageError
 
 __all__ = [
     "BuildOptions",
@@ -32,6 +32,7 @@ __all__ = [
     "resolve",
     "variables",
     "vendor",
+    "why_no_image",
 ]
 
 
@@ -99,6 +100,25 @@ def resolve(
     if kind == "venv":
         return venvs.realise(chosen, cache=folder, on_progress=on_progress)
     return realise(lock, chosen, base=base, builder=build.builder, cache=folder, on_progress=on_progress)
+
+
+def why_no_image(variant: str, *, project: Path) -> str:
+    """Why no image of a variant can be built: no base has its Python, or its packages; "" where one has.
+
+    What is wrong otherwise is said where the environment is made.
+    """
+    from reprokit.images import locks  # noqa: PLC0415  (start-up time)
+    from reprokit.images.building import bases  # noqa: PLC0415  (the docker SDK)
+
+    try:
+        lock = locks.read_lock(project)
+        chosen = lock.variant(variant)
+        bases.fitting_kinds(lock.based_for(chosen), chosen, wanted=bases.AUTO)
+    except bases.NoBaseError as error:
+        return error.told()
+    except ReprokitError:
+        return ""
+    return ""
 
 
 def variables(realisation: Realisation, *, project: Path, tree: str) -> dict[str, str]:

@@ -30,8 +30,13 @@ from reprokit.workspace import sha256_of
 _COMPILE = """
 import compileall, concurrent.futures, functools, os, py_compile, sys
 folder, *files = sys.stdin.read().split("\\0")
-compiled = functools.partial(compileall.compile_file, quiet=2, stripdir=folder,
-                             invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+checked = py_compile.PycInvalidationMode.CHECKED_HASH
+compiled = functools.partial(compileall.compile_file, quiet=2, stripdir=folder, invalidation_mode=checked)
+if sys.version_info < (3, 9):  # has no `stripdir`, and forks, so that a function of this text is known
+    def compiled(file):
+        place = os.path.dirname(file)
+        own = place[len(folder):] if place.startswith(folder + os.sep) else place
+        return compileall.compile_file(file, ddir=own.lstrip(os.sep), quiet=2, invalidation_mode=checked)
 with concurrent.futures.ProcessPoolExecutor() as pool:
     for _ in pool.map(compiled, files, chunksize=16):
         pass

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +26,13 @@ from reprokit.errors import ImageError
 from reprokit.images import byte_code, installed_files, wheels
 from reprokit.images.cache import Progress, held, mark_used
 from reprokit.images.installed_files import MARKER, Installed
+from reprokit.images.interpreters import Interpreter, find_interpreter
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
 from reprokit.images.subprocesses import heartbeat, run_command
 from reprokit.workspace import cannot_write, write_json
 
 _RECIPE_VERSION = 4  # of how an environment is made; raise it when `_make` changes what comes out
-_DESCRIBE = (
-    "import json, os, platform, sys; print(json.dumps({'version': platform.python_version(), "
-    "'implementation': platform.python_implementation(), 'path': os.path.realpath(sys.executable)}))"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
-    """A Python on this host: full version and real path."""
-
-    version: str
-    path: str
 
 
 def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisation:
@@ -55,7 +43,7 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
             the wheels cannot be fetched or installed.
     """
     target = Target(machine=_this_machine(), python=variant.python)
-    interpreter = find_interpreter(variant.python, on_progress=on_progress)
+    interpreter = find_interpreter(variant.python, fetch=False, on_progress=on_progress)
     made_from = {
         "recipe_version": _RECIPE_VERSION,
         "lock_digest": digest_of(variant.packages_path),
@@ -96,37 +84,6 @@ def installed(variant: Variant, folder: Path, *, cache: Path, whole: bool) -> In
     )
 
 
-def find_interpreter(python: str, *, on_progress: Progress) -> Interpreter:
-    """A CPython of that minor version: this one, one on the path, or one that uv has or can get.
-
-    Raises:
-        ImageError: There is none; the message says how to get one.
-    """
-    if _minor(platform.python_version()) == python and platform.python_implementation() == "CPython":
-        return Interpreter(version=platform.python_version(), path=os.path.realpath(sys.executable))
-    on_path = shutil.which(f"python{python}")
-    if on_path and (found := _describe(on_path, python)):
-        return found
-    for arguments in (("find", "--no-python-downloads"), ("install",), ("find",)):
-        if arguments[0] == "install":
-            on_progress(f"no Python {python} on this host: uv fetches one")
-        located = subprocess.run(
-            [uv.find_uv_bin(), "python", *arguments, "--no-config", python],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        path = located.stdout.strip()
-        if arguments[0] == "find" and not located.returncode and (found := _describe(path, python)):
-            return found
-    raise ImageError(
-        f"the environment needs Python {python}, and this host has none that works",
-        actual=f"Python {platform.python_version()}",
-        fix=f"install Python {python} (`uv python install {python}`, or the distribution's package), "
-        "or start a container engine",
-    )
-
-
 def made(cache: Path) -> list[dict[str, Any]]:
     """What every finished environment in the cache was made from, with its ``path``."""
     found = []
@@ -158,24 +115,6 @@ def _this_machine() -> str:
             fix="start a container engine: the same command then trains in the image",
         )
     return platform.machine()
-
-
-def _minor(version: str) -> str:
-    return ".".join(version.split(".")[:2])
-
-
-def _describe(path: str, python: str) -> Interpreter | None:
-    """Ask an interpreter who it is; None when it does not run (a shim) or is another version."""
-    try:
-        done = subprocess.run(
-            [path, "-I", "-c", _DESCRIBE], capture_output=True, text=True, check=True, timeout=30
-        )
-        facts = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return None
-    if _minor(facts["version"]) != python or facts["implementation"] != "CPython":
-        return None
-    return Interpreter(version=facts["version"], path=facts["path"])
 
 
 def _is_whole(folder: Path, made_from: Mapping[str, Any]) -> bool:
@@ -215,8 +154,8 @@ def _make(
     with heartbeat(on_progress, f"{title}: compiling packages"):
         byte_code.write(folder, python=variant.python, earlier=earlier, environment=environment)
         byte_code.write_library(folder, library_of(folder), earlier=earlier, environment=environment)
-    check = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--isolated", "--python", python]
-    _step(f"{title}: checking packages", [*check, "check"], folder, environment, on_progress)
+    check = [uv.find_uv_bin(), "pip", "check", "--no-config", "--offline", f"--python={python}"]
+    _step(f"{title}: checking packages", check, folder, environment, on_progress)
 
 
 def library_of(folder: Path) -> Path:

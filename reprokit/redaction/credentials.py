@@ -14,7 +14,7 @@ _FRACTION = re.compile(r"[+-]?(?:\d{0,6}\.\d{1,20}(?:[eE][+-]?\d{1,3})?|\d[eE]-\
 # As a pattern of what a program prints begins: what stands there is looked for, and is no secret.
 _EXPRESSION = r"\((?:\?P<\w{1,40}>|\?:|\\+[dsw]|\[\^?\\).*|\\+[dsw][*+].{0,3}|\[[^\]\s]*\\+[dsw][^\]\s]*\]"
 NO_VALUE = re.compile(
-    rf"(?:true|false|null|none|)|[|>][+-]?\d?|[\[({{]|{_EXPRESSION}|"
+    rf"(?:true|false|null|none|)|[|>][+-]?\d?|(?:[A-Za-z_.]{{2,60}}(?=\())?[\[({{]|{_EXPRESSION}|"
     r"<[\w/|-]{1,20}>|\$\{\{.*|\$\{\w+\}|(?-i:\$[A-Z_]{3,})",
     re.IGNORECASE,
 )

@@ -62,6 +62,13 @@ OR_ELSE = re.compile(  # os.environ.get("HF_TOKEN") or "…"
     rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?[ \t]*[)\]]?[ \t]*(?:\bor\b|\|\||\?\?)[ \t]*)"
     rf"(?={_QUOTE}[^\s\"']{{0,200}}\d)"
 )
+_LOOKED_UP = r"[\w.]{1,80}(?:\([^()\r\n]{0,120}\)|\[[^\[\]\r\n]{0,120}\])?"
+FALLBACK = re.compile(  # api_key = os.environ.get("KEY", "…"), api_key = args.api_key or "…"
+    rf"(?P<name>(?<![\w.-])[\w.-]++)(?P<sign>{_QUOTE}?\]?{_GAP}[:=](?!=){_GAP}\(?"
+    rf"(?:(?:[\w.]{{1,80}}\([ \t]*){{1,3}}[^()\r\n]{{0,120}}?,[ \t]*(?:default[ \t]*=[ \t]*)?|"
+    rf"{_LOOKED_UP}[ \t]+(?:if[ \t]+{_LOOKED_UP}[ \t]+else|or|\|\||\?\?)[ \t]*))"
+    rf"(?={_QUOTE}[^\s\"']{{0,200}}\d[^\s\"']{{0,200}}{_QUOTE})"
+)
 CELL = re.compile(  # of a table with a variable in each row
     r"(?P<name>(?<![\w.-])[A-Za-z]\w++)(?P<sign>[\"']?[,;][ \t]*)"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
@@ -99,6 +106,9 @@ _WEBHOOK = re.compile(
     r"\bmaker\.ifttt\.com/(?:use/|trigger/[\w.-]+/(?:json/)?with/key/)|"
     r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
     r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
+)
+_OF_A_CHANNEL = re.compile(  # of packages: conda.anaconda.org/t/tk-…/lab; a forum has topics below /t/
+    r"(?P<name>(?<=/)[\w.-]+(?::\d+)?/t/)(?:[a-z]{2}-)?[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}(?=/)"
 )
 # What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
 _USER_AND_KEY = re.compile(
@@ -175,6 +185,10 @@ _CELL_HINTS = tuple(
 )
 #: In their order; each with what one must stand in a line for it.
 BY_NAME = (
+    (
+        FALLBACK,
+        (",", " or", "||", "??", " else"),
+    ),  # before ASSIGNMENT, which takes the call out, not its default
     (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
     (OPTION, ("-",)),
     (PAIR, ("(", "[")),
@@ -192,6 +206,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
         rf"\g<name>{MARK}",
         _WEBHOOK_HINTS,
     ),
+    (_OF_A_CHANNEL, rf"\g<name>{MARK}", ("/t/",)),
     (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_CLIENTS)),
     (_USER_AT_HOST, f"{MARK}@", ("@",)),
 )

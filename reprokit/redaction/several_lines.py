@@ -47,13 +47,18 @@ _VALUE_AND_NAME = re.compile(
 )
 # What an option, a field of a class or a variable of Terraform is without another value.
 _DEFAULT_OF_OPTION = re.compile(
-    r"[\"'](?P<name>--?[\w.-]{2,80})[\"'],(?:(?![\"']--?\w|\badd_arg|\bdefault\s)[\s\S]){0,300}?"
+    r"[\"'](?P<name>--?[\w.-]{2,80})[\"'],(?:\s{0,40}[\"']--?[\w-]{1,40}[\"'],)?"
+    r"(?:(?![\"']--?\w|\badd_arg|\bdefault\s)[\s\S]){0,300}?"
     rf"\bdefault\s{{0,3}}=\s{{0,3}}[\"']{_VALUE}[\"']"
 )
 _DEFAULT_OF_FIELD = re.compile(
     r"\b(?P<name>\w{2,80})[ \t]*(?::[^=\n]{1,60})?=[ \t]*"
     r"(?:\w{1,20}\.)?(?:[Ff]ield|Option|Argument|attrib|ib)\("
     rf"\s{{0,40}}(?:[^()]{{0,200}}?\bdefault\s{{0,3}}=\s{{0,3}})?[\"']{_VALUE}[\"']"
+)
+_DEFAULT_OF_CALL = re.compile(  # api_key = os.environ.get("KEY", "…") over several lines
+    r"\b(?P<name>\w{2,80})[\"']?\]?[ \t]*[:=][ \t]*[\w.]{1,80}\(\s{0,40}[\"'][\w.-]{1,80}[\"'],\s{0,40}"
+    rf"(?:default\s{{0,3}}=\s{{0,3}})?[\"']{_VALUE}[\"']"
 )
 _DEFAULT_OF_VARIABLE = re.compile(
     rf"\bvariable\s{{1,3}}\"(?P<name>[\w.-]{{2,80}})\"\s{{0,3}}\{{[^{{}}]{{0,500}}?\bdefault\s{{0,9}}=\s{{0,3}}\"{_VALUE}\""
@@ -66,7 +71,7 @@ _NAME_AND_VALUE = re.compile(
 )
 _NAMING = (
     *(_NEXT_LINE, _NEXT_WORD, _NAME_AND_VALUE, _DESCRIBED, _VALUE_AND_NAME),
-    *(_DEFAULT_OF_OPTION, _DEFAULT_OF_FIELD, _DEFAULT_OF_VARIABLE),
+    *(_DEFAULT_OF_OPTION, _DEFAULT_OF_FIELD, _DEFAULT_OF_CALL, _DEFAULT_OF_VARIABLE),
 )
 _DOCKER_LOGIN = re.compile(r"[\"']?\b_?auth[\"']?\s*[:=]\s*[\"']?(?P<value>[A-Za-z0-9+/]{8,}={0,2})")
 _NETRC = re.compile(r"\bmachine\s+\S+\s+(?:login\s+\S+\s+)?(?:account\s+\S+\s+)?password\s+(?P<value>\S+)")
@@ -96,7 +101,8 @@ _Span = tuple[int, int]
 
 # Which line has such a form begin, go on or end: one must match for a text to be searched at all.
 _OPEN = re.compile(
-    r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*[(\[{>|+\\-]{0,3}[\"']*[ \t\r]*\Z"
+    r"(?P<name>(?<![\w.-])[\w.-]{2,80})[\"']?[ \t]*(?:=>|[:=])[ \t]*(?:[\w.]{1,80}(?=\())?"
+    r"[(\[{>|+\\-]{0,3}[\"']*[ \t\r]*\Z"
 )
 _OPEN_ENDS = tuple(":=>([{|+\\-\"'")
 _BESIDE = re.compile(  # a value that is no number

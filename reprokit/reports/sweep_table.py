@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from reprokit.core.setting_names import told_apart
-from reprokit.reports.tables import few_digits, fits, folded, shown, table
+from reprokit.reports.tables import few_digits, folded, narrowed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,31 +32,23 @@ def sweep_lines(
     dry_run: bool,
     warnings: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The members of a sweep, below the names of the columns; why one is not finished; what to do next."""
-    if common := common_settings(members):
-        yield folded(f"Every member has {shown(common, limit=10_000)}", indent=2)
-    yield from _as_wide_as_there_is_room(member_rows(members, actions, dry_run=dry_run))
-    yield from (folded(line, indent=2) for line in (*why_unfinished(members), *mixed_lines(members)))
-    yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in warnings)
+    """How many members of a sweep are finished, each below the names of the columns; why one is not."""
     done = sum(member.state == "complete" for member in members)
     if dry_run:
         yield f"{done} of {len(members)} members are finished; nothing was run."
-        return
-    where = f"Sweep {shown(name)}: {shown(path, limit=1000)}"
-    yield folded(f"{done} of {len(members)} members are finished. {where}", indent=2)
-    if done < len(members):
-        yield folded(AGAIN, indent=2)
-
-
-def _as_wide_as_there_is_room(rows: list[dict[str, Any]]) -> list[str]:
-    """The table, on a narrow terminal without what sweep.json says too."""
-    lines = table(rows)
-    for column in ("run", "this call", "machines", "last return"):
-        if fits(lines) or not rows or column not in rows[0]:
-            continue
-        rows = [{key: value for key, value in row.items() if key != column} for row in rows]
-        lines = table(rows)
-    return lines
+    else:
+        yield f"{done} of {len(members)} members are finished. Sweep {shown(name)}:"
+        yield shown(path, limit=1000)
+        if done < len(members):
+            yield folded(AGAIN, indent=2)
+    yield from (folded(line, indent=2) for line in (*why_unfinished(members), *mixed_lines(members)))
+    yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in warnings)
+    yield ""
+    if common := common_settings(members):
+        yield folded(f"Every member has {shown(common, limit=10_000)}", indent=2)
+    # What sweep.json says too has no room on a narrow terminal.
+    rows = member_rows(members, actions, dry_run=dry_run)
+    yield from narrowed(rows, without=("run", "this call", "machines", "last return"))
 
 
 def common_settings(members: Sequence[SweepMember]) -> str:

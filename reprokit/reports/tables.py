@@ -7,13 +7,15 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reprokit.reports.escaping import one_line
 
 # Nothing in these acts on a terminal or a CI runner; a list has ten thousand of them.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,+/()=%-]*(?::[A-Za-z0-9 _.,+/()=%-]+)*")
+
+_MOST_IN_PIPE = 10
 
 
 def shown(value: Any, *, limit: int = 200) -> str:
@@ -29,6 +31,17 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not rows:
         return []
     return aligned([[*rows[0]], *([shown(row[key], limit=1000) for key in rows[0]] for row in rows)])
+
+
+def narrowed(rows: Sequence[Mapping[str, Any]], *, without: Sequence[str]) -> list[str]:
+    """``table``; on a narrow terminal some of the named columns are left out, in this order."""
+    lines = table(rows)
+    for column in without:
+        if fits(lines) or not rows:
+            break
+        rows = [{key: value for key, value in row.items() if key != column} for row in rows]
+        lines = table(rows)
+    return lines
 
 
 def aligned(rows: Sequence[Sequence[str]], *, num_left: int | None = None) -> list[str]:
@@ -114,6 +127,22 @@ def fits(lines: Sequence[str]) -> bool:
     """Whether no line is wider than the terminal; always where there is none."""
     columns = room()
     return columns is None or all(len(line) <= columns for line in lines)
+
+
+def for_pipe(lines: Iterable[str], *, rest: str) -> list[str]:
+    """The lines as they are on a terminal; elsewhere ten at most, without empty ones.
+
+    Args:
+        lines: The answer first.
+        rest: How the others can be had, such as ``-v shows all``.
+    """
+    if room() is not None:
+        return list(lines)
+    found = [line for line in lines if line]
+    if len(found) <= _MOST_IN_PIPE:
+        return found
+    first = found[: _MOST_IN_PIPE - 1]
+    return [*first, f"and {len(found) - len(first):,} more lines ({rest})"]
 
 
 def folded(text: str, *, indent: int) -> str:

@@ -42,6 +42,8 @@ saved = {"point": point, "step": step + 1, "speed": optimizer.speed, "lines": li
 (given.folder / "metrics.jsonl").write_text("\\n".join(lines) + "\\n")
 """
 SPEED, CARRY = 'optimizer.speed = saved["speed"]', 'lines = saved["lines"]'
+#: All variables of the loop; what the optimizer holds begins anew.
+BEST = f"{CARRY}; best = min(abs(json.loads(one)['loss']) for one in lines)"
 STOP, GO_ON = "--stop-after 4", "--resume {stopped_run_dir}"
 
 
@@ -102,10 +104,19 @@ def test_a_variable_that_begins_anew_is_only_suspected(told):
 
 
 @pytest.mark.slow
-def test_where_no_variable_is_known_no_cause_is_named(told):
-    done = told(f"{CARRY}; best = min(abs(json.loads(one)['loss']) for one in lines)")
+def test_where_no_variable_is_known_the_line_that_reads_the_checkpoint_is_named(told):
+    done = told(BEST)
     assert done.returncode == 1, done.stderr
-    assert "cause unknown" in done.stdout
+    assert "saved = json.loads(file.read_text())" in done.stdout
+    assert "not all that the training goes on from is restored by reading saved.json here" in done.stdout
+    assert "confidence: medium" in done.stdout
+
+
+@pytest.mark.slow
+def test_where_two_resumed_runs_differ_the_line_is_no_cause(told):
+    done = told(f"{BEST}; import os; optimizer.speed = int.from_bytes(os.urandom(4), 'big') / 2**32")
+    assert done.returncode == 1, done.stderr
+    assert "two resumed runs differ" in done.stdout
     assert "resume_state" not in done.stdout
 
 

@@ -1546,6 +1546,7 @@ GREEN: dict[str, dict[str, Fault]] = {
         ),
         "one core": in_run("environment", "host.cpu.logical", 1),
         "a GPU": on_gpu(),
+        "a CPU beside a GPU": in_runs("environment", "host.gpus", [{"name": "NVIDIA H200"}]),
         "XLA on the CPU": both(
             in_runs("run", "device", "tpu"), in_runs("environment", "inside.device", {"kind": "xla-cpu"})
         ),

@@ -37,7 +37,8 @@ def read(log: Path, patterns: Sequence[str]) -> list[Reading]:
     """A record for each line that a pattern fits; a bar that was drawn again counts as a line each time.
 
     Raises:
-        MetricsError: The log cannot be read, a pattern takes too long on it, or ends inside a number.
+        MetricsError: The log cannot be read, a pattern takes too long on it, or begins or ends inside a
+            number.
     """
     descriptor = open_file(log)
     limit_s = _SECONDS + _SECONDS_A_MIB * (log.stat().st_size >> 20)
@@ -65,10 +66,12 @@ def _reason(ended: subprocess.CompletedProcess[bytes], limit_s: float) -> str:
 def _reading(found: Sequence[Any], *, log: Path) -> Reading:
     number, groups, cut = found
     if cut is not None:
+        name, side = cut
+        beside = f"before {groups[name][:40]!r}" if side == "begins" else f"after {groups[name][-40:]!r}"
         raise MetricsError(
-            f"the pattern under `printed` for {cut} ends inside a number, after {groups[cut][-40:]!r}",
+            f"the pattern under `printed` for {name} {side} inside a number, {beside}",
             where=f"{log.name}:{number}",
-            fix=f"let it take the whole number, as (?P<{cut}>\\S+) does",
+            fix=f"let it take the whole number with its sign, as (?P<{name}>\\S+) does behind a blank",
         )
     if groups is None:
         return Reading(line=number, record=None, notes=(("line_too_long", ""),))

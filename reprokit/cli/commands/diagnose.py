@@ -200,8 +200,8 @@ def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
         text = diagnosis_screen.draw(found, subject=subject, root=root, again=again, style=style)
         click.echo(text, nl=False, color=style.color)
     else:
-        page = diagnosis_page.page_lines(found, root=root)
-        print_answer((*page, *(f"Again: {line}" for line in again)), data=found.as_data, as_json=as_json)
+        shown = diagnosis_page.first_lines(found, again=[f"Again: {line}" for line in again], root=root)
+        print_answer(shown, data=found.as_data, as_json=as_json)
     return {"NONDETERMINISTIC": 1, "UNJUDGED": 4}.get(found.verdict, 0)
 
 

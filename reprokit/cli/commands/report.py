@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.extensions import Audited, ExtensibleGroup, extensions, feature_options
+from reprokit.cli.extensions import Audited, ExtensibleGroup, answer_of, extensions, feature_options
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -141,6 +141,9 @@ def verify_report(
     from reprokit import harness
     from reprokit.reports import expectation
 
+    asked = {"path": path, "as_json": as_json, "expect": expect, "commit": commit, "max_age": max_age}
+    if (answered := answer_of("report verify", {**options, **asked})) is not None:
+        return answered
     stored = require_report(path)
     project = project_of(options)
     name = None if commit is None else expectation.full_name(commit, folder=project.root)

@@ -137,10 +137,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         further = {key: value for addition in added for key, value in addition.data.items()}
         print_json({"exit_code": code, "reports": rows, **further})
         return code
-    for answer in answers:
-        if answer.report is not None:
-            show_report.report(answer.report, folder=answer.folder, as_json=False, verbose=options["verbose"])
-    show_report.gate(answers)
+    show_report.gate(answers, verbose=options["verbose"])
     for addition in added:
         for line in addition.lines:
             click.echo(line)

@@ -31,7 +31,8 @@ def continued(
             same lines, in each update the one is meant that has the same samples there, if any has.
 
     A loop that resumes by iterating over what it has trained on is given those batches before its first
-    update: of that update's samples only the last ones count, as many as the whole run's update has.
+    update: of that update's samples only the last ones count, as many as the whole run's update has. What
+    other loaders evaluate before it need not be what the whole run evaluates there.
     """
     at = next((one for one in whole if one.get("parameters") == began_with), None)
     if at is None:
@@ -41,12 +42,24 @@ def continued(
     same = _same_loaders(*loaders)
     numbered: list[dict[str, Any]] = []
     for one in resumed:
-        record = {**one, "update": one["update"] + before}
+        read = one if numbered else _without_evaluations(one, loaders[1])
+        record = {**read, "update": one["update"] + before}
         other = ours.get((record["update"], one.get("process")), {})
         numbered.append(_named_alike(record, other, same, is_first=not numbered))
     if numbered:
         _forget_what_was_read_before(numbered[0], ours)
     return numbered
+
+
+def _without_evaluations(first: Record, loaders: Sequence[Record]) -> Record:
+    """A record without the ledgers of loaders that are never read with gradients, beside one that is."""
+    known = {name: loaders[number_of(name)] for name in ledgers_of(first) if number_of(name) < len(loaders)}
+    evaluate = {
+        name for name, one in known.items() if 0 < one.get("batches", 0) == one.get("without_gradients")
+    }
+    if len(evaluate) == len(ledgers_of(first)):
+        return first
+    return {name: value for name, value in first.items() if name not in evaluate}
 
 
 def _forget_what_was_read_before(first: dict[str, Any], ours: Mapping[Any, Record]) -> None:

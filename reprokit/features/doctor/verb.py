@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reprokit.cli.help_pages import Command
-from reprokit.cli.options import engine_option, examples, json_option
+from reprokit.cli.options import engine_option, examples, json_option, verbose_option
 from reprokit.cli.output import print_answer
 
 
@@ -19,7 +19,8 @@ from reprokit.cli.output import print_answer
 )
 @engine_option
 @json_option()
-def command(as_json: bool) -> int:
+@verbose_option
+def command(as_json: bool, verbose: bool) -> int:
     """Check whether training can be reproduced on this host. Nothing is changed.
 
     Exit codes: 0 ready; 3 not ready.
@@ -33,7 +34,7 @@ def command(as_json: bool) -> int:
     findings = examine(look(Path.cwd()))
     ready = is_ready(findings)
     print_answer(
-        finding_lines(findings, ready=ready),
+        finding_lines(findings, ready=ready, verbose=verbose),
         data=lambda: {"ready": ready, "findings": [asdict(finding) for finding in findings]},
         as_json=as_json,
     )

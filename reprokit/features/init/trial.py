@@ -19,13 +19,14 @@ from reprokit.capture import git_history
 from reprokit.core.comparison import Comparison
 from reprokit.core.records import Outcome
 from reprokit.core.run_record import RecordedProgram
-from reprokit.errors import CannotRunError, MetricsError
+from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.programs import program_files, program_output
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.images import locks
 from reprokit.layout import METRICS, PROGRAM, RECIPE, STDERR, STDOUT
 from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe
@@ -90,13 +91,66 @@ def trial_of(project: Project, *, progress: Progress) -> Iterator[DraftProject]:
         yield DraftProject(project=Project.around(root), progress=progress)
 
 
-def lock_environment(name: str, source: Path, trial: DraftProject) -> bool:
-    """Lock an environment of the copy from one of its files; False where nothing that locks is installed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonAsked:
+    """What a person says of the program's Python.
+
+    Attributes:
+        version: ``3.12``; None where nothing is said.
+        fetch: Whether uv may fetch an interpreter that this host does not have.
+    """
+
+    version: str | None = None
+    fetch: bool = False
+
+
+def lock_environment(
+    name: str,
+    source: Path,
+    trial: DraftProject,
+    *,
+    command: Sequence[str],
+    started_in: Path,
+    asked: PythonAsked,
+) -> str:
+    """Lock an environment of the copy from one of its files.
+
+    Returns:
+        Its Python, and why it is the one; "" where nothing that locks is installed.
+    """
     lock = offered("lock_from")
     if lock is None:
-        return False
-    lock(name, source, project=trial.project.root, on_progress=trial.progress.note)
-    return True
+        return ""
+    return str(
+        lock(
+            name,
+            source,
+            project=trial.project.root,
+            command=command,
+            started_in=started_in,
+            python=asked.version,
+            fetch=asked.fetch,
+            on_progress=trial.progress.note,
+        )
+    )
+
+
+def locked_python(name: str, project: Project, *, asked: PythonAsked) -> str:
+    """The Python of an environment that is there already.
+
+    Raises:
+        UsageError: Another one is asked for.
+    """
+    variant = locks.read_lock(project.root).variant(name)
+    if asked.version not in {None, variant.python}:
+        raise UsageError(
+            "the environment that is there has another Python than the one that is asked for",
+            where=str(variant.declared_in),
+            expected=f"Python {asked.version} (--python)",
+            actual=f"Python {variant.python} ({variant.declared_in.name})",
+            fix=f"reprokit image lock {name} --python {asked.version}",
+        )
+    return f"{variant.python}, as {variant.declared_in.relative_to(project.root)} says"
 
 
 def written_places(folder: Path) -> tuple[str, ...]:

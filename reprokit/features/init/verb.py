@@ -26,19 +26,29 @@ from reprokit.session import Session
         "reprokit init -- python train.py --seed {seed} --out {run_dir}",
         "reprokit init --yes              # look for the program, take what is proven",
         "reprokit init --dry-run -- python train.py",
+        "reprokit init --yes --python 3.10 -- python train.py",
     ),
 )
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be written.")
 @click.option("--name", help="The recipe's name  [default: that of the program].")
+@click.option(
+    "--python",
+    metavar="3.N",
+    help="The program's Python  [default: what .python-version says, else the one that the command starts].",
+)
+@click.option("--fetch-python", is_flag=True, help="Let uv fetch that Python where this host has none.")
 @json_option()
-def command(*, yes: bool, dry_run: bool, name: str | None, as_json: bool) -> int:
+def command(
+    *, yes: bool, dry_run: bool, name: str | None, python: str | None, fetch_python: bool, as_json: bool
+) -> int:
     """Write a recipe for the command after --, or for the program that is found here.
 
     The program's dependencies are locked into an environment of its own, and it is run in it three times, in
     a copy of the project: twice with one seed and once with another. What is proposed is what was seen.
     """
     from reprokit.cli import show_report
+    from reprokit.features.init.trial import PythonAsked
     from reprokit.features.init.write_recipe import propose, write
     from reprokit.project import Project
 
@@ -49,7 +59,9 @@ def command(*, yes: bool, dry_run: bool, name: str | None, as_json: bool) -> int
         raise click.UsageError("no one can be asked here: pass --yes to write, or --dry-run to look")
     project = Project.around(Path.cwd())
     with show_report.progress() as progress:
-        proposal = propose(words or (), name=name, session=Session(project=project, progress=progress))
+        asked = PythonAsked(version=python, fetch=fetch_python)
+        session = Session(project=project, progress=progress)
+        proposal = propose(words or (), name=name, python=asked, session=session)
     if as_json:
         click.echo(json.dumps(proposal.as_data(), indent=2))
     else:

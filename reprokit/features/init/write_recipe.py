@@ -19,8 +19,10 @@ from reprokit.features.init.proposal import Proposal
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.features.init.trial import (
     DraftProject,
+    PythonAsked,
     compared,
     lock_environment,
+    locked_python,
     metrics_of,
     must_have_ended,
     printed_by,
@@ -38,7 +40,13 @@ from reprokit.session import Session
 _SEEDS = (1, 2)
 
 
-def propose(words: Sequence[str], *, name: str | None = None, session: Session) -> Proposal:
+def propose(
+    words: Sequence[str],
+    *,
+    name: str | None = None,
+    python: PythonAsked | None = None,
+    session: Session,
+) -> Proposal:
     """Find out what a recipe for a program would say.
 
     The program is run three times in a copy of the project: twice with one seed, once with another.
@@ -46,10 +54,12 @@ def propose(words: Sequence[str], *, name: str | None = None, session: Session) 
     Args:
         words: The command that trains; empty to look for it.
         name: Of the recipe; that of the program's file when None.
+        python: What a person says of the program's Python.
         session: The project, and who is told what takes long.
 
     Raises:
-        UsageError: No program was found, or it is in no git repository.
+        UsageError: No program was found, it is in no git repository, or its files forbid the Python that is
+            asked for.
         RecipeError: There is a recipe of that name for something else.
         CannotRunError: The environment cannot be made, or the program does not end well in it.
     """
@@ -64,7 +74,10 @@ def propose(words: Sequence[str], *, name: str | None = None, session: Session) 
     if existing.is_file():
         return _unchanged(name, existing, command)
     with trial_of(session.project, progress=session.progress) as trial:
-        return _ProgramInspection(trial, command, name=name, project=session.project).answer()
+        inspection = _ProgramInspection(
+            trial, command, name=name, project=session.project, python=python or PythonAsked()
+        )
+        return inspection.answer()
 
 
 def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
@@ -85,8 +98,16 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
 class _ProgramInspection:
     """One program, run and looked at until its recipe is known."""
 
-    def __init__(self, trial: DraftProject, command: ProgramCommand, *, name: str, project: Project) -> None:
-        self._trial, self._command, self._project = trial, command, project
+    def __init__(
+        self,
+        trial: DraftProject,
+        command: ProgramCommand,
+        *,
+        name: str,
+        project: Project,
+        python: PythonAsked,
+    ) -> None:
+        self._trial, self._command, self._project, self._python = trial, command, project, python
         self._settings = settings_of(project.root)
         self._found: dict[str, str] = {"program": command.script or command.words[0]}
         self._values: dict[str, Any] = {
@@ -120,16 +141,38 @@ class _ProgramInspection:
     def _environment(self) -> None:
         source = find_dependencies(self._trial.project.root)
         if source is None:
-            self._found["environment"] = "no file names its dependencies: this Python, which nothing pins"
-            return
+            return self._unpinned("no file names its dependencies: this Python, which nothing pins")
         name = str(self._values["name"])
-        is_there = (project_folder(self._project.root, "images") / name).is_dir()
-        if not is_there and not lock_environment(name, source, self._trial):
-            self._found["environment"] = "nothing that locks is installed: this Python, which nothing pins"
-            return
+        if (project_folder(self._project.root, "images") / name).is_dir():
+            self._found["python"] = locked_python(name, self._project, asked=self._python)
+        elif not (python := self._locked(name, source)):
+            return self._unpinned("nothing that locks is installed: this Python, which nothing pins")
+        else:
+            self._found["python"] = python
         self._values["variant"] = name
         relative = source.relative_to(self._trial.project.root).as_posix()
         self._found["environment"] = f"{self._settings.images}/{name}, locked from {relative}"
+        return None
+
+    def _locked(self, name: str, source: Path) -> str:
+        return lock_environment(
+            name,
+            source,
+            self._trial,
+            command=self._command.words,
+            started_in=self._project.root,
+            asked=self._python,
+        )
+
+    def _unpinned(self, why: str) -> None:
+        if self._python.version is not None:
+            raise UsageError(
+                "the program runs in the Python that its command starts, because nothing is locked",
+                where="--python",
+                expected="a file that names the program's dependencies, such as requirements.txt",
+                actual=why.partition(":")[0],
+            )
+        self._found["environment"] = why
 
     def _two_runs(self) -> tuple[Path, ...]:
         folders = self._run(_SEEDS[0], repeats=2)

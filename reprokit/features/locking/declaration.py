@@ -7,5 +7,8 @@ from reprokit.feature import Feature
 FEATURE = Feature(
     name="locking",
     subverbs={"image": {"lock": "reprokit.features.locking.verb:lock_packages"}},
-    offers={"lock_from": "reprokit.features.locking.own_variants:lock_from_file"},
+    offers={
+        "lock_from": "reprokit.features.locking.own_variants:lock_from_file",
+        "lock_with": "reprokit.features.locking.changed_lock:lock_with",
+    },
 )

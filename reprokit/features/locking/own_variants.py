@@ -20,19 +20,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 from reprokit.errors import ImageError
 from reprokit.features.locking import local_wheels, variant_file
+from reprokit.features.locking.choose_python import (
+    ChosenPython,
+    CommandPython,
+    Wish,
+    as_version,
+    choose_python,
+    python_of,
+    version_file,
+)
 from reprokit.features.locking.dependencies import Dependencies, Wanted, combined, read_dependencies
 from reprokit.features.locking.project_file import editable_of
+from reprokit.features.locking.python_limits import PythonLimit, limits_of
 from reprokit.features.locking.solve import head, rendered, versions_of
 from reprokit.features.locking.torch_builds import solve_for_device
 from reprokit.features.locking.variant_file import Declared, VariantChoice
-from reprokit.images import cache, locks
+from reprokit.images import cache, interpreters, locks
 from reprokit.images.building import bootstrap, debian_packages
 from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.cache import Progress
+from reprokit.images.interpreters import SUPPORTED
 from reprokit.images.locks import Variant, must_be_name, read_lock
 from reprokit.images.packages import Package, read_packages, read_text
 from reprokit.layout import LOCK
@@ -42,20 +51,61 @@ from reprokit.workspace import cannot_write, write_atomic
 
 __all__ = ["Relocked", "VariantChoice", "lock_again", "lock_from"]
 
-_PYTHONS = ("3.11", "3.12", "3.13")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relocked:
-    """Whether a lock agreed with what its input solves to, and the version changes, a line each."""
+    """Whether a lock agreed with what its input solves to, the version changes, a line each, and its Python.
+
+    Attributes:
+        python: Its minor version and why it is the one, as a sentence says it.
+    """
 
     agrees: bool
     moved: tuple[str, ...]
+    python: str = ""
 
 
-def lock_from_file(name: str, source: Path, *, project: Path, on_progress: Progress) -> Relocked:
-    """Lock an environment from one file of a project, with nothing chosen by hand; see ``lock_from``."""
-    return lock_from(name, [source], project=project, choice=VariantChoice(), on_progress=on_progress)
+def lock_from_file(
+    name: str,
+    source: Path,
+    *,
+    project: Path,
+    command: Sequence[str],
+    started_in: Path,
+    python: str | None,
+    fetch: bool,
+    on_progress: Progress,
+) -> str:
+    """Lock an environment from one file of a project, in the Python of the program; see ``lock_from``.
+
+    Args:
+        name: Of the environment.
+        source: The file.
+        project: The folder that holds ``images/``, or will.
+        command: The program's command line.
+        started_in: The folder in which a person starts it: ``project`` may be a copy of it.
+        python: The version that is asked for, or None.
+        fetch: Whether uv may fetch an interpreter that this host does not have.
+        on_progress: Called with one line for a person now and then.
+
+    Returns:
+        Its Python, and why it is the one.
+
+    Raises:
+        ImageError: As for ``lock_from``; or this host has no such interpreter.
+        UsageError: As for ``lock_from``.
+    """
+    made = lock_from(
+        name,
+        [source],
+        project=project,
+        choice=VariantChoice(python=python),
+        command=python_of(command, root=started_in),
+        on_progress=on_progress,
+    )
+    variant = locks.read_lock(project).variant(name)
+    interpreters.find_interpreter(variant.python, fetch=fetch, on_progress=on_progress)
+    return made.python
 
 
 def lock_from(
@@ -64,6 +114,7 @@ def lock_from(
     *,
     project: Path,
     choice: VariantChoice,
+    command: CommandPython | None = None,
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:
@@ -75,14 +126,18 @@ def lock_from(
             environment.yml. Several are taken together; none: those of the environment that is there.
         project: The folder that holds ``images/``, or will.
         choice: Extras, groups, Python and so on; what is None there stays as it was.
+        command: The Python that the program's command starts, which decides where nothing else does.
         write: Whether to write it, or only to say what would change.
         on_progress: Called with one line for a person now and then.
 
     Raises:
+        UsageError: What is asked for contradicts a file; both are named.
         ImageError: A file cannot be read, something cannot be pinned (the message names it), there is no
             solution, or the package index could not be reached.
         WorkspaceError: ``images/`` cannot be written.
     """
+    if choice.python is not None:
+        choice = dataclasses.replace(choice, python=as_version(choice.python))
     images_dir = project_folder(project, "images")
     folder = images_dir / must_be_name(name, where=str(images_dir))
     before = variant_file.read(folder / locks.VARIANT)
@@ -95,7 +150,10 @@ def lock_from(
     named = tuple(_inside(path, project) for path in sources) or before.sources
     machine = choice.machine or (None if before.machines else platform.machine())
     declared = variant_file.chosen(before, choice, sources=named, machine=_as_linux_says(machine))
-    return _lock(folder, declared, project=project, write=write, on_progress=on_progress)
+    found = _chosen_python(declared, asked=choice.python, folder=folder, project=project, command=command)
+    declared = dataclasses.replace(declared, python=found.python)
+    made = _lock(folder, declared, project=project, write=write, on_progress=on_progress)
+    return dataclasses.replace(made, python=found.sentence)
 
 
 def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Progress) -> Relocked:
@@ -111,7 +169,6 @@ def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Pro
 
 def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_progress: Progress) -> Relocked:
     """Make the folder again elsewhere, and replace its files only when all of it is there."""
-    declared = _with_python(declared, project=project)
     asked = _dependencies(declared, project=project)
     editables = tuple(editable_of(one) for one in asked.editable)
     imports = tuple(dict.fromkeys(_inside(editable.imports_from, project) for editable in editables))
@@ -151,30 +208,22 @@ def _dependencies(declared: Declared, *, project: Path) -> Dependencies:
     )
 
 
-def _with_python(declared: Declared, *, project: Path) -> Declared:
-    """With the lowest Python that the files allow: 3.11 is the one that both bases have."""
-    if declared.python:
-        return declared
-    asked = _dependencies(dataclasses.replace(declared, python=_PYTHONS[0]), project=project)
-    try:
-        allowed = SpecifierSet(asked.python)
-    except InvalidSpecifier as error:
-        raise ImageError(
-            f"not a range of Python versions: {asked.python}", where=declared.sources[0]
-        ) from error
-    # `>=3.11.4` allows 3.11: some patch level fits.
-    fitting = [
-        python for python in _PYTHONS if any(allowed.contains(f"{python}.{patch}") for patch in range(40))
-    ]
-    if not fitting:
-        raise ImageError(
-            "no Python that this tool has a base for fits these files",
-            where=", ".join(declared.sources),
-            expected=" or ".join(_PYTHONS),
-            actual=asked.python,
-            fix="widen the range in the file, or name a version with --python",
-        )
-    return dataclasses.replace(declared, python=fitting[0])
+def _chosen_python(
+    declared: Declared, *, asked: str | None, folder: Path, project: Path, command: CommandPython | None
+) -> ChosenPython:
+    """The Python that is asked for, that it had, that ``.python-version`` names, or of the command."""
+    if asked:
+        wishes = [Wish(asked, "--python")]
+    elif declared.python:
+        wishes = [Wish(declared.python, _inside(folder / locks.VARIANT, project))]
+    else:
+        wishes = [wish for wish in [version_file(project)] if wish is not None]
+    reading = dataclasses.replace(declared, python=declared.python or SUPPORTED[0])
+    limits = {limit.where: limit for limit in limits_of(project)}
+    for source in declared.sources:
+        if text := _dependencies(dataclasses.replace(reading, sources=(source,)), project=project).python:
+            limits[source] = PythonLimit(text, source)
+    return choose_python(wishes, tuple(limits.values()), command=command)
 
 
 def _bring_base(folder: Path, declared: Declared, *, on_progress: Progress) -> None:

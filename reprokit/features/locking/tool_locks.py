@@ -22,6 +22,7 @@ from reprokit.features.locking.dependencies import (
     not_pinned,
     requirement,
 )
+from reprokit.features.locking.python_limits import standard_range
 from reprokit.images.packages import Target, read_text
 
 _MAIN = "main"  # Poetry's name of the group that is always installed
@@ -89,11 +90,10 @@ def read_poetry_lock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     groups = {_MAIN, *wanted.groups}
     taken = (one for one in data.get("package") or () if _is_taken(one, groups, asked, wanted, path=path))
     python = str((data.get("metadata") or {}).get("python-versions") or "")
-    is_standard = "^" not in python and "~" not in python.replace("~=", "")
     return combined(
         [
             _project_beside(path),
-            Dependencies(python=python if is_standard and python != "*" else ""),
+            Dependencies(python=standard_range(python)),
             *(_of_poetry(one, path=path, root=root) for one in taken),
         ]
     )

@@ -38,7 +38,12 @@ from reprokit.cli.output import print_json
     help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or "
     "environment.yml. Several are taken together.",
 )
-@click.option("--python", metavar="3.N", help="Its Python  [default: the lowest from 3.11 that FILE allows].")
+@click.option(
+    "--python",
+    metavar="3.N",
+    help="Its Python  [default: what .python-version says, else the lowest from 3.11 that FILE allows].",
+)
+@click.option("--fetch-python", is_flag=True, help="Let uv fetch that Python where this host has none.")
 @click.option(
     "--device",
     type=click.Choice(["cpu", "cuda", "tpu"]),
@@ -72,7 +77,12 @@ from reprokit.cli.output import print_json
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the lock is out of date.")
 @json_option("Print the changes as a JSON object.")
 def lock_packages(
-    variants: tuple[str, ...], sources: tuple[Path, ...], check: bool, as_json: bool, **choice: Any
+    variants: tuple[str, ...],
+    sources: tuple[Path, ...],
+    check: bool,
+    fetch_python: bool,
+    as_json: bool,
+    **choice: Any,
 ) -> int:
     """Lock the environment images/NAME, keeping every version that still fits. Prints what changes.
 
@@ -96,6 +106,9 @@ def lock_packages(
             write=not check,
             on_progress=print_progress,
         )
+        print_progress(f"Python {found.python}")
+        if fetch_python:
+            _fetch(variants[0], project=_root())
     else:
         found = relock.relock_all(lock_around(), variants, write=not check, on_progress=print_progress)
     if as_json:
@@ -103,6 +116,14 @@ def lock_packages(
     else:
         click.echo("".join(f"{line}\n" for line in found.moved), nl=False)
     return 1 if check and not found.agrees else 0
+
+
+def _fetch(name: str, *, project: Path) -> None:
+    """Have the interpreter of an environment on this host."""
+    from reprokit.images import interpreters, locks
+
+    python = locks.read_lock(project).variant(name).python
+    interpreters.find_interpreter(python, fetch=True, on_progress=print_progress)
 
 
 def _root() -> Path:

@@ -13,7 +13,8 @@ from reprokit.core.statistics.intervals import measured_coverage
 from reprokit.core.verdicts.rows import counted
 from reprokit.features.sweeps.statistics.variability import LIMITS, TOLERANCE
 from reprokit.reports.format_values import json_number
-from reprokit.reports.tables import aligned, fitting, folded, shown, without_dashes
+from reprokit.reports.shorten import short_digests
+from reprokit.reports.tables import aligned, fits, fitting, folded, shown, without_dashes
 
 if TYPE_CHECKING:
     from reprokit.features.sweeps.statistics.describe import Between, MetricStatistics, WindowStatistics
@@ -42,6 +43,7 @@ RANKING_HEAD = (
     "minus the best, 95 % interval",
     "p",
 )
+_LEAST_NEEDED = ("std error", "std", "median", "IQM", "max", "min")
 _SHAPES = {
     "normal": "normal returns",
     "ceiling": "half of them tied at a ceiling",
@@ -54,7 +56,7 @@ POWER = "Power: of means one standard deviation apart; of one standard deviation
 
 
 def page_lines(found: Any, *, verbose: bool = False) -> Iterator[str]:
-    """Lines for a person: a table for each group, what its intervals are worth, and the groups compared.
+    """Lines for a person: the groups compared, a table for each, and what its intervals are worth.
 
     Args:
         found: A ``harness.stats.Statistics``.
@@ -67,14 +69,14 @@ def page_lines(found: Any, *, verbose: bool = False) -> Iterator[str]:
             yield "-v shows every metric of each setting."
             return
         yield ""
+    called = names_of(found)
+    for first, second, rows in found.between:
+        yield from _between_lines(called[first], called[second], rows)
+        yield ""
     for at, one in enumerate(found.groups):
         if at:
             yield ""
         yield from _group_lines(one, verbose=verbose)
-    called = names_of(found)
-    for first, second, rows in found.between:
-        yield ""
-        yield from _between_lines(called[first], called[second], rows)
 
 
 def names_of(found: Any) -> dict[str, str]:
@@ -258,7 +260,7 @@ def remarks(one: Any) -> Iterator[str]:
         left_out.setdefault(run.reason, []).append(shown(run.folder.name))
     for reason, names in left_out.items():
         runs = names[0] if len(names) == 1 else f"{len(names)} runs, {names[0]} to {names[-1]}"
-        yield f"left out: {runs}: {shown(reason, limit=1000)}"
+        yield f"left out: {runs}: {shown(short_digests(reason), limit=1000)}"
     if one.group.again:
         yield f"counted once: {counted(len(one.group.again), 'more run')} of the same seeds, equal"
     for note in one.notes:
@@ -284,11 +286,10 @@ def _rows(one: Any) -> list[tuple[MetricStatistics, WindowStatistics]]:
 
 def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
     yield folded(f"{shown(one.group.called, limit=1000)}: {seeds_line(one)}", indent=2)
-    yield from (folded(f"  {line}", indent=4) for line in remarks(one))
     if len(table := summary_table(one)) > 1:
+        yield from fitting(table, num_left=2) if verbose else _narrow(table)
         yield ""
-        yield from fitting(table, num_left=2)
-    yield ""
+    yield from (folded(f"  {line}", indent=4) for line in remarks(one))
     yield from (folded(line, indent=2) for line in caveats(one))
     if verbose:
         if len(table := variability_table(one)) > 1:
@@ -300,6 +301,16 @@ def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
         yield ""
         for metric in one.metrics:
             yield from _curve_lines(metric)
+
+
+def _narrow(table: Sequence[Sequence[str]]) -> list[str]:
+    """The table, on a narrow terminal without the columns that ``-v`` has."""
+    for column in _LEAST_NEEDED:
+        if fits(lines := aligned(table, num_left=2)):
+            return lines
+        kept = [at for at, name in enumerate(table[0]) if name != column]
+        table = [[row[at] for at in kept] for row in table]
+    return fitting(table, num_left=2)
 
 
 def _row(metric: MetricStatistics, window: WindowStatistics) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,7 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     from reprokit.errors import UsageError
     from reprokit.recipes import with_platform
     from reprokit.reports import sweep_display, sweep_table
+    from reprokit.reports.tables import for_pipe
 
     project, dry_run = project_of(options), options["dry_run"]
     settings = with_platform(options["settings"], options.pop("platform") or "")
@@ -122,7 +124,8 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
         warnings=answer.warnings,
     )
     code = 0 if dry_run else answer.exit_code
-    print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
+    shown = () if as_json else for_pipe(lines, rest="--json has all")
+    print_answer(shown, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
     for warning in answer.warnings:
         click.echo(f"Warning: {warning}{'' if warning.endswith('?') else '.'}", err=True)
     return code
@@ -185,6 +188,7 @@ def stats(
     """
     from reprokit.features.sweeps import statistics_html, statistics_page
     from reprokit.features.sweeps import stats as over_seeds
+    from reprokit.reports.tables import for_pipe
 
     project = project_of(options)
     found = over_seeds.statistics(
@@ -198,7 +202,9 @@ def stats(
     if html:
         goldens = over_seeds.goldens_of(found, project=project)
         write_page(statistics_html.statistics_to_html(found, goldens), path=html)
-    lines = () if as_json else statistics_page.page_lines(found, verbose=verbose)
+    lines: Iterable[str] = () if as_json else statistics_page.page_lines(found, verbose=verbose)
+    if not verbose:
+        lines = for_pipe(lines, rest="-v shows all")
     print_answer(lines, data=lambda: statistics_page.to_data(found), as_json=as_json)
     return 0
 

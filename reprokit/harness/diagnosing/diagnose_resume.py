@@ -32,6 +32,8 @@ from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import write_json
 
+_KEEP = "save and restore with it what changes in training: generators, the optimizer, counters, buffers"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
@@ -65,7 +67,7 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
         folder=folder,
         backend=local_backend.LocalBackend(),
         progress=session.progress,
-        budget=4,
+        budget=5,
         ignore=request.ignore,
     ) as lab:
         found = with_source_lines(_diagnose(lab, words, request, session=session))
@@ -74,17 +76,9 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
 
 
 def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, session: Session) -> Diagnosis:
-    loops = Conditions(level="loops")
     lab.progress.phase("is a resumed run equal to a whole one?")
     lab.expect(4 if words.stop else 3)
-    whole = first_of(lab, "whole", loops)
-    again = need(lab.run("whole-again", loops))
-    if not lab.equal(whole, again):
-        raise CannotJudgeError(
-            "two uninterrupted runs already differ",
-            where=str(lab.folder),
-            fix="find out why first: run the same command without --resume",
-        )
+    whole, again = _twice(lab)
     stopped, left = _stopped(lab, whole, words)
     resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
     output = None if stopped is None else stopped.folder / OUTPUT
@@ -97,21 +91,39 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     loader = wrong_loader(whole.trace, resumed.trace, again=again.trace)
     divergence = found.divergence or (loader.divergence if loader else None)
     equal = divergence is None
-    lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
+    causes, known = [loader.cause] if loader else [], []
+    if not equal:
+        causes += map(_cause, diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace))
+    if not (equal or causes):
+        known.append("every recorded loop variable was restored")
+        causes += _where_read(lab, resumed, left, given=_to_resume(words, left), known=known)
     stop = ["--stop-args", words.stop] if words.stop else []
     options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
     options += words_of(request, project=session.project)
-    unknown = () if equal or lost or loader else ("every recorded loop variable was restored",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
         divergence=divergence,
-        causes=(*([loader.cause] if loader else []), *map(_cause, lost)),
-        known=(*unknown, *left_out_of(lab)),
+        causes=tuple(causes),
+        known=(*known, *left_out_of(lab)),
         replay=(shell_line(["reprokit", "diagnose", "--resume", *options, "--", *lab.spec.command]),),
         folder=lab.folder,
         runs=lab.made,
         equality="the stopped and resumed run has the whole run's records; conditions were not varied",
     )
+
+
+def _twice(lab: InstrumentedProgram) -> tuple[InstrumentedRun, InstrumentedRun]:
+    """Two uninterrupted runs, which have to be equal."""
+    loops = Conditions(level="loops")
+    whole = first_of(lab, "whole", loops)
+    again = need(lab.run("whole-again", loops))
+    if not lab.equal(whole, again):
+        raise CannotJudgeError(
+            "two uninterrupted runs already differ",
+            where=str(lab.folder),
+            fix="find out why first: run the same command without --resume",
+        )
+    return whole, again
 
 
 def _stopped(
@@ -128,8 +140,7 @@ def _stopped(
 
 
 def _resumed(lab: InstrumentedProgram, words: Words, left: Path, *, was_stopped: bool) -> InstrumentedRun:
-    added = tuple(_filled_in(word, left) for word in shlex.split(words.resume))
-    resumed = lab.run("resumed", Conditions(level="loops", words=added))
+    resumed = lab.run("resumed", _to_resume(words, left))
     if resumed.trouble and not was_stopped:
         raise UsageError(
             "nothing was stopped: the stopped run has the whole run's last record and cannot be resumed",
@@ -138,6 +149,11 @@ def _resumed(lab: InstrumentedProgram, words: Words, left: Path, *, was_stopped:
             fix="give --stop-args that end the run early, or name a checkpoint from its middle",
         )
     return need(resumed)
+
+
+def _to_resume(words: Words, left: Path) -> Conditions:
+    added = tuple(_filled_in(word, left) for word in shlex.split(words.resume))
+    return Conditions(level="loops", words=added)
 
 
 def _filled_in(word: str, left: Path) -> str:
@@ -173,6 +189,41 @@ def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> Non
             expected="a loop of the program that continues at a later round",
             fix="stop earlier (400 rounds are recorded), or write only the resumed run's own records",
         )
+
+
+def _where_read(
+    lab: InstrumentedProgram, resumed: InstrumentedRun, left: Path, *, given: Conditions, known: list[str]
+) -> list[Cause]:
+    """The line that reads what the stopped run left, where no experiment shows what is missing there.
+
+    Resumed once more, the program has to come to the same numbers: else it is not resuming that changes them.
+    Of several files the largest is taken to hold the state.
+    """
+    files = [one for path, one in resumed.trace.files.items() if Path(path).is_relative_to(left)]
+    read = [one for one in files if one.read and not one.read_after_write and Path(one.path).is_file()]
+    if not read:
+        return []
+    state = max(read, key=lambda one: Path(one.path).stat().st_size)
+    again = lab.run("resumed-again", given)
+    category, confidence, fix = "resume_state", "medium", _KEEP
+    what = f"not all that the training goes on from is restored by reading {Path(state.path).name} here"
+    if not lab.equal(resumed, again):
+        category, confidence = "unknown", "low"
+        known.append("two resumed runs differ: what makes them differ is no state that resuming lost")
+        what = "what the stopped run left is read here; two resumed runs differ already"
+        fix = "find out why first: run the resumed command without --resume"
+    file, line, function = state.read or (None, None, None)
+    return [
+        Cause(
+            category=category,
+            file=file,
+            line=line,
+            function=function,
+            what=what,
+            fix=fix,
+            confidence=confidence,
+        )
+    ]
 
 
 def _cause(lost: Lost) -> Cause:

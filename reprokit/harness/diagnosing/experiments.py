@@ -41,6 +41,7 @@ def explain(inquiry: Investigation) -> tuple[str, ...] | None:
     lab = inquiry.lab
     lab.progress.phase("which line makes them differ?")
     units = _units(inquiry)
+    inquiry.num_units = max(1, len(units))
     search = len(units).bit_length()
     lab.expect(search + max(0, inquiry.evidence(()).left - min(search, EQUAL_RUNS)))
     held = _suspected_units(inquiry, units)
@@ -142,10 +143,11 @@ def _with_partners(inquiry: Investigation, held: tuple[str, ...], units: tuple[s
         others, enough=lambda some: not inquiry.lab.spent and _reproduces(inquiry, (*held, *some))
     )
     both = (*held, *partners)
-    if frozenset(both) not in inquiry.moves and not _reproduces(inquiry, both, closely=True):
+    if (frozenset(both), True) not in inquiry.given_runs and not _reproduces(inquiry, both, closely=True):
         return held
     if _reproduces(inquiry, partners, closely=True):  # what was held was equal by luck
         return partners
+    inquiry.together = True
     names = " and ".join(described(inquiry, one) for one in both)
     inquiry.known.append(f"it takes {names} together: one of them alone changes no number")
     return both
@@ -188,15 +190,19 @@ def _beyond_luck(inquiry: Investigation, held: tuple[str, ...]) -> bool:
     A variation that differs is its doing only where runs without it, made as often, do not differ.
     """
     lab = inquiry.lab
-    while not inquiry.odds(held).enough:
+    while not (odds := inquiry.odds(held)).enough:
         if lab.spent:
-            inquiry.known.append(inquiry.odds(held).bound())
+            inquiry.known.append(odds.bound())
             return False
-        if not _equal_with(inquiry, held):
+        if odds.varied and odds.differ <= odds.repeated:
+            as_expected = _reproduces(inquiry, held) or 2 * odds.equal < odds.differ
+        else:
+            as_expected = _equal_with(inquiry, held)
+            inquiry.confirmed += as_expected
+        if not as_expected:
             inquiry.suspected = ()
             inquiry.known.append(_by_luck(inquiry, held))
             return False
-        inquiry.confirmed += 1
     return True
 
 
@@ -228,8 +234,8 @@ def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool 
         if found and closely:
             inquiry.close_pair[1] = ran
         inquiry.by_replay = inquiry.by_replay or _became_the_other(inquiry, ran)
+    inquiry.given_runs.append((frozenset(held), found))
     if found:
-        inquiry.moves[frozenset(held)] = inquiry.moves.get(frozenset(held), 0) + 1
         inquiry.expect()
     return found
 
@@ -237,10 +243,8 @@ def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool 
 def _became_the_other(inquiry: Investigation, ran: InstrumentedRun) -> bool:
     """Whether a run became the other one in more digits than come again by luck."""
     lab, other = inquiry.lab, inquiry.other
-    differs_always = bool(inquiry.variations) or (
-        inquiry.evidence(()).results > MANY - 1 and not inquiry.odds(()).equal
-    )
-    if not (differs_always and lab.equal(other, ran)):
+    differs_always = inquiry.evidence(()).results > MANY - 1 and not inquiry.odds(()).equal
+    if inquiry.variations or not (differs_always and lab.equal(other, ran)):
         return False
     return in_full_precision(lab.compare(inquiry.first, other))
 

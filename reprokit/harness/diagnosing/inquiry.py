@@ -34,7 +34,9 @@ class Investigation:
         confidence: Of what is held.
         began: Where it began, as far as that is known.
         held_runs: What was held in a run, and whether it equals the first.
-        moves: How often a set brought the difference back.
+        given_runs: What was the other run's in a run, and whether that brought the difference back.
+        together: Whether what was found changes a number only where all of it is there.
+        num_units: How many things could be held.
         outcomes: Runs that differ from the first, from the other and from each other.
         suspected: What explains the difference so far, where that is not confirmed.
         not_seen: What could not be read of calls: type → how often.
@@ -56,7 +58,9 @@ class Investigation:
     confidence: str = "medium"
     began: Began | None = None
     held_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
-    moves: dict[frozenset[str], int] = field(default_factory=dict)
+    given_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
+    together: bool = False
+    num_units: int = 1
     outcomes: list[InstrumentedRun] = field(default_factory=list)
     confirmed: int = 0
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
@@ -101,7 +105,7 @@ class Investigation:
         return SuspicionEvidence(
             equal=equal,
             confirmed=self.confirmed,
-            moved=sum(count for one, count in self.moves.items() if wanted <= one),
+            moved=sum(found and wanted <= one for one, found in self.given_runs),
             free=sum(not equal and not wanted <= one for one, equal in self.held_runs),
             results=2 + len(self.outcomes),
             varied=bool(self.variations),
@@ -111,19 +115,40 @@ class Investigation:
         """How often pairs differ, and how many runs repeated another because these were held.
 
         Runs of the search do not count: it goes where runs are equal, so what was tried is counted instead.
-        Where the other run was made under varied conditions, those that differ are runs under them.
         """
-        seen, varied = self.evidence(held), bool(self.variations)
+        if self.variations:
+            return self._odds_of_varied(held)
+        seen = self.evidence(held)
         failed = [one for one, equal in self.held_runs if not equal]
         free = sum(equal and any(one <= more for more in failed) for one, equal in self.held_runs)
         return Odds(
-            differ=1
-            + (seen.free if held else sum(not one for one in failed))
-            + (seen.moved if varied else 0),
-            equal=0 if varied else self.free_equal + free,
-            repeated=(seen.equal + 1 if varied else seen.confirmed + seen.moved) if held else 0,
+            differ=1 + (seen.free if held else sum(not one for one in failed)),
+            equal=self.free_equal + free,
+            repeated=seen.confirmed + seen.moved if held else 0,
             looks=2 * max(1, len({one for one, _ in self.held_runs if one})),  # equal the first, or the other
             by_replay=self.by_replay and bool(held),
+        )
+
+    def _odds_of_varied(self, held: Sequence[str]) -> Odds:
+        """Of all runs: how many differ with these, how many do not, and how many equal the first without."""
+        wanted = frozenset(held)
+        made, without = [True], [True] * (1 + self.free_equal)  # the other run differs, the second does not
+        for one, equal in self.held_runs:
+            held_off = not wanted.isdisjoint(one) if self.together else wanted <= one
+            (without if held_off else made).append(equal if held_off else not equal)
+        for one, differs in self.given_runs:
+            if LEFTOVERS in one:
+                continue  # noted as a run in which nothing was held
+            if wanted <= one if self.together else not wanted.isdisjoint(one):
+                made.append(differs)
+            elif not any(map(is_site, wanted)):
+                without.append(not differs)
+        return Odds(
+            differ=sum(made),
+            equal=len(made) - sum(made),
+            repeated=len(without) if held and all(without) else 0,
+            looks=2 * self.num_units ** len(wanted),  # each alone, or all of them together
+            varied=True,
         )
 
     def suspect(self, held: tuple[str, ...]) -> None:

@@ -9,13 +9,18 @@ succession (every value of it is as likely before), ``repeated`` equal runs come
 
     >>> Odds(differ=4, equal=0, repeated=4).luck < 0.01, Odds(differ=4, equal=2, repeated=4).luck < 0.01
     (True, False)
+
+Under varied conditions two groups of runs are compared: those with what is suspected, which differ from the
+first, and those without, which equal it. If it decides nothing, one probability holds for both, and runs part
+like that with the probability ``differ! repeated! / (differ + repeated + 1)!``. That nothing decides is as
+likely before as that one of the ``looks`` suspicions does; so all runs count, those of the search too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, prod
+from math import factorial, isfinite, prod
 from typing import TYPE_CHECKING, Any
 
 from reprokit import diagnosis
@@ -43,6 +48,8 @@ class Odds:
         repeated: Runs that repeated another one because of what they were given.
         looks: How many suspicions were tried: of many, one is sooner equal by luck.
         by_replay: Whether they repeated it in so many digits that no luck does.
+        varied: Whether conditions were varied: then ``differ`` and ``equal`` are runs under them, and
+            ``repeated`` runs without what is suspected.
     """
 
     differ: int
@@ -50,12 +57,18 @@ class Odds:
     repeated: int
     looks: int = 1
     by_replay: bool = False
+    varied: bool = False
 
     @property
     def luck(self) -> float:
         """How likely so many runs are equal by luck for one of all that was tried."""
         pairs = self.differ + self.equal
-        return min(1.0, self.looks * self._luck_of_one(pairs))
+        luck = self._luck_of_varied() if self.varied else self._luck_of_one(pairs)
+        return min(1.0, self.looks * luck)
+
+    def _luck_of_varied(self) -> float:
+        sometimes = _share_of(self.differ, self.equal) if self.equal else 1.0
+        return _share_of(self.differ, self.equal + self.repeated) / sometimes
 
     def _luck_of_one(self, pairs: int) -> float:
         return prod((self.equal + 1 + one) / (pairs + 2 + one) for one in range(self.repeated))
@@ -96,7 +109,15 @@ class Odds:
             runs = counted(self.repeated, "run")
             return f"{pairs}; {runs} repeated another one in every digit because of what was replayed"
         runs = counted(self.repeated, "run")
+        if self.varied:
+            pairs = f"{self.differ} of {counted(self.differ + self.equal, 'run')} with it differ"
+            return f"{pairs}, {runs} without it are equal, by luck in {100 * self.luck:.2g} % of answers"
         return f"{pairs}; {runs} repeated another one, by luck in {100 * self.luck:.2g} % of answers"
+
+
+def _share_of(differ: int, equal: int) -> float:
+    """How likely so many runs differ and so many do not, in one order, with every probability as likely."""
+    return factorial(differ) * factorial(equal) / factorial(differ + equal + 1)
 
 
 def by_replay(inquiry: Investigation, ran: InstrumentedRun, *, held: Sequence[str]) -> bool:

@@ -23,6 +23,9 @@ _AFTER_ANOTHER_SEED = (
 _CRASHED = "with it changed the program does not finish"
 #: How many runs are made at most to find the variations under which the program fails.
 _MOST_RUNS = 12
+#: Where a varied run differs, so many more are made under equal conditions; one where a run takes longer than
+#: so many seconds. So many must be left for a cause.
+_MORE_CONTROLS, _QUICK_S, _LEFT_FOR_A_CAUSE = 3, 20.0, 8
 
 
 def differs_when_varied(inquiry: Investigation) -> bool:
@@ -57,7 +60,30 @@ def differs_when_varied(inquiry: Investigation) -> bool:
         inquiry.ruled_out += [_ruled_out(one) for one in held]
         return False
     inquiry.other, inquiry.variations = other, chosen
+    repeat_as_before(inquiry, fresh=False)
     return True
+
+
+def repeat_as_before(inquiry: Investigation, *, fresh: bool) -> None:
+    """Make runs under the first one's conditions: one that differs is the other run, and nothing was varied.
+
+    Else what was varied would be blamed where runs differ now and then whatever their conditions are.
+    """
+    lab, first = inquiry.lab, inquiry.first
+    given = Conditions(like=first, fresh=fresh, progress=like(first))
+    equal = 0
+    for _ in range(_MORE_CONTROLS if first.duration_s < _QUICK_S else 1):
+        if not lab.can_make(_LEFT_FOR_A_CAUSE):
+            break
+        ran = lab.run("again", given)
+        if ran.trouble:
+            break
+        if not lab.equal(first, ran):
+            inquiry.other, inquiry.variations = ran, ()
+            inquiry.free_equal = 1 + equal
+            return
+        equal += 1
+    inquiry.free_equal = equal if inquiry.variations else 0
 
 
 def _judge_each(inquiry: Investigation, chosen: Sequence[Variation], other: InstrumentedRun) -> None:
@@ -100,6 +126,7 @@ def _differs_after_another_seed(inquiry: Investigation, leftovers: Variation) ->
     other = lab.run("beside-another-seeds", Conditions(progress=like(inquiry.first)))
     if not other.trouble and not lab.equal(inquiry.first, other):
         inquiry.other = other
+        repeat_as_before(inquiry, fresh=True)
         return True
     if other.trouble:
         inquiry.leave_out(leftovers, _why_not(other))

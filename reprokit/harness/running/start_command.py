@@ -59,7 +59,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
     try:
         with among_others_in(session.project, note=session.progress.note):
             with session.phase("capture"):
-                host = _captured(command, session.project)
+                host = captured(command, session.project)
                 here = Path.cwd()
                 outside = capture.outside_code(command, root=work_tree_of(here), working_dir=here)
                 plan = replace(plan, facts={**plan.facts, "outside_code": outside})
@@ -113,7 +113,7 @@ def _must_fit(folder: Path, request: Request, *, is_recipe: bool) -> None:
     adapters.must_fit(found, request.ignore, option="--ignore-metric")
 
 
-def _captured(command: Sequence[str], project: Project) -> MachineFacts:
+def captured(command: Sequence[str], project: Project) -> MachineFacts:
     """This host and, asked at the same time, the program's Python: both before the program starts."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         inside = beside.submit(capture.capture_interpreter, command)

@@ -36,8 +36,12 @@ if TYPE_CHECKING:
 _APART_S = 1.25
 
 
-def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> tuple[Path, ...]:
+def run_recipe(
+    recipe: Recipe, request: Request, kind: RunKind, *, session: Session, host: MachineFacts | None = None
+) -> tuple[Path, ...]:
     """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
+
+    ``host`` is what ``capture.capture_host`` found before; None to look now.
 
     Returns:
         The run folders. Where nothing could start (no engine, no image, another tool at work), one
@@ -52,11 +56,11 @@ def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Sess
     try:
         with among_others_in(project, note=session.progress.note):
             with session.phase("environment"):
-                prepared, host = ready_to_run(recipe, request, kind, session=session)
+                prepared, found = ready_to_run(recipe, request, kind, session=session, host=host)
             engine = Engine(
                 backend=prepared.backend,
                 runs_dir=project.runs_dir,
-                host=host,
+                host=found,
                 progress=session.progress,
                 apart_s=_APART_S,
             )

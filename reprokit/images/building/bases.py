@@ -31,6 +31,10 @@ _PROBE_S = 3
 _RECIPE_VERSION = 3  # of how a base is bootstrapped; raise it when `bootstrap` changes what comes out
 
 
+class NoBaseError(ImageError):
+    """No base has what an environment asks for: its Python, its packages of the distribution."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
     """An image to build on."""
@@ -54,7 +58,7 @@ def fitting_kinds(lock: Lock, variant: Variant, *, wanted: str) -> tuple[str, ..
     """Those of the allowed kinds that have what a variant asks for: its Python, its packages.
 
     Raises:
-        ImageError: None of them has.
+        NoBaseError: None of them has.
         UsageError: There is no such kind.
     """
     kinds = allowed_kinds(wanted)
@@ -64,12 +68,12 @@ def fitting_kinds(lock: Lock, variant: Variant, *, wanted: str) -> tuple[str, ..
     return tuple(kind for kind in kinds if kind not in faults)
 
 
-def _misfit(lock: Lock, variant: Variant, *, kind: str) -> ImageError | None:
+def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
     named = re.match(r"3\.\d+", lock.registry.tag)
     python = PYTHON_OF_SUITE.get(lock.bootstrap.suite) if kind == BOOTSTRAP else named and named[0]
     where = str(variant.declared_in)
     if python and python != variant.python:
-        return ImageError(
+        return NoBaseError(
             "the base of the image has another Python than the environment",
             where=where,
             expected=variant.python,
@@ -78,7 +82,7 @@ def _misfit(lock: Lock, variant: Variant, *, kind: str) -> ImageError | None:
             f"{variant.name} --base-image IMAGE:TAG@DIGEST, with --image-from registry), or --backend local",
         )
     if kind == REGISTRY and variant.own is not None and variant.system_packages:
-        return ImageError(
+        return NoBaseError(
             "a registry's base has none of the environment's packages of the distribution",
             where=where,
             actual=", ".join(variant.system_packages),

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 else:  # before Python 3.9 they take no parameters
     Site = tuple
 
+
+def _began_at() -> float:
+    """When this process began, by the clock of the file system: Python's own may be held."""
+    try:
+        return os.stat("/proc/self").st_mtime
+    except OSError:
+        return float("inf")
+
+
 STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _ABOVE = os.path.dirname(os.path.dirname(_HOOK[:-1])) + os.sep
@@ -27,6 +36,7 @@ _BEGAN_IN = os.getcwd()
 _IMPORTING = "<frozen importlib._bootstrap>"
 #: Frameworks that start processes of their own, and the parts of each that draw on the program's behalf.
 _RUN_PROCESSES = {"ray": frozenset(["air", "data", "llm", "rllib", "serve", "train", "tune", "util"])}
+_BEGAN_AT = _began_at()
 _known: dict[str, bool] = {}
 _tends: dict[str, bool] = {}
 _real: dict[str, str] = {}
@@ -42,9 +52,28 @@ def is_own(filename: str) -> bool:
             or path.startswith((STANDARD, _PACKAGE))
             or any(part in path for part in _PACKAGES)
             or any(part in path for part in _REPROKIT)
+            or _is_generated(path)
         )
         known = _known[filename] = not foreign
     return known
+
+
+def _is_generated(path: str) -> bool:
+    """Whether a library wrote this file during the run, under a temporary name that is new each time."""
+    if not path.startswith(_temporary()):
+        return False
+    folders = [_BEGAN_IN, *(folder for folder in sys.path if folder)]
+    if any(path.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders):
+        return False
+    try:
+        return os.stat(path).st_mtime >= _BEGAN_AT
+    except OSError:
+        return False
+
+
+def _temporary() -> str:
+    named = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    return next((folder for folder in named if folder), "/tmp").rstrip(os.sep) + os.sep  # noqa: S108
 
 
 def library_of(filename: str) -> str:

@@ -5,7 +5,7 @@ Every ``found`` is a ``harness.diagnosing`` answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,23 @@ if TYPE_CHECKING:
     from reprokit.diagnosis import Cause
 
 _MOST, _MOST_TAPS, _FEW = 30, 12, 4
+_MOST_IN_PIPE, _MOST_NEXT = 10, 2
 
 
 def page_lines(found: Any, *, root: Path) -> Iterator[str]:
     """The whole answer, paths relative to ``root``, without the commands that reproduce it."""
     return map(shorten.without(PurePosixPath(root)), _lines(found, root=root))
+
+
+def first_lines(found: Any, *, again: Sequence[str], root: Path) -> list[str]:
+    """The answer in at most ten lines, with ``again`` at the end: for pipes and CI logs."""
+    *facts, kept = page_lines(found, root=root)
+    following = [f"  next: {shown(one)}" for one in found.next[:_MOST_NEXT]]
+    room = _MOST_IN_PIPE - 1 - len(again) - len(following)
+    if len(facts) > room:
+        left_out = counted(len(facts) - (room - 1), "more line")
+        facts = [*facts[: room - 1], f"  and {left_out} in diagnosis.html (see --json)", *following]
+    return [*facts, kept, *again]
 
 
 def _lines(found: Any, *, root: Path) -> Iterator[str]:

@@ -9,15 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reprokit.reports.tables import bytes_text, shown, table
+from reprokit.reports.tables import bytes_text, narrowed, shown
 
 if TYPE_CHECKING:
     from reprokit.runs.listing import ReportNote, RunSummary
 
 
+_LEAST_NEEDED = ("modified", "seconds", "environment", "started", "seed", "recipe")
+
+
 def run_table(runs: Sequence[RunSummary]) -> list[str]:
-    """One line for each run, below the names of the columns."""
-    return table([_row(run) for run in runs])
+    """One line for each run, below the names of the columns; a narrow terminal gets fewer columns.
+
+    The last to go are in the name of a run: when it began, and its seed.
+    """
+    return narrowed([_row(run) for run in runs], without=_LEAST_NEEDED)
 
 
 def run_page(

@@ -15,7 +15,15 @@ from reprokit.reports import shorten
 from reprokit.reports.escaping import one_line
 from reprokit.reports.pages import diagnosis_page
 from reprokit.reports.pages.cause import CauseCard, CausePage, cause_page
-from reprokit.reports.terminal.terminal_lines import MOST_LINES, TerminalLine, cut, fact_lines, wrapped
+from reprokit.reports.terminal.terminal_lines import (
+    MOST_LINES,
+    TerminalLine,
+    cut,
+    fact_lines,
+    place_lines,
+    steps,
+    wrapped,
+)
 from reprokit.reports.terminal.terminal_style import Style, draw_lines, writable
 
 _MOST_MORE_CAUSES = 2
@@ -37,7 +45,7 @@ def screen(found: Any, *, subject: str, root: Path, again: Sequence[str], width:
     page = cause_page(shorten.below(found.as_data(), str(root)))
     assert page is not None  # noqa: S101 - it is None for no answer only
     above = [*_verdict(found, subject=subject, root=root, width=width), *_causes(found, page, width=width)]
-    below = [*_rest(page, width=width), *_where_to_look(found, again=again, root=root)]
+    below = [*_rest(page, width=width), *_where_to_look(found, again=again, root=root, width=width)]
     between: list[TerminalLine] = []
     for part in (_first(page, width=width), _known(page, width=width)):
         lines = list(part)
@@ -122,9 +130,9 @@ def _rest(page: CausePage, *, width: int) -> Iterator[TerminalLine]:
             yield TerminalLine(text=text, tone="dim")
 
 
-def _where_to_look(found: Any, *, again: Sequence[str], root: Path) -> Iterator[TerminalLine]:
+def _where_to_look(found: Any, *, again: Sequence[str], root: Path, width: int) -> Iterator[TerminalLine]:
     yield TerminalLine(text="")
     for one in again:
-        yield TerminalLine(text=f"{'Run again:':<11}{one_line(one)}", tone="command")
+        yield from steps("Run again", one_line(one), width=width)
     place = shorten.without(PurePosixPath(root))(found.folder / "diagnosis.html")
-    yield TerminalLine(text=f"{'Page:':<11}{one_line(place)}")
+    yield from (TerminalLine(text=text) for text in place_lines("Page:", one_line(place), width=width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,11 @@ from reprokit.reports.escaping import Visible, pieces
 #: Of one screen.
 MOST_LINES = 30
 _MOST_OF_FACTS = 6
+_ON = " \\"
+_LEAST_INDENT = 2
+_THEN = ", then: "
+#: A word of a command line; what is between quotes belongs to it.
+_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _CONSOLE = Console(file=io.StringIO(), _environ={})  # only asked how text wraps
 
 
@@ -79,9 +85,9 @@ def wrapped(text: str, *, width: int, most: int | None = None, lead: str = "") -
 
 
 def with_commands(text: Visible, *, width: int, lead: str = "") -> list[str]:
-    """As ``wrapped``, but every command between back quotes stays whole: it is there to be copied.
+    """As ``wrapped``, but every command between back quotes can be copied.
 
-    One that has no room on a line with the words around it stands on a line of its own, however long.
+    One that has no room on a line with the words around it stands on lines of its own.
     """
     found = pieces(text)
     lines = wrapped(text, width=width, lead=lead)
@@ -90,13 +96,51 @@ def with_commands(text: Visible, *, width: int, lead: str = "") -> list[str]:
         return lines
     lines, indent = [], cell_len(lead)
     for piece, is_command in found:
-        told = piece if is_command else piece.strip(" ,;")
+        words = piece if is_command else piece.strip(" ,;")
         start = " " * indent if lines else lead
         if is_command:
-            lines.append(f"{start}{told}")
-        elif told:
-            lines += wrapped(told, width=width, lead=start)
+            lines += command_lines(words, width=width, lead=start)
+        elif words:
+            lines += wrapped(words, width=width, lead=start)
     return lines
+
+
+def steps(title: str, steps_to_type: str, *, width: int) -> Iterator[TerminalLine]:
+    """A command as it can be typed, or several steps, each on a line of its own."""
+    for number, step in enumerate(steps_to_type.split(_THEN)):
+        lead = f"{title if number == 0 else 'then'}:"
+        for text in command_lines(step.strip(), width=width, lead=f"{lead:<11}"):
+            yield TerminalLine(text=text, tone="command")
+
+
+def command_lines(command: str, *, width: int, lead: str = "") -> list[str]:
+    """A command on as many lines as it takes: a shell reads them as one, by the backslash at their ends.
+
+    It is broken between words only, and never within quotes.
+    """
+    words = _WORD.findall(command)
+    if cell_len(lead + command) <= width or " ".join(words) != command:
+        return [f"{lead}{command}"]
+    indent = cell_len(lead)
+    if indent + max(map(cell_len, words)) + len(_ON) > width:
+        indent = _LEAST_INDENT  # a long path has more room there
+    lines = [f"{lead}{words[0]}"]
+    for number, word in enumerate(words[1:], start=2):
+        end = "" if number == len(words) else _ON
+        if cell_len(f"{lines[-1]} {word}{end}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += _ON
+            lines.append(f"{' ' * indent}{word}")
+    return lines
+
+
+def place_lines(title: str, path: str, *, width: int) -> list[str]:
+    """Where a file is: on one line, or its name and then its folder."""
+    if cell_len(f"{title:<11}{path}") <= width or "/" not in path:
+        return [f"{title:<11}{path}"]
+    folder, _, name = path.rpartition("/")
+    return [f"{title:<11}{name} in", folder]
 
 
 def cut(text: str, *, width: int) -> str:

@@ -20,6 +20,7 @@ from reprokit.reports.terminal.terminal_lines import (
     TerminalLine,
     cut,
     fact_lines,
+    steps,
     with_commands,
     wrapped,
 )
@@ -29,19 +30,19 @@ _MOST_OF_FAILURE = 8
 _LINES_OF_DATA = 2
 _MOST_OF_GATE = 8
 _WITHOUT_GOLDEN = frozenset({"equals_golden", "environment_compatible"})
-_IN_CAUSE = ("answer", "source", "fix", "kept in")
+IN_CAUSE = ("answer", "source", "fix", "kept in")
 
 
 def summary(found: Outline, *, width: int) -> list[TerminalLine]:
     """The verdict, why, the first divergence, the rows that did not pass, and what to type next.
 
-    A command stands whole on one line however long, so that it can be copied; all other lines have at most
-    ``width`` columns.
+    A command that is longer than a line goes on after a backslash, so that it can be copied. Lines have at
+    most ``width`` columns; only a single word of a command may be longer.
     """
     above = [*_verdict(found, width=width), *_what_happened(found, width=width)]
-    below = [*_rest(found, width=width), *_commands(found)]
+    below = [*_rest(found, width=width), *_commands(found, width=width)]
     room = MOST_LINES - len(above) - len(below)
-    return [*above, *_rows(_not_passed(found), width=width, room=room), *below]
+    return [*above, *_rows(not_passed(found), width=width, room=room), *below]
 
 
 def _verdict(found: Outline, *, width: int) -> Iterator[TerminalLine]:
@@ -64,13 +65,13 @@ def _what_happened(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     yield from fact_lines(GATE_TITLE, gate, width=width, most=_MOST_OF_GATE)
     divergence = () if gate else in_short(found.divergence)
     yield from fact_lines("First divergence", divergence, width=width, most_of_value=_LINES_OF_DATA)
-    cause = [fact for fact in cause_facts(found.cause) if fact[0] in _IN_CAUSE]
+    cause = [fact for fact in cause_facts(found.cause) if fact[0] in IN_CAUSE]
     yield from fact_lines("Cause", cause, width=width)
     if found.verdict in {Verdict.REGRESSION, Verdict.STALE_GOLDEN}:
-        yield from fact_lines("What changed", _changed(found), width=width)
+        yield from fact_lines("What changed", what_changed(found), width=width)
 
 
-def _changed(found: Outline) -> list[tuple[Visible, Visible]]:
+def what_changed(found: Outline) -> list[tuple[Visible, Visible]]:
     """The answer of the attribution, the files that changed, and what of the environment can matter."""
     explained = {str(title): facts for title, facts in found.explanations}
     mattering, _, _ = that_matter(found)
@@ -79,7 +80,7 @@ def _changed(found: Outline) -> list[tuple[Visible, Visible]]:
     return [*answer, *explained.get("Code since the golden", ())[1:], *environment]
 
 
-def _not_passed(found: Outline) -> list[ReportRow]:
+def not_passed(found: Outline) -> list[ReportRow]:
     """Failed rows and errors first, then what is required and was not judged."""
     if found.verdict is Verdict.NOT_RUN:
         return []
@@ -159,8 +160,8 @@ def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
         yield TerminalLine(text=text, tone="dim")
 
 
-def _commands(found: Outline) -> Iterator[TerminalLine]:
+def _commands(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     yield TerminalLine(text="")
     for title, command in (("Run again", found.rerun), ("Next", found.next_command)):
         if command:
-            yield TerminalLine(text=f"{title + ':':<11}{command}", tone="command")
+            yield from steps(title, command, width=width)

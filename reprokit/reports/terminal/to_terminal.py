@@ -22,6 +22,7 @@ from reprokit.reports.escaping import Visible
 from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.report_content import Compared, Outline, ReportRow, outline
 from reprokit.reports.pages.cause import cause_facts
+from reprokit.reports.terminal.plain_summary import plain_lines, row_line
 from reprokit.reports.terminal.row_groups import gathered, harmless, that_apply, that_matter
 from reprokit.reports.terminal.terminal_style import (
     STATUS_COLOURS,
@@ -46,10 +47,7 @@ def show(report: Report, *, stream: TextIO | None = None, verbose: bool = False)
 
 
 def to_terminal(report: Report, *, style: Style, verbose: bool = False) -> str:
-    """The report as text that ends with a line end: on a terminal one screen, or all of it if ``verbose``.
-
-    Plain lines always hold all of it.
-    """
+    """The report as text that ends with a line end: one screen, or ten plain lines; all if ``verbose``."""
     found = outline(report)
     if style.is_terminal:
         text = (
@@ -58,11 +56,12 @@ def to_terminal(report: Report, *, style: Style, verbose: bool = False) -> str:
             else draw_lines(summary(found, width=style.width), style=style, tone=found.tone)
         )
     else:
-        text = "".join(f"{line}\n" for line in _lines_off_terminal(found))
+        lines = _all_plain_lines(found) if verbose else plain_lines(found)
+        text = "".join(f"{line}\n" for line in lines)
     return writable(text, style=style)
 
 
-def _lines_off_terminal(found: Outline) -> Iterator[str]:
+def _all_plain_lines(found: Outline) -> Iterator[str]:
     yield f"verdict: {found.verdict.value} (exit code {found.exit_code})"
     yield f"why: {found.sentence}"
     for label, value in found.subject:
@@ -101,8 +100,7 @@ def _plain_differences(found: Outline) -> Iterator[str]:
 def _plain_rows(found: Outline) -> Iterator[str]:
     rows, others = that_apply(found)
     for row in rows:
-        advisory = "" if row.required else " (advisory)"
-        yield f"check: {row.status.value} {row.id}{advisory}: {row.title}: {row.reason}"
+        yield row_line(row)
         if row.remedy:
             yield f"hint: {row.id}: {row.remedy}"
     for reason, ids in others.items():

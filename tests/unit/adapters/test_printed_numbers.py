@@ -85,6 +85,39 @@ def test_a_pattern_that_ends_inside_a_number_is_an_error(tmp_path, line, pattern
 
 
 @pytest.mark.parametrize(
+    ("line", "pattern"),
+    [
+        ("acc 0.5, loss 93.41", r"loss.*(?P<loss>\d+\.\d+)"),  # what is greedy leaves one digit
+        ("loss 0.25", r"loss.*(?P<loss>\d+)"),
+        ("loss 0.5", r"loss.*(?P<loss>\d+)"),
+        ("loss: -21.5", r"loss\D+(?P<loss>[\d.]+)"),
+        ("loss=-3", r"loss\W*(?P<loss>\d+)"),
+        ("loss (-3)", r"loss[^\d]+(?P<loss>\d+)"),
+    ],
+)
+def test_a_pattern_that_begins_inside_a_number_is_an_error(tmp_path, line, pattern):
+    with pytest.raises(MetricsError, match="for loss begins inside a number"):
+        read(tmp_path, line, pattern)
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "meant"),
+    [
+        ("loss 0.25", r"loss 0\.(?P<loss>\d+)", 25),
+        ("loss -21.5", r"loss -(?P<loss>[\d.]+)", 21.5),
+        ("loss -21.5", r"loss [-+]?(?P<loss>[\d.]+)", 21.5),
+        ("model-3", r"model\W(?P<loss>\d+)", 3),
+        ("1e-05", r"1e\D(?P<loss>\d+)", 5),
+        ("loss - 3", r"loss\D+(?P<loss>\d+)", 3),
+        ("at 1234", r"at \d\d(?P<loss>\d+)", 34),
+        ("at 1234", r"at (?P<loss>\d\d)(?:\d+)", 12),
+    ],
+)
+def test_a_pattern_that_names_what_stands_before_its_number_is_none(tmp_path, line, pattern, meant):
+    assert read(tmp_path, line, pattern)[0].record == {"loss": meant}
+
+
+@pytest.mark.parametrize(
     ("line", "pattern", "meant"),
     [
         ("loss 5.", r"loss (?P<loss>\d+)", 5),

@@ -158,3 +158,15 @@ def test_two_traces_without_an_update_are_no_equal_traces(tmp_path):
     )
     assert isinstance(found.exception, UsageError)
     assert "neither trace holds an update" in str(found.exception)
+
+
+def test_a_pipe_gets_at_most_ten_lines_with_the_answer_first_and_the_command_last():
+    many = replace(FOUND, known=tuple(f"fact {number}" for number in range(40)), next=("try this", "or that"))
+
+    lines = diagnosis_page.first_lines(many, again=["Again: reprokit diagnose train"], root=Path("/lib"))
+
+    assert len(lines) == 10
+    assert lines[0].startswith("NONDETERMINISTIC: ")
+    assert "  next: try this" in lines
+    assert any("more lines in diagnosis.html" in line for line in lines)
+    assert lines[-1] == "Again: reprokit diagnose train"

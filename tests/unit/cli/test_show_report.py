@@ -50,7 +50,7 @@ def report(tmp_path: Path, monkeypatch) -> Report:
 
 
 def test_people_see_paths_from_where_they_are(report, capsys):
-    show_report.report(report, folder=Path.cwd() / "reports" / "r" / "T", as_json=False)
+    show_report.report(report, folder=Path.cwd() / "reports" / "r" / "T", as_json=False, verbose=True)
     out = capsys.readouterr().out
     assert "why: runs/r/T-1 differs." in out
     assert "next: reprokit diff runs/r/T-1\n" in out
@@ -79,7 +79,7 @@ def test_a_report_folder_elsewhere_is_named_whole(report, capsys, tmp_path):
 
 def test_a_terminal_gets_a_blank_line_before_the_reports_place(report, on_terminal):
     _, screen = on_terminal(show_report.report, report, folder=Path.cwd() / "reports", as_json=False)
-    assert screen.endswith("\n\nReport: reports/report.html\n")
+    assert screen.endswith("\n\nReport:    reports/report.html\n")
 
 
 def test_github_gets_annotations_on_standard_error_and_a_summary(report, capsys, tmp_path, monkeypatch):
@@ -103,3 +103,30 @@ def test_anywhere_else_github_gets_nothing(report, capsys, tmp_path, monkeypatch
     show_report.to_github([report])
     assert capsys.readouterr() == ("", "")
     assert not (tmp_path / "summary.md").exists()
+
+
+class _Answer:
+    left_out = error = ""
+    folder = None
+
+    def __init__(self, report):
+        self.recipe, self.report = report.recipe, report
+
+
+def test_in_a_pipe_only_what_is_wrong_is_explained_below_many_good_recipes(report, capsys):
+    good = dataclasses.replace(report, verdict=Verdict.REPRODUCED, exit_code=0)
+    answers = [_Answer(dataclasses.replace(good, recipe=f"fine_{number}")) for number in range(5)]
+
+    show_report.gate([*answers, _Answer(report)])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[0] == "verdict: NONDETERMINISTIC (exit code 1)"
+    assert sum(line.startswith("verdict:") for line in lines) == 1
+    assert [line for line in lines if line.startswith("REPRODUCED")] == [
+        f"REPRODUCED        fine_{number} seed {report.seed}" for number in range(5)
+    ]
+
+
+def test_a_single_recipe_has_its_verdict_said_once(report, capsys):
+    show_report.gate([_Answer(report)])
+    assert capsys.readouterr().out.count("NONDETERMINISTIC") == 1

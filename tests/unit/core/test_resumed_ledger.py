@@ -115,3 +115,22 @@ def test_what_the_whole_run_read_before_the_stop_and_after_the_update_is_no_loss
     whole[2] = {**whole[2], **_fed_by(1, "7,0,4,8,1,3")}
     resumed = [{"update": 1, **_fed_by(1, "8,1,3")}, {"update": 2, **_fed_by(1, "8,1,3")}]
     assert first_wrong_sample(whole, _numbered(whole, resumed, ([TRAIN],) * 2)).update == 4
+
+
+def test_what_a_loader_evaluates_before_the_first_update_is_no_loss_and_after_it_is():
+    evaluate, train = {**EVALUATE, "batches": 6, "without_gradients": 6}, {**TRAIN, "batches": 4}
+    loaders = ([evaluate, train],) * 2
+    whole = _after([{**one, **_fed_by(2, one["samples"]["ids"]), **_fed_by(1, "0-3")} for one in WHOLE])
+    resumed = [{**one, "update": one["update"] - 2} for one in whole[2:]]
+    resumed[0] |= _fed_by(1, "0-1")
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)) is None
+    resumed[1] |= _fed_by(1, "0-1")
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)).update == 4
+    resumed[0] |= _fed_by(2, "7,0,4")
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)).update == 3
+
+
+def test_samples_of_the_only_loader_count_though_they_were_read_without_gradients():
+    whole, only = _after(WHOLE), {**TRAIN, "batches": 4, "without_gradients": 4}
+    resumed = [{"update": 1, **_fed_by(1, "7,0,4")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, ([only],) * 2)).update == 3

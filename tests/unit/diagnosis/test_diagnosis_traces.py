@@ -85,6 +85,25 @@ def test_an_operation_with_other_inputs_or_of_unwritten_memory_is_not_to_blame(t
     assert first_operation(*folders) is None
 
 
+FORWARD = ["aten.upsample_bilinear2d.vec", "train.py", 18, "forward", "in", "out"]
+BACKWARD = ["aten.upsample_bilinear2d_backward.default", "", 0, ""]
+
+
+@pytest.mark.parametrize(
+    ("forward_lines", "named"),
+    [((18,), ("train.py", 18)), ((18, 18), ("train.py", 18)), ((18, 30), ("", 0)), ((), ("", 0))],
+)
+def test_a_backward_operation_that_no_line_called_is_named_by_the_one_line_of_its_forward_pass(
+    tmp_path, forward_lines, named
+):
+    forward = [[FORWARD[0], "train.py", line, *FORWARD[3:]] for line in forward_lines]
+    folders = [
+        _trace(tmp_path / name, {}, streams=[*forward, [*BACKWARD, "grad", name]]) for name in ("a", "b")
+    ]
+    found = first_operation(*folders)
+    assert (found.name, found.file, found.line) == (BACKWARD[0], *named)
+
+
 COPY = {"device": "cpu", "stream": 0, "copy": "device to host", "bytes": 8, "non_blocking": True}
 BESIDE = {"unordered": ["aten._to_copy.default", "t.py", 5, 0]}
 

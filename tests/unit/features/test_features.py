@@ -74,7 +74,8 @@ def test_without_a_feature_the_rest_works_and_only_its_words_are_gone(name, tmp_
     assert set(left["verbs"]) == set(cli.verbs()) - set(gone.verbs)
     for verb, place in gone.extends.items():
         added = {word for option in params_of(place) for word in option.opts}
-        assert added, "an extension without an option"
+        answers_by_file = feature.load(place).answers is not None  # it needs no word of its own
+        assert added or answers_by_file, "an extension that does nothing"
         assert added.isdisjoint(left["words"][verb])
     for group, verbs in gone.subverbs.items():
         assert set(verbs).isdisjoint(left["words"][group])
@@ -116,7 +117,7 @@ def params_of(place: str) -> list[click.Parameter]:
 
     for option in feature.load(place).options:
         function = option(function)
-    return list(function.__click_params__)  # type: ignore[attr-defined]
+    return list(getattr(function, "__click_params__", ()))
 
 
 # Clashes

@@ -60,3 +60,26 @@ def test_the_part_of_a_framework_that_tends_its_processes_is_told_from_those_tha
 @pytest.mark.parametrize("file", ["ray/_private/node.py", "/home/me/ray/_private/node.py"])
 def test_a_programs_own_file_is_no_framework_whatever_it_is_called(file):
     assert not frames.runs_processes(file)
+
+
+def test_a_file_that_a_library_writes_for_temporary_use_is_no_file_of_the_program(tmp_path, monkeypatch):
+    """PyTorch Geometric renders a module per layer, under a name that is new in each run."""
+    monkeypatch.setattr(frames, "_temporary", lambda: f"{tmp_path}/")
+    monkeypatch.setattr(frames, "_known", {})
+    generated = tmp_path / "layer_propagate_sb270t7j.py"
+    generated.write_text("def draw():\n    return 1\n")
+    assert not frames.is_own(str(generated))
+
+
+@pytest.mark.parametrize("where", ["on the path", "where it began"])
+def test_a_program_in_the_temporary_folder_is_its_own(tmp_path, monkeypatch, where):
+    monkeypatch.setattr(frames, "_temporary", lambda: f"{tmp_path}/")
+    monkeypatch.setattr(frames, "_known", {})
+    program = tmp_path / "mine" / "train.py"
+    program.parent.mkdir()
+    program.touch()
+    if where == "on the path":
+        monkeypatch.syspath_prepend(str(program.parent))
+    else:
+        monkeypatch.setattr(frames, "_BEGAN_IN", str(program.parent))
+    assert frames.is_own(str(program))

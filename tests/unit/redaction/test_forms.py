@@ -131,11 +131,26 @@ h = {'Authorization': 'Bearer ' + '{S}'}
 api_key: ${oc.env:KEY,{S}}
 api_key: ${KEY:-{S}}
 api_key: SecretStr = SecretStr('{S}')
+API_KEY = os.environ.get("API_KEY", "{H}")
+os.environ["API_KEY"] = os.environ.get("API_KEY", "{S}")
+api_key: os.environ.get('K', '{S}')
+api_key = str(os.getenv("K", default='{S}'))
+client = OpenAI(api_key=os.getenv("OPENAI_API_KEY", "{S}"))
+api_key = getattr(args, "api_key", "{H}")
+api_key = args.api_key or "{H}"
+api_key = (os.environ.get("K", None) or "{S}")
+api_key = cfg["key"] if cfg else "{S}"
+const apiKey = process.env.API_KEY || "{S}"
+api_key = os.environ.get(\n    "API_KEY",\n    "{H}",\n)
+api_key = os.environ.get(\n    "K", "{S}"\n)
+p.add_argument("--api-key", "-k", help="a key", default="{H}")
+https://conda.anaconda.org/t/tk-{H}/lab/linux-64
+- https://repo.example.org:8443/t/ju-1a2b3c4d-11aa-22bb-33cc-{H}/main
 """.strip().splitlines()
 
 OF_PROGRAMS = (
     *("API_", "api_token", "client", "KEY", "#", "key", "p.", "api_key: str", "const"),
-    *("os.", "flags", "h = ", "api_key: Secret"),
+    *("os.", "flags", "h = ", "api_key: Secret", "api_key = "),
 )
 
 
@@ -216,6 +231,12 @@ def test_a_key_in_a_program_or_a_table_keeps_a_file_out_of_a_bundle(name, text):
         ("a.yaml", "api_key: ${oc.env:API_KEY,null}\npassword: ${PASSWORD:-postgres}\n"),
         ("a.py", "flags.DEFINE_string('api_key', None, 'the key')\nwandb = {key: my_long_variable_12}\n"),
         ("a.txt", "max_token ............. 4096\nkv_tokens ...... 16\n"),
+        (
+            "a.py",
+            'api_key = os.environ.get("WANDB_API_KEY", "your-key-1")\ntoken = vocab.get("a", "step_1")\n',
+        ),
+        ("a.py", "# https://discuss.example.org/t/defaced-1a2b/12345 and https://h/t/<TOKEN>/main\n"),
+        ("a.py", 'password = ask("user", "db2") if user else "none1"\ntoken = words[0] or "acc_1"\n'),
         ("a.tf", 'variable "api_key" {\n  sensitive = true\n}\nvariable "a" {\n  default = "eu-1a"\n}\n'),
     ],
 )

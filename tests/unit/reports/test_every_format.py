@@ -26,7 +26,7 @@ _DRAW: dict[str, Callable[[Report], str]] = {
     "to_json": to_json,
     "to_junit": to_junit,
     "to_markdown": to_markdown,
-    "to_terminal": lambda report: to_terminal(report, style=Style(is_terminal=False)),
+    "to_terminal": lambda report: to_terminal(report, style=Style(is_terminal=False), verbose=True),
 }
 
 

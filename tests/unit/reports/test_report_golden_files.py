@@ -24,6 +24,11 @@ _FORMATS: dict[str, tuple[Callable[[Report], str], str, tuple[Verdict, ...]]] = 
     "junit": (to_junit, ".xml", _ALL),
     "html": (to_html, ".html", (Verdict.REGRESSION, Verdict.NOT_RUN, Verdict.NONDETERMINISTIC)),
     "plain": (lambda report: to_terminal(report, style=Style(is_terminal=False)), ".txt", _ALL),
+    "plainwhole": (
+        lambda report: to_terminal(report, style=Style(is_terminal=False), verbose=True),
+        ".txt",
+        _RICH,
+    ),
     "terminal80": (lambda report: to_terminal(report, style=Style(width=80)), ".txt", _ALL),
     "whole80": (lambda report: to_terminal(report, style=Style(width=80), verbose=True), ".txt", _ALL),
     "whole200": (lambda report: to_terminal(report, style=Style(width=200), verbose=True), ".txt", _RICH),

@@ -51,3 +51,30 @@ def test_a_table_of_nothing_is_no_line():
 )
 def test_a_small_number_keeps_its_digits(value, text):
     assert tables.few_digits(value) == text
+
+
+def test_a_pipe_gets_ten_lines_and_is_told_how_to_have_the_rest(capsys):
+    lines = ["the answer", "", *(f"row {number}" for number in range(30))]
+    assert tables.for_pipe(lines, rest="-v shows all") == [
+        "the answer",
+        *(f"row {number}" for number in range(8)),
+        "and 22 more lines (-v shows all)",
+    ]
+    assert tables.for_pipe(lines[:5], rest="-v shows all") == ["the answer", "row 0", "row 1", "row 2"]
+
+
+def test_a_terminal_gets_every_line(on_terminal):
+    lines = [f"row {number}" for number in range(30)]
+    assert on_terminal(tables.for_pipe, lines, rest="-v shows all")[0] == lines
+
+
+def test_a_narrow_terminal_gets_fewer_columns(on_terminal):
+    rows = [{"run": "20261126T220710Z-bd96-seed1-1", "seconds": "5.3", "verdict": "NONDETERMINISTIC"}]
+    assert on_terminal(tables.narrowed, rows, without=("seconds", "run"))[0] == [
+        "verdict",
+        "NONDETERMINISTIC",
+    ]
+    assert on_terminal(tables.narrowed, [{"run": "a", "seconds": "1"}], without=("seconds",))[0] == [
+        "run  seconds",
+        "a    1",
+    ]

@@ -13,7 +13,14 @@ from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.core.comparing.difference import Divergence
 from reprokit.reports.escaping import Visible
 from reprokit.reports.formats.statistical_gate import statistical_facts
-from reprokit.reports.terminal.terminal_lines import MOST_LINES, fact_lines
+from reprokit.reports.terminal.terminal_lines import (
+    MOST_LINES,
+    command_lines,
+    fact_lines,
+    place_lines,
+    steps,
+    with_commands,
+)
 from reprokit.reports.terminal.to_terminal import Style, to_terminal
 from support import hostile
 from support.sample_report import with_text
@@ -49,8 +56,8 @@ def test_a_report_has_about_thirty_lines_and_no_failure_is_left_out(
     assert len(text.splitlines()) <= MOST_LINES or len(told) == 1, "the first one has its reason at any rate"
     first, where_none_is_wrong = text.split()[0], " ".join(text.split()).startswith(report.sentence)
     assert where_none_is_wrong if verdict is Verdict.NO_GOLDEN else first == verdict.value
-    assert report.rerun in text
-    assert report.next_command in text
+    assert report.rerun in as_typed(text)
+    assert report.next_command in as_typed(text)
     if verdict is Verdict.NOT_RUN:
         return
     named = len(told)
@@ -105,18 +112,29 @@ def test_rows_that_nothing_asked_for_are_counted(sample_report: Sample) -> None:
     )
 
 
+def as_typed(text: str) -> str:
+    """The text as a shell reads it: a backslash at the end of a line joins it with the next."""
+    return re.sub(r" \\\n *", " ", text)
+
+
 def nothing_but_a_command_is_wider(report: Report, width: int) -> None:
     lines = to_terminal(report, style=Style(width=width)).splitlines()
-    assert all(cell_len(line) <= width for line in lines if not line.startswith(("Run again:", "Next:")))
+    commands = len(lines) - next((at for at, line in enumerate(lines) if line.startswith("Run again:")), 0)
+    assert all(cell_len(line) <= width for line in lines[:-commands])
     assert all(line.isprintable() for line in lines)
+
+
+def nothing_is_wider(report: Report, width: int) -> None:
+    lines = to_terminal(report, style=Style(width=width)).splitlines()
+    assert all(cell_len(line) <= width for line in lines if len(line.removesuffix(" \\").split()) > 1)
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_nothing_but_a_command_is_wider_than_the_terminal(
+def test_nothing_but_a_long_word_of_a_command_is_wider_than_the_terminal(
     sample_report: Sample, verdict: Verdict, width: int
 ) -> None:
-    nothing_but_a_command_is_wider(sample_report(verdict), width)
+    nothing_is_wider(sample_report(verdict), width)
 
 
 @pytest.mark.parametrize("width", [40, 200])
@@ -168,17 +186,41 @@ def test_only_rounding_is_measured_in_units_in_the_last_place(sample_report: Sam
 
 
 def test_a_suggested_command_is_never_cut_or_broken(sample_report: Sample) -> None:
-    command = f"reprokit diff runs/{'a' * 60} runs/{'b' * 60}"
+    command = f"reprokit diff runs/{'a' * 30} runs/{'b' * 30}"
     remedy = f"see where they differ: `{command}`; promote it if the change is intended"
-    rows = [
-        CheckResult(id="distinct", title="A row", status=Status.FAILED, reason="x", remedy=remedy),
-        CheckResult(id="other", title="A row", status=Status.FAILED, reason="y", remedy="run `make setup`"),
-    ]
-    report = dataclasses.replace(sample_report(Verdict.NONDETERMINISTIC), checks=tuple(rows))
+    row = CheckResult(id="distinct", title="A row", status=Status.FAILED, reason="x", remedy=remedy)
+    report = dataclasses.replace(sample_report(Verdict.NONDETERMINISTIC), checks=(row,))
 
-    lines = to_terminal(report, style=Style(width=80)).splitlines()
+    text = to_terminal(report, style=Style(width=80))
+    assert max(map(len, text.splitlines())) <= 80
+    lines = as_typed(text).splitlines()
 
     assert lines[(at := lines.index("         → see where they differ:")) + 1].strip() == command
     assert lines[at + 2].strip() == "promote it if the change is intended"
-    assert "         → run `make setup`" in lines
+    assert with_commands(Visible("run `make setup`"), width=80, lead="→ ") == ["→ run `make setup`"]
     assert len(lines) <= MOST_LINES
+
+
+def test_a_long_command_can_be_copied_with_its_quotes_whole() -> None:
+    command = "reprokit golden promote runs/one runs/two --reason 'the first golden of this recipe'"
+
+    lines = command_lines(command, width=60, lead="Next:      ")
+
+    assert lines == [
+        "Next:      reprokit golden promote runs/one runs/two \\",
+        "           --reason 'the first golden of this recipe'",
+    ]
+    assert as_typed("\n".join(lines)) == f"Next:      {command}"
+
+
+def test_steps_to_type_stand_one_below_the_other() -> None:
+    lines = [line.text for line in steps("Next", "commit the changes, then: make a, then: make b", width=80)]
+
+    assert lines == ["Next:      commit the changes", "then:      make a", "then:      make b"]
+
+
+def test_a_place_with_no_room_is_a_name_and_its_folder() -> None:
+    path = "reports/train/20261126T220934Z-b42c-diagnose/diagnosis.html"
+
+    assert place_lines("Page:", path, width=80) == [f"Page:      {path}"]
+    assert place_lines("Page:", path, width=60) == ["Page:      diagnosis.html in", path.rpartition("/")[0]]

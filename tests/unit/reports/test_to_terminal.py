@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from collections.abc import Callable, Mapping
@@ -7,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from rich.cells import cell_len
 
-from reprokit.core.checklist import Report, Verdict
+from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.reports.terminal.to_terminal import Style, show, style_of, to_terminal
 
 Sample = Callable[[Verdict], Report]
@@ -74,13 +75,44 @@ def test_colour_only_repeats_what_the_words_say(sample_report: Sample) -> None:
 
 
 def test_plain_lines_start_with_a_fixed_word_and_are_found_by_grep(sample_report: Sample) -> None:
-    lines = to_terminal(sample_report(Verdict.REGRESSION), style=_PLAIN).splitlines()
+    lines = to_terminal(sample_report(Verdict.REGRESSION), style=_PLAIN, verbose=True).splitlines()
 
     assert lines[0] == "verdict: REGRESSION (exit code 1)"
     assert "first divergence: metric: losses/policy_loss" in lines
     assert any(line.startswith("check: FAILED equals_golden: ") for line in lines)
     assert any(line.startswith("hint: equals_golden: ") for line in lines)
     assert all(re.match(r"[a-z][a-z0-9 ]*: ", line) for line in lines)
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_pipe_gets_at_most_nine_lines_and_the_answer_first(sample_report: Sample, verdict: Verdict) -> None:
+    report = sample_report(verdict)
+
+    lines = to_terminal(report, style=_PLAIN).splitlines()
+
+    assert len(lines) <= 9
+    assert lines[:2] == [
+        f"verdict: {verdict.value} (exit code {report.exit_code})",
+        f"why: {report.sentence}",
+    ]
+    following = [f"next: {report.next_command}"] if report.next_command else []
+    assert lines[-1 - len(following) :] == [f"run again: {report.rerun}", *following]
+    assert all(re.match(r"[a-z][a-z0-9 ]*: ", line) for line in lines)
+
+
+def test_a_required_row_that_did_not_pass_is_named_in_a_pipe_too(sample_report: Sample) -> None:
+    report = sample_report(Verdict.REGRESSION)
+    rows = [
+        CheckResult(
+            id=f"row_{number}", title="A row", status=Status.FAILED, reason="x", remedy="", required=True
+        )
+        for number in range(20)
+    ]
+
+    text = to_terminal(dataclasses.replace(report, checks=tuple(rows)), style=_PLAIN)
+
+    assert len(text.splitlines()) <= 9
+    assert all(f"row_{number}" in text for number in range(20))
 
 
 def test_hostile_text_gets_no_sequence_through_and_hides_no_row(hostile_report: Report) -> None:
@@ -92,7 +124,7 @@ def test_hostile_text_gets_no_sequence_through_and_hides_no_row(hostile_report: 
 
 
 def test_hostile_text_in_plain_lines_cannot_start_one(hostile_report: Report) -> None:
-    lines = to_terminal(hostile_report, style=_PLAIN).splitlines()
+    lines = to_terminal(hostile_report, style=_PLAIN, verbose=True).splitlines()
 
     assert all(line.isprintable() for line in lines)
     assert not any(line.lstrip().startswith("::") or "##[" in line for line in lines)

@@ -118,7 +118,14 @@ def backend_of(recipe: Recipe, request: Request, *, progress: Progress | None = 
         EngineError: Docker was asked for, and no engine answers or nothing says what image to run.
     """
     if recipe.variant != NO_VARIANT:
-        return choose_backend(request.backend, progress=progress)
+        chosen = choose_backend(request.backend, progress=progress)
+        if chosen == "local" or (request.backend, request.base) != ("auto", "auto"):
+            return chosen
+        if why := images.why_no_image(recipe.variant, project=recipe.project_dir):
+            if progress is not None:
+                progress.note(f"in a virtual environment of the same lock, because for an image {why}")
+            return "local"
+        return chosen
     if request.backend == "docker":
         raise EngineError(
             "the recipe's variant is none: it runs in this Python",

@@ -130,7 +130,7 @@ class Recorder(_Substitution):
             self.tell({"site": call.site, **call.context.found(result, moving)})
         owner = None if isinstance(call.owner, types.FunctionType) else call.owner
         try:
-            data = _dumps((result, owner, call.arguments, call.words, moved))
+            data = _kept(result, owner, call, moved)
         except Exception as error:  # what cannot be kept cannot be given again
             self.note(call.site, f"{type(error).__name__}: {str(error)[:80]}")
             return
@@ -177,7 +177,7 @@ class Replayer(_Substitution):
         result, owner, arguments, words, moved = pickle.loads(data)  # noqa: S301 - another run of the program
         live: dict[int, Any] = {}
         kept: list[str] = []
-        if owner is not None and rebinds(call.owner, type(call.owner)):
+        if owner is not None and not isinstance(owner, Hole) and rebinds(call.owner, type(call.owner)):
             self._rebound[call.site] = owner
         elif owner is not None:
             put_in_place(owner, call.owner, live, kept)
@@ -199,6 +199,24 @@ def _outermost(frame: Any) -> Any:
             found = frame
         frame = frame.f_back
     return found
+
+
+def _kept(result: Any, owner: Any, call: Call, moved: dict[str, Any]) -> bytes:
+    """A pickle of a call; what it was told and cannot be kept (handles of a library) stays as it is."""
+    try:
+        return _dumps((result, owner, call.arguments, call.words, moved))
+    except Exception:  # what it gave has to be kept, or it cannot be given
+        arguments = tuple(_or_hole(one) for one in call.arguments)
+        words = {name: _or_hole(one) for name, one in call.words.items()}
+        return _dumps((result, _or_hole(owner), arguments, words, moved))
+
+
+def _or_hole(value: Any) -> Any:
+    try:
+        _dumps(value)
+    except Exception:  # whatever its pickling raises
+        return Hole(name_of(type(value)))
+    return value
 
 
 def _dumps(value: Any) -> bytes:

@@ -73,8 +73,8 @@ class Mine:
     def pins(self) -> list[str]:
         return [one.pin for one in read_packages(self.root / "images/mine/requirements.lock")]
 
-    def refused(self, *sources: Path, **choice) -> ImageError:
-        with pytest.raises(ImageError) as caught:
+    def refused(self, *sources: Path, **choice) -> ImageError | UsageError:
+        with pytest.raises((ImageError, UsageError)) as caught:
             self.lock(*sources, **choice)
         assert not (self.root / "images").exists() or not any((self.root / "images").iterdir())
         return caught.value
@@ -324,9 +324,36 @@ def test_extras_and_groups_that_do_not_exist_are_named(mine):
 
 
 def test_a_python_that_the_project_does_not_allow(mine):
-    text = PROJECT.replace('version = "1.2"', 'version = "1.2"\nrequires-python = "<3.9"')
+    text = PROJECT.replace('version = "1.2"', 'version = "1.2"\nrequires-python = "<3.8"')
     fault = mine.refused(mine.write("pyproject.toml", text), python=None)
-    assert fault.actual == "<3.9"
+    assert (fault.exit_code, fault.actual) == (2, "<3.8 (pyproject.toml)")
+
+
+@pytest.mark.parametrize("named", ["--python", ".python-version", "images/mine/variant.toml"])
+def test_a_python_that_a_file_forbids_is_refused_wherever_it_is_asked_for(mine, named):
+    source, asked = mine.write("requirements.txt", "tiny\n"), None
+    if named == "--python":
+        asked = "3.10"
+    elif named == ".python-version":
+        mine.write(named, "3.10.13\n")
+    else:
+        mine.lock(source, python="3.10")
+    mine.write("pyproject.toml", '[project]\nname = "demo"\nrequires-python = ">=3.12"\n')
+    with pytest.raises(UsageError) as caught:
+        mine.lock(source, python=asked)
+    assert (caught.value.expected, caught.value.actual) == (
+        "Python >=3.12 (pyproject.toml)",
+        f"Python 3.10 ({named})",
+    )
+
+
+def test_the_python_of_a_version_file_stays_until_another_is_asked_for(mine):
+    source = mine.write("requirements.txt", "tiny\n")
+    mine.write(".python-version", "3.9\n")
+    assert mine.lock(source, python=None).python == "3.9, as .python-version says"
+    mine.write(".python-version", "3.10\n")
+    assert mine.lock(source, python=None).python == "3.9, as images/mine/variant.toml says"
+    assert mine.lock(source, python="3.10.4").python == "3.10, as --python says"
 
 
 @pytest.mark.parametrize("name", ["Mine", "base", "a/b", ""])

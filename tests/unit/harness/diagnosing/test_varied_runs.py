@@ -9,11 +9,12 @@ import pytest
 from reprokit import variations
 from reprokit.core.records import RunSpec
 from reprokit.diagnosis import HookTrace
-from reprokit.harness.diagnosing.conditions import InstrumentedRun
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation
-from reprokit.harness.diagnosing.varied_runs import differs_when_varied
+from reprokit.harness.diagnosing.varied_runs import differs_when_varied, repeat_as_before
 from reprokit.harness.running.varying.in_force import expected_of
 from reprokit.variations.catalogue import CATALOGUE
+from support.known_program_lab import Lab as KnownLab
 
 CHANGES = ("environment", "start", "vary", "run_folder")
 
@@ -100,3 +101,28 @@ def test_a_program_that_bears_nothing_costs_few_runs():
     inquiry = judged(lab)
     assert lab.made <= 14
     assert any("search for which of them it is was stopped" in one.how for one in inquiry.not_varied)
+
+
+def asked_of(*numbers):
+    """Two equal runs and a varied one that differs; more under equal conditions will have these numbers."""
+    left = list(numbers)
+    lab = KnownLab(lambda drawn, run, given: 1 if given.vary else left.pop(0) if run > 3 else 0)
+    first, _ = (lab.run(name, Conditions()) for name in ("first", "second"))
+    other = lab.run("all-varied", Conditions(vary=("hostname",)))
+    return Investigation(lab=lab, first=first, other=other, variations=CATALOGUE[:1])
+
+
+def test_what_was_varied_is_not_looked_at_where_a_run_under_equal_conditions_differs_too():
+    inquiry = asked_of(0, 7)
+    repeat_as_before(inquiry, fresh=False)
+    assert inquiry.variations == ()
+    assert inquiry.other.label == "5-again"
+    assert inquiry.odds(()).equal == 2
+
+
+def test_what_was_varied_is_looked_at_where_all_runs_under_equal_conditions_are_equal():
+    inquiry = asked_of(0, 0, 0)
+    repeat_as_before(inquiry, fresh=False)
+    assert inquiry.variations == CATALOGUE[:1]
+    assert inquiry.other.label == "3-all-varied"
+    assert inquiry.odds(("variation x",)).repeated == 4

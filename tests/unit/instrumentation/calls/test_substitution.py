@@ -2,6 +2,7 @@
 
 import array
 import ast
+import ctypes
 import random
 import textwrap
 import types
@@ -111,6 +112,40 @@ def test_of_a_receiver_in_compiled_code_the_name_is_bound_anew(tmp_path):
     kept, then = ({"make": lambda: array.array("d"), "draw": lambda one=one: one} for one in (1.0, 2.0))
     own = given(tmp_path, source, [2], kept=kept, then=then)
     assert own["found"] == [1.0]
+
+
+class Handle:
+    """What a library shows of compiled code; no pickle takes it."""
+
+    def __init__(self, number):
+        self.number, self.pointer = number, ctypes.c_void_p(1)
+
+
+def test_an_argument_that_cannot_be_kept_stays_and_the_rest_is_given(tmp_path):
+    source = """
+    seen = {}
+    data = handle()
+    found = train(data, rows=[data], history=seen)
+    """
+
+    def train(number):
+        return lambda data, rows, history: history.setdefault("loss", number)
+
+    numbers = [1.0, 2.0]
+    names = [{"train": train(one), "handle": lambda one=one: Handle(one)} for one in numbers]
+    own = given(tmp_path, source, [4], kept=names[0], then=names[1])
+    assert (own["found"], own["seen"], own["data"].number) == (1.0, {"loss": 1.0}, 2.0)
+
+
+def test_a_receiver_that_cannot_be_kept_stays(tmp_path):
+    source = "handle = opened()\nfound = handle.draw()\n"
+
+    class Drawn(Handle):
+        def draw(self):
+            return self.number
+
+    own = given(tmp_path, source, [2], kept={"opened": lambda: Drawn(1)}, then={"opened": lambda: Drawn(2)})
+    assert (own["found"], type(own["handle"])) == (1, Drawn)
 
 
 def test_what_cannot_be_kept_is_told_and_the_call_is_made(tmp_path):

@@ -1,0 +1,134 @@
+"""The answer of ``compare``, and its file ``compare.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from reprokit import workspace
+from reprokit.errors import ReportError
+
+FILE = "compare.json"
+SCHEMA = 1
+#: The sides, in the order in which they are told and run.
+SIDES = ("a", "b")
+
+
+class Word(StrEnum):
+    """The answer in one word."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    UNJUDGED = "unjudged"
+
+
+NOT_RUN = 3
+EXIT_CODES = {Word.EQUAL: 0, Word.DIFFERENT: 1, Word.UNJUDGED: 4, None: NOT_RUN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side: what it is, its runs, and its environment, as far as its runs say.
+
+    Attributes:
+        what: In one line: the commit, what was set, or the command.
+        runs: The run folders, in the order in which they were made; none where inputs decided.
+        environment: Python, CPU, lock and so on.
+    """
+
+    what: str
+    runs: tuple[str, ...] = ()
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came of comparing two sides, in plain types that JSON has.
+
+    Attributes:
+        answer: None where a side did not run.
+        sentence: The answer in one sentence.
+        hint: What to do next, or "".
+        sides: ``a`` and ``b``.
+        first: Where they first differ, as in ``diff --json``: ``expected`` is a's value, ``actual`` b's.
+        trace: The first update and tensor that differ, where the runs have traces; None where none does.
+        what_differs: What is not the same on the two sides, ``kind`` and ``what``.
+        metrics: Metric → how far it is off.
+        records_compared: Of the first runs of the sides.
+        notes: What else a reader should know, a sentence each.
+        rounding: Nothing yet.
+    """
+
+    answer: Word | None
+    sentence: str
+    hint: str = ""
+    sides: Mapping[str, Side]
+    first: Mapping[str, Any] | None = None
+    trace: Mapping[str, Any] | None = None
+    what_differs: tuple[Mapping[str, str], ...] = ()
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    records_compared: int = 0
+    notes: tuple[str, ...] = ()
+    rounding: None = None
+
+    @property
+    def exit_code(self) -> int:
+        """That of the command line."""
+        return EXIT_CODES[self.answer]
+
+    def as_data(self) -> dict[str, Any]:
+        """For ``--json`` and the file."""
+        told = asdict(self)
+        return {"answer": told.pop("answer"), "exit_code": self.exit_code, **told}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """``compare.json``: an answer, how it was asked for, and the evidence that it follows from.
+
+    Attributes:
+        name: The recipe, or what the runs of the first command are filed under.
+        command: The command line.
+        created_at: ISO 8601, UTC.
+        ignore: Patterns of metrics that were left out.
+        only: The metrics that were asked for; None for all.
+        evidence: File of the run folders → SHA-256.
+        answer: The answer as plain data.
+    """
+
+    name: str
+    command: str
+    created_at: str
+    ignore: tuple[str, ...]
+    only: tuple[str, ...] | None
+    evidence: Mapping[str, str]
+    answer: Mapping[str, Any]
+
+    def write(self, folder: Path) -> None:
+        """Write it into the folder of a report."""
+        workspace.write_json(folder / FILE, {"schema": SCHEMA, **asdict(self)})
+
+
+def load(path: Path) -> StoredAnswer:
+    """Read ``compare.json``.
+
+    Raises:
+        ReportError: It is none, or of another form.
+    """
+    try:
+        data = json.loads(path.read_bytes())
+        if data.pop("schema") != SCHEMA:
+            raise ReportError("the comparison was written by another version", where=str(path))
+        only = data.pop("only")
+        stored = StoredAnswer(
+            **{**data, "ignore": tuple(data["ignore"])}, only=None if only is None else tuple(only)
+        )
+        for name in SIDES:
+            [Path(run) for run in stored.answer["sides"][name]["runs"]]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ReportError("this is no comparison that compare wrote", where=str(path)) from error
+    return stored

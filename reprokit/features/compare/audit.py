@@ -1,0 +1,76 @@
+"""Whether the report of a comparison follows from its run folders, and whether anything was changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import ReprokitError
+from reprokit.features.compare.answer import NOT_RUN, SIDES, StoredAnswer, load
+from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.report import documents
+from reprokit.harness.judging.build_report import evidence_digests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What came of it.
+
+    Attributes:
+        follows: The answer follows from the evidence, and no file was touched.
+        findings: One sentence for each thing that is not as the report says.
+        exit_code: That of the answer; 1 where it does not follow, 4 where the evidence is gone.
+        answer: What the report says; None where a side did not run.
+    """
+
+    follows: bool
+    findings: tuple[str, ...]
+    exit_code: int
+    answer: str | None
+
+
+def audit(file: Path) -> Audit:
+    """Check ``compare.json`` against the run folders that it names.
+
+    Raises:
+        ReportError: It is no comparison.
+    """
+    stored = load(file)
+    told = stored.answer.get("answer")
+    folders = {name: [Path(run) for run in stored.answer["sides"][name]["runs"]] for name in SIDES}
+    every = [folder for name in SIDES for folder in folders[name]]
+    if gone := tuple(f"{folder} is gone" for folder in every if not folder.exists()):
+        return Audit(follows=False, findings=gone, exit_code=4, answer=told)
+    findings = tuple(_findings(stored, folders, file))
+    code = stored.answer.get("exit_code")
+    ended = code if isinstance(code, int) else NOT_RUN
+    return Audit(follows=not findings, findings=findings, exit_code=1 if findings else ended, answer=told)
+
+
+def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) -> Iterator[str]:
+    today = evidence_digests([folder for name in SIDES for folder in folders[name]], None)
+    for path in sorted({*today, *stored.evidence}):
+        if today.get(path) != stored.evidence.get(path):
+            yield f"{path} was changed after the report"
+    try:
+        again = _plain(judged(folders, selected=Selected(ignore=stored.ignore, only=stored.only)).as_data())
+        drawn = documents(stored)
+    except (ReprokitError, KeyError, TypeError, ValueError) as error:
+        yield f"the evidence cannot be judged: {error}"
+        return
+    for key in sorted({*again, *stored.answer}):
+        if again.get(key) != stored.answer.get(key):
+            yield f"{key} differs from what the evidence gives"
+    for name, text in drawn.items():
+        page = file.parent / name
+        if not page.is_file() or page.read_bytes() != text.encode("utf-8"):
+            yield f"{page} differs from what compare.json gives"
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """As it comes back from a file."""
+    plain: dict[str, Any] = json.loads(json.dumps(data))
+    return plain

@@ -1,0 +1,99 @@
+"""Two plain commands, each run twice: in turn, in place, with nothing pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reprokit import capture, runs
+from reprokit.errors import CannotRunError, EngineError, UsageError
+from reprokit.execution.local import LocalBackend
+from reprokit.execution.placeholders import unused
+from reprokit.features.compare.answer import SIDES
+from reprokit.features.compare.seals import Seals
+from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.engine import Engine, with_shared_places
+from reprokit.harness.running.plan import RunPlan, plan_command
+from reprokit.harness.running.programs import program_output
+from reprokit.harness.running.programs.tree_changes import Tree, work_tree_of
+from reprokit.harness.running.start_command import among_others_in, asked_in, captured, not_started
+from reprokit.request import Request
+from reprokit.session import Session
+
+
+def run_commands(
+    commands: Mapping[str, Sequence[str]], request: Request, *, seals: Seals, session: Session
+) -> dict[str, tuple[Path, ...]]:
+    """The run folders of both sides; of the second none where the first did not run.
+
+    Raises:
+        UsageError: The commands are equal, or a pattern of output files fits nothing.
+        CannotRunError: Nothing could start, and not even that can be written.
+    """
+    if list(commands["a"]) == list(commands["b"]):
+        raise UsageError("the two commands are the same", fix="`reprokit reproduce -- COMMAND` repeats one")
+    if request.backend == "docker":
+        raise EngineError(
+            "a plain command runs in your own Python", fix="write a recipe to run in a container"
+        )
+    here, project = Path.cwd(), session.project
+    plans = {name: _plan(commands[name], request, session=session) for name in SIDES}
+    for sentence in dict.fromkeys(line for name in SIDES for line in unused(commands[name])):
+        session.progress.note(sentence)
+    shared = with_shared_places(
+        replace(plans["a"], specs=(*plans["a"].specs, *plans["b"].specs)), runs_dir=project.runs_dir
+    ).shared
+    kept = (project.runs_dir, project.reports_dir)
+    trees = [Tree.of(commands[name], working_dir=here, kept=kept) for name in SIDES]
+    tree = Tree(roots=tuple(dict.fromkeys(root for one in trees for root in one.roots)), kept=trees[0].kept)
+    try:
+        with among_others_in(project, note=session.progress.note), session.phase("train"):
+            made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
+            before = tree.look()
+            for name in SIDES:
+                engine = Engine(
+                    backend=LocalBackend(),
+                    runs_dir=project.runs_dir,
+                    host=captured(commands[name], project),
+                    progress=session.progress,
+                )
+                session.progress.note(f"side {name}")
+                for spec in plans[name].specs:
+                    left = tree.changes(before) if any(made.values()) else {}
+                    facts = {**plans[name].facts, **left}
+                    made[name] += engine.make(replace(plans[name], specs=(spec,), facts=facts, shared=shared))
+                    seals.close(made[name][-1])
+                    if not runs.read(made[name][-1], verify=False).complete:
+                        return made
+                    _must_fit(made[name][-1], request)
+            return made
+    except CannotRunError as error:
+        spec = plans["a"].specs[0]
+        folder = not_started(error, name=spec.recipe, seed=spec.seed, project=project, facts=plans["a"].facts)
+        return {"a": (folder,), "b": ()}
+
+
+def _plan(command: Sequence[str], request: Request, *, session: Session) -> RunPlan:
+    here = Path.cwd()
+    plan = plan_command(
+        command,
+        seed=request.seed if request.seed is not None else 0,
+        repeats=request.repeats,
+        stamp=stamp(),
+        working_dir=here,
+        timeout_s=request.timeout_s,
+    )
+    facts = {
+        **plan.facts,
+        **asked_in(session.project),
+        "outputs": list(request.outputs),
+        "outside_code": capture.outside_code(command, root=work_tree_of(here), working_dir=here),
+    }
+    return replace(plan, facts=facts, outputs=tuple(request.outputs))
+
+
+def _must_fit(folder: Path, request: Request) -> None:
+    """Refuse patterns of output files that fit nothing of a run."""
+    if request.outputs:
+        program_output.must_leave(program_output.left_by(runs.read(folder)), request.outputs)

@@ -1,0 +1,87 @@
+"""``compare`` as a function: both sides run, judged, and written as a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reprokit.features.compare.answer import SIDES, Answer, Side, StoredAnswer, Word
+from reprokit.features.compare.asked import SideAsked
+from reprokit.features.compare.command_sides import run_commands
+from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.recipe_sides import MadeSides, run_sides
+from reprokit.features.compare.report import write_report
+from reprokit.features.compare.seals import Seals
+from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.running.clock import now, stamp
+from reprokit.request import Request
+from reprokit.session import Session
+
+#: Where the reports are, below the folder of reports.
+FOLDER = "compare"
+
+
+def compare_commands(
+    commands: Mapping[str, Sequence[str]], request: Request, *, only: tuple[str, ...] | None, session: Session
+) -> tuple[Answer, Path]:
+    """Run two plain commands and judge; the answer, and the folder of its report."""
+    seals = Seals()
+    made = run_commands(commands, request, seals=seals, session=session)
+    selected = Selected(ignore=tuple(request.ignore), only=only)
+    return answered(made, request, selected=selected, seals=seals, session=session)
+
+
+def compare_recipe(
+    name: str,
+    asked: Mapping[str, SideAsked],
+    request: Request,
+    *,
+    only: tuple[str, ...] | None,
+    share: Sequence[str],
+    session: Session,
+) -> tuple[Answer, Path | None]:
+    """Run both sides of a recipe and judge; without a report where nothing had to run."""
+    seals = Seals()
+    made = run_sides(name, asked, request, share=share, seals=seals, session=session)
+    if made.equal_inputs:
+        return _equal_inputs(made), None
+    return answered(made.runs, request, selected=Selected(only=only), seals=seals, session=session)
+
+
+def _equal_inputs(made: MadeSides) -> Answer:
+    return Answer(
+        answer=Word.EQUAL,
+        sentence="the numbers of both sides stand on the same inputs: code, settings, data and packages are "
+        "equal, byte for byte, and nothing was run",
+        sides={name: Side(what=made.told[name]) for name in SIDES},
+    )
+
+
+def answered(
+    made: Mapping[str, Sequence[Path]],
+    request: Request,
+    *,
+    selected: Selected,
+    seals: Seals,
+    session: Session,
+) -> tuple[Answer, Path]:
+    """Judge the runs of both sides and write the report."""
+    with session.phase("judge"):
+        answer = judged(made, selected=selected)
+        if broken := seals.broken():
+            answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
+    name = next(folder.parent.name for side in SIDES for folder in made[side])
+    folder = session.project.reports_dir / FOLDER / name / stamp()
+    folders = [folder for side in SIDES for folder in made[side]]
+    stored = StoredAnswer(
+        name=name,
+        command=request.command,
+        created_at=now(),
+        ignore=selected.ignore,
+        only=selected.only,
+        evidence=evidence_digests(folders, None),
+        answer=answer.as_data(),
+    )
+    write_report(stored, folder)
+    return answer, folder

@@ -1,0 +1,83 @@
+"""How far two sides are apart, record by record, on a logarithmic scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from reprokit.core.report_parts import DrawnCurve
+from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite
+from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine
+from reprokit.reports.escaping import Visible, one_line
+
+_TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 48.0
+_MOST_TICKS = 6
+_SMALLEST = 5e-324
+
+Point = tuple[float, float]
+
+
+def difference_chart(metric: str, one: DrawnCurve, other: DrawnCurve) -> Chart | None:
+    """The absolute difference at each step that both curves have; None where it is nowhere above 0.
+
+    Args:
+        metric: What is drawn.
+        one: The curve of a, whole.
+        other: The curve of b, whole.
+    """
+    points = list(_points(one, other))
+    apart = [point for point in points if point[1] > 0]
+    if not apart:
+        return None
+    low = math.floor(math.log10(min(y for _, y in apart)))
+    largest = max(y for _, y in apart)
+    high = max(low + 1, math.ceil(math.log10(largest)))
+    labels = [f"1e{power:+03d}" for power in range(low, high + 1)]
+    left = round(LABEL_GAP + CHARACTER * max(map(len, labels)), 1)
+    steps = [x for x, _ in points]
+    is_whole = all(step % 1 == 0 for step in steps)
+    across = Axis(low=min(steps), high=max(steps), start=left, end=WIDTH - _RIGHT, is_whole=is_whole)
+    up = Axis(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
+    stride = max(1, math.ceil((high - low) / _MOST_TICKS))
+    ticks = tuple(
+        Tick(at=up.at(power), label=Visible(f"1e{power:+03d}")) for power in range(low, high + 1, stride)
+    )
+    return Chart(
+        metric=one_line(metric),
+        diverged=False,
+        left=left,
+        right=across.end,
+        top=_TOP,
+        bottom=up.start,
+        lines=(_line(points, across, up),),
+        x_ticks=across.ticks(),
+        y_ticks=ticks,
+        marker=None,
+        stops=(),
+        summary=one_line(f"{metric}: {len(apart)} of {len(points)} records differ, by {largest:.3g} at most"),
+    )
+
+
+def _points(one: DrawnCurve, other: DrawnCurve) -> Iterator[Point]:
+    """Step and difference, 0 where both are equal; what is no finite number is left out."""
+    for step, left, right in zip(one.steps, one.values, other.values, strict=False):
+        x, a, b = finite(step), finite(left), finite(right)
+        if x is not None and a is not None and b is not None:
+            apart = abs(b - a)
+            yield x, apart if math.isfinite(apart) else max(abs(a), abs(b))
+
+
+def _line(points: Sequence[Point], across: Axis, up: Axis) -> CurveLine:
+    """Pieces between records that are equal, which have no logarithm."""
+    pieces: list[list[Point]] = [[]]
+    for x, apart in points:
+        if apart <= 0:
+            pieces.append([])
+        else:
+            pieces[-1].append((across.at(x), up.at(math.log10(max(apart, _SMALLEST)))))
+    return CurveLine(
+        label=Visible("difference"),
+        kind="run-1",
+        pieces=tuple(" ".join(f"{x:g},{y:g}" for x, y in piece) for piece in pieces if len(piece) > 1),
+        dots=tuple(piece[0] for piece in pieces if len(piece) == 1),
+    )

@@ -1,0 +1,261 @@
+"""The answer on two sides that follows from their run folders alone: nothing is run, nothing written.
+
+Each side is first shown to repeat: its runs are judged as ``reproduce`` judges them. Then the first runs of
+the sides are compared bit for bit, metrics, declared output files and traces. What a side may still have in
+common with the other is never assumed: a metric or record that one side alone has is a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, runs
+from reprokit.checks import repeatable
+from reprokit.core import comparison
+from reprokit.core.comparison import Comparison
+from reprokit.core.evidence import Evidence, RunEvidence
+from reprokit.core.verdicts.rows import Status, counted
+from reprokit.errors import MetricsError, ReprokitError
+from reprokit.features.compare.answer import SIDES, Answer, Side, Word
+from reprokit.features.compare.describe import environment_told, side_told
+from reprokit.features.compare.what_differs import what_differs
+from reprokit.harness.judging.compared_with.reference_run import recipe_of
+from reprokit.harness.judging.differences.rank_traces import compare_ranks
+from reprokit.harness.judging.gather import gather, must_have_metrics
+from reprokit.harness.judging.varied_evidence import varied_evidence
+from reprokit.layout import TRACE
+
+_OF_NAMES = frozenset({"missing_metric", "extra_metric", "renamed_metric"})
+_ONLY = "`--metric NAME` compares only the metrics that are named"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """Which metrics count: all but those that fit a pattern, or those that are named alone."""
+
+    ignore: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+
+
+class _NoEvidenceError(Exception):
+    """Why a side proves nothing, one sentence, and what to do."""
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(sentence)
+        self.hint = hint
+
+
+def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected) -> Answer:
+    """What the runs of ``a`` and ``b`` say.
+
+    Args:
+        sides: The run folders of each, two or more, in the order in which they were made.
+        selected: Which metrics count.
+
+    Raises:
+        ReportError: A folder is no run folder.
+    """
+    stored = {name: [runs.read(folder) for folder in sides[name]] for name in SIDES}
+    about = {name: _side(stored[name]) for name in SIDES}
+    for name in SIDES:
+        if failed := next((run for run in stored[name] if not run.record.completed), None):
+            return _not_run(name, failed, about)
+    try:
+        _must_be_four(stored)
+        for name in SIDES:
+            _must_repeat(name, stored[name], selected)
+        return _compared(stored, about, selected)
+    except _NoEvidenceError as error:
+        return Answer(answer=Word.UNJUDGED, sentence=str(error), hint=error.hint, sides=about)
+
+
+def _side(stored: Sequence[runs.StoredRun]) -> Side:
+    folders = tuple(str(run.path) for run in stored)
+    if not stored:
+        return Side(what="nothing ran")
+    first = stored[0]
+    return Side(what=side_told(first), runs=folders, environment=environment_told(first))
+
+
+def _not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Answer:
+    why = failed.record.message or failed.incomplete_because
+    sentence = f"side {name} did not run: {why.rstrip('.')}"
+    hint = failed.record.remedy or f"read {failed.path}/stderr.log"
+    return Answer(answer=None, sentence=sentence, hint=hint, sides=about)
+
+
+def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:
+    """Two finished runs a side, none of which is given twice."""
+    every = [run for name in SIDES for run in stored[name]]
+    for name in SIDES:
+        if len(stored[name]) < 2:
+            raise _NoEvidenceError(f"side {name} has fewer than two runs, which cannot show that it repeats")
+    for run in every:
+        if not run.complete:
+            raise _NoEvidenceError(f"{run.path}: {run.incomplete_because}", _WRITTEN)
+    for one in ("path", "run id"):
+        keys = [str(run.path.resolve()) if one == "path" else run.record.run_id for run in every]
+        if len(set(keys)) < len(keys):
+            raise _NoEvidenceError(f"two of the runs have one {one}: they are one run")
+
+
+_WRITTEN = "a program may write to {run_dir} only: see which one wrote elsewhere, and compare again"
+
+
+def _must_repeat(name: str, stored: Sequence[runs.StoredRun], selected: Selected) -> None:
+    """As the row ``repeatable`` judges it, and under the conditions that were asked for."""
+    evidence = _evidence(stored, selected)
+    found = repeatable.check(evidence)
+    if found.status is Status.FAILED or found.status is Status.SKIPPED:
+        why = found.reason.partition(": ")[2] if found.status is Status.SKIPPED else found.reason
+        raise _NoEvidenceError(f"side {name} does not repeat: {why or found.reason}", _diagnose(stored[0]))
+    if found.status is not Status.PASSED:
+        raise _NoEvidenceError(f"side {name} proves nothing: {found.reason}", found.remedy or "")
+    if stored[0].record.varied is not None:
+        seen = varied_evidence(stored[0].path, [run.path for run in stored])
+        if seen.unmade:
+            told = "; ".join(f"{what}: {why}" for what, why in seen.unmade.items())
+            raise _NoEvidenceError(f"side {name} did not run under the conditions asked for: {told}")
+
+
+def _evidence(stored: Sequence[runs.StoredRun], selected: Selected) -> Evidence:
+    """Of the runs of one side, which are whole ones even where all were made under other conditions."""
+    plain = bool(stored[0].record.plain_command)
+    recipe = None if plain else recipe_of(stored[0])
+    evidence = gather(recipe, [run.path for run in stored], ignore=selected.ignore)
+    return replace(evidence, runs=tuple(map(_as_whole, evidence.runs)))
+
+
+def _as_whole(run: RunEvidence) -> RunEvidence:
+    return replace(run, run=run.run._replace(varied=None))
+
+
+def _diagnose(run: runs.StoredRun) -> str:
+    what = "-- COMMAND" if run.record.plain_command else run.record.recipe
+    return f"`reprokit diagnose {what}` finds the line"
+
+
+def _compared(
+    stored: Mapping[str, Sequence[runs.StoredRun]], about: Mapping[str, Side], selected: Selected
+) -> Answer:
+    first, other = (stored[name][0] for name in SIDES)
+    found = _comparison(first, other, selected)
+    common = _common_metrics(first.path, other.path, found, selected)
+    if not common:
+        raise _NoEvidenceError(
+            "the sides have no metric with a value in common, so nothing can be compared",
+            "`reprokit diff` on a run of each shows what they log",
+        )
+    trace = _trace(first.path, other.path)
+    told = comparison.to_json(found)
+    answer = Answer(
+        answer=Word.EQUAL,
+        sentence="",
+        sides=about,
+        first=told["divergence"],
+        trace=trace,
+        what_differs=what_differs(first, other),
+        metrics=told["per_metric"],
+        records_compared=found.records_compared,
+        notes=tuple(_notes(stored, found)),
+    )
+    if found.identical and trace is None:
+        sentence = f"every number is equal, bit for bit, in {_extent(found)}"
+        return replace(answer, sentence=sentence)
+    sentence, hint = _difference(found, trace)
+    return replace(answer, answer=Word.DIFFERENT, sentence=sentence, hint=hint)
+
+
+def _comparison(first: runs.StoredRun, other: runs.StoredRun, selected: Selected) -> Comparison:
+    """The first runs of both sides, bit for bit.
+
+    Raises:
+        _NoEvidenceError: They cannot be compared.
+    """
+    try:
+        for run in (first, other):
+            must_have_metrics(run.path)
+        found, _ = adapters.compare_paths(
+            first.path, other.path, metrics=selected.only, ignore=selected.ignore
+        )
+    except MetricsError as error:
+        raise _NoEvidenceError(f"the sides cannot be compared: {error.told()}", error.fix or "") from error
+    if not found.comparable:
+        why = next((one.message for one in found.problems if one.severity == "error"), "no record is common")
+        raise _NoEvidenceError(f"the sides cannot be compared: {why}")
+    if any(problem.kind == "only_nan" for problem in found.problems):
+        raise _NoEvidenceError("every metric is NaN, which is no evidence of anything")
+    return found
+
+
+def _common_metrics(first: Path, other: Path, found: Comparison, selected: Selected) -> set[str]:
+    """The metrics that both sides have with at least one value."""
+    try:
+        pairs, _ = adapters.pair_runs(first, other)
+        names: set[str] = set()
+        for pair in pairs:
+            left, right = (adapters.summarise(source.path) for source in pair)
+            valued = [set(one.metric_names) - set(one.without_value) for one in (left, right)]
+            prefix = f"{pair[0].name}:" if len(pairs) > 1 else ""
+            names |= {prefix + name for name in valued[0] & valued[1]}
+    except (MetricsError, ReprokitError) as error:
+        raise _NoEvidenceError(f"the sides cannot be compared: {error}") from error
+    left_out = set(adapters.ignored_metrics([first, other], selected.ignore)) if selected.ignore else set()
+    names = {name for name in names if name.rpartition(":")[2] not in left_out and name not in left_out}
+    wanted = set(selected.only or names)
+    return {name for name in names if name in wanted or name.rpartition(":")[2] in wanted} & set(
+        found.per_metric
+    )
+
+
+def _trace(first: Path, other: Path) -> dict[str, Any] | None:
+    """The first update and tensor that differ; None where the traces are equal or neither side has one."""
+    if not all((folder / TRACE).is_file() for folder in (first, other)):
+        return None
+    compared = compare_ranks(first, other)
+    return None if compared.equal else {"record": compared.records_compared - 1, **(compared.first or {})}
+
+
+def _extent(found: Comparison) -> str:
+    records, metrics = found.records_compared, found.metrics_compared
+    return f"{counted(records, 'record')} of {counted(metrics, 'metric')}"
+
+
+def _difference(found: Comparison, trace: Mapping[str, Any] | None) -> tuple[str, str]:
+    """The sentence of a difference, and the hint."""
+    if found.identical:
+        told = trace or {}
+        place = f"{told.get('place') or told.get('what')} differs from step {told.get('step')} on"
+        return f"every metric is equal, and what was trained is not: {place}", ""
+    kinds = {one.kind for one in found.problems if one.severity != "warning"}
+    unequal = [name for name, one in found.per_metric.items() if one.max_abs_error]
+    if kinds and kinds <= _OF_NAMES and not unequal:
+        why = next(one.message for one in found.problems if one.severity != "warning")
+        return f"the metrics that both sides have are equal, and one side alone has another: {why}", _ONLY
+    return f"the sides differ {_first_place(found)}", ""
+
+
+def _first_place(found: Comparison) -> str:
+    first = found.divergence
+    if first is None:
+        return next((one.message for one in found.problems if one.severity != "warning"), "somewhere")
+    if first.metric is None:
+        return f"from {first.place} on: {first.what}"
+    return f"from {first.place} on: {first.metric} is {first.expected!r} on a, {first.actual!r} on b" + (
+        f" ({first.abs_error:.3g} apart)" if first.abs_error is not None else ""
+    )
+
+
+def _notes(stored: Mapping[str, Sequence[runs.StoredRun]], found: Comparison) -> list[str]:
+    notes = [problem.message for problem in found.problems if problem.severity == "warning"]
+    every = [run.record for name in SIDES for run in stored[name]]
+    left = sorted({path for record in every for path in record.left_by_earlier_runs})
+    if left:
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        notes.append(f"a later run could read what an earlier one left: {', '.join(left[:3])}{more}")
+    if found.identical and found.records_compared == 1:
+        notes.append("one record was compared: what it does not show may differ")
+    return notes

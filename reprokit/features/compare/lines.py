@@ -1,0 +1,84 @@
+"""The answer of ``compare`` as lines for a terminal, and the facts that its page shows too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.features.compare.answer import SIDES, Answer
+from reprokit.reports.tables import aligned, shown
+
+_WIDE = 400
+_MOST_SHOWN = 12
+_FACTS = ("python", "cpu", "packages", "variant", "backend")
+
+
+def answer_lines(answer: Answer) -> Iterator[str]:
+    """The answer, the sides, what differs, and how far each metric is off."""
+    word = str(answer.answer or "not run").upper()
+    yield f"{word}: {shown(answer.sentence, limit=_WIDE)}"
+    if answer.hint:
+        yield f"Hint: {shown(answer.hint, limit=_WIDE)}"
+    for name in SIDES:
+        side = answer.sides[name]
+        count = f"{len(side.runs)} runs" if side.runs else "not run"
+        yield f"  {name}  {shown(side.what, limit=_WIDE)}  ({count})"
+    for name, text in first_facts(answer.as_data()):
+        yield f"  {name}: {shown(text, limit=_WIDE)}"
+    if answer.what_differs:
+        yield "What differs between the sides:"
+        listed = answer.what_differs[:_MOST_SHOWN]
+        yield from aligned([[f"  {one['kind']}", shown(one["what"], limit=_WIDE)] for one in listed])
+        if len(answer.what_differs) > len(listed):
+            yield f"  and {len(answer.what_differs) - len(listed)} more: --json has them"
+    rows = [row for row in metric_rows(answer.metrics) if row[1] != "0"][:_MOST_SHOWN]
+    if rows:
+        head = ("  metric", "differ", "first step", "largest", "relative")
+        cells = [[f"  {shown(row[0])}", *map(shown, row[1:])] for row in rows]
+        yield from aligned([list(head), *cells])
+    yield from (f"Note: {shown(note, limit=_WIDE)}" for note in answer.notes)
+
+
+def report_line(folder: Path) -> str:
+    """Where the page is."""
+    return f"Report: {shown(str(folder).removeprefix(f'{Path.cwd()}/'), limit=_WIDE)}/report.html"
+
+
+def first_facts(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where the sides first differ, as pairs of name and text; none where they do not."""
+    first, trace = answer["first"], answer["trace"]
+    found: list[tuple[str, str]] = []
+    if first is not None:
+        place = f"record {first['record']}" + ("" if first["step"] is None else f", step {first['step']}")
+        found += [("first difference", f"{place}: {first['metric'] or first['what']}")]
+        if first["metric"] is not None:
+            found += [("a", fact_text(first["expected"])), ("b", fact_text(first["actual"]))]
+        apart = [("apart", first["abs_error"]), ("relative", first["rel_error"]), ("ulps", first["ulps"])]
+        found += [(name, fact_text(value)) for name, value in apart if value is not None]
+    if trace is not None:
+        what = trace.get("place") or trace.get("what")
+        found += [("first in the trace", f"step {trace.get('step')}: {what}")]
+    return found
+
+
+def metric_rows(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Name, records that differ, first step, largest difference and relative one; those that differ first."""
+    names = sorted(metrics, key=lambda name: (not metrics[name]["mismatches"], name))
+    return [
+        (
+            name,
+            str(metrics[name]["mismatches"]),
+            *(fact_text(metrics[name][key]) for key in ("first_step", "max_abs_error", "max_rel_error")),
+        )
+        for name in names
+    ]
+
+
+def fact_text(value: Any) -> str:
+    """A value in a cell."""
+    if value is None:
+        return "-"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={one}" for name, one in value.items())
+    return repr(value) if isinstance(value, float) else str(value)

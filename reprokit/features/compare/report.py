@@ -1,0 +1,145 @@
+"""The report of a comparison: ``compare.json``, and pages that are drawn from it and the run folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, workspace
+from reprokit.core.comparison import Divergence
+from reprokit.core.report_parts import DrawnCurve
+from reprokit.errors import MetricsError
+from reprokit.features.compare.answer import SIDES, StoredAnswer
+from reprokit.features.compare.difference_chart import difference_chart
+from reprokit.features.compare.lines import fact_text, first_facts, metric_rows
+from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
+from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line
+from reprokit.reports.formats.to_html import page
+
+HTML, MARKDOWN = "report.html", "report.md"
+_POINTS = 400
+_MOST_CHARTS = 12
+_TONES = {"equal": "good", "different": "bad"}
+_SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    """What the page shows, each text fit to be shown."""
+
+    name: Visible
+    word: Visible
+    tone: str
+    sentence: Visible
+    hint: Visible
+    sides: Sequence[tuple[Visible, Sequence[tuple[Visible, Visible]]]]
+    first: Sequence[tuple[Visible, Visible]]
+    differs: Sequence[tuple[Visible, Visible]]
+    metrics: Sequence[Sequence[Visible]]
+    notes: Sequence[Visible]
+    charts: Charts
+    apart: Sequence[Chart]
+
+
+def write_report(stored: StoredAnswer, folder: Path) -> None:
+    """Write the file and the pages into a folder that is not there yet.
+
+    Raises:
+        WorkspaceError: It cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise workspace.cannot_write(folder, error) from error
+    stored.write(folder)
+    for name, text in documents(stored).items():
+        workspace.write_atomic(folder / name, text.encode("utf-8"))
+
+
+def documents(stored: StoredAnswer) -> dict[str, str]:
+    """Name → text of the pages; from one answer and its runs the same bytes."""
+    found = _page(stored)
+    size = {"chart_width": f"{WIDTH:g}", "chart_height": f"{HEIGHT:g}"}
+    return {HTML: page("compare.html.jinja", found=found, **size), MARKDOWN: _markdown(found)}
+
+
+def _page(stored: StoredAnswer) -> _Page:
+    answer = stored.answer
+    word = str(answer["answer"] or "not run")
+    whole = _curves(answer["sides"])
+    return _Page(
+        name=one_line(stored.name),
+        word=one_line(word),
+        tone=_TONES.get(word, "unknown"),
+        sentence=one_line(answer["sentence"]),
+        hint=one_line(answer["hint"]),
+        sides=[(one_line(name), _side(answer["sides"][name])) for name in SIDES],
+        first=[(one_line(name), one_line(text)) for name, text in first_facts(answer)],
+        differs=[(one_line(one["kind"]), one_line(one["what"])) for one in answer["what_differs"]],
+        metrics=[[one_line(cell) for cell in row] for row in metric_rows(answer["metrics"])],
+        notes=[one_line(note) for note in answer["notes"]],
+        charts=_charts(whole, answer["first"]),
+        apart=_apart(whole),
+    )
+
+
+def _side(side: Mapping[str, Any]) -> list[tuple[Visible, Visible]]:
+    facts = {"what": side["what"], "runs": "; ".join(side["runs"]) or "none", **side["environment"]}
+    return [(one_line(name), one_line(fact_text(value))) for name, value in facts.items()]
+
+
+def _curves(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, list[DrawnCurve]]:
+    """Metric → the whole curves of the first run of each side; none where there is no such run."""
+    if not all(sides[name]["runs"] for name in SIDES):
+        return {}
+    first, other = (Path(sides[name]["runs"][0]) for name in SIDES)
+    try:
+        pairs, _ = adapters.pair_runs(first, other)
+        found: dict[str, list[DrawnCurve]] = {}
+        for pair in pairs:
+            prefix = f"{pair[0].name}:" if len(pairs) > 1 else ""
+            for source, side in zip(pair, SIDES, strict=True):
+                for name, one in adapters.read_series(source.path, max_series=200).items():
+                    curve = DrawnCurve(label=side, steps=one.steps, values=one.values)
+                    found.setdefault(prefix + name, []).append(curve)
+    except (MetricsError, OSError):
+        return {}
+    return found
+
+
+def _charts(whole: Mapping[str, Sequence[DrawnCurve]], first: Mapping[str, Any] | None) -> Charts:
+    divergence = None
+    if first is not None:
+        divergence = Divergence(**first)
+    thinned = {name: [_thinned(curve) for curve in curves] for name, curves in whole.items()}
+    return charts_of(thinned, divergence)
+
+
+def _thinned(curve: DrawnCurve) -> DrawnCurve:
+    stride = -(-len(curve.steps) // _POINTS) or 1
+    return DrawnCurve(label=curve.label, steps=curve.steps[::stride], values=curve.values[::stride])
+
+
+def _apart(whole: Mapping[str, Sequence[DrawnCurve]]) -> list[Chart]:
+    drawn = (difference_chart(name, *curves) for name, curves in whole.items() if len(curves) == len(SIDES))
+    return [chart for chart in drawn if chart is not None][:_MOST_CHARTS]
+
+
+def _markdown(found: _Page) -> str:
+    title = f"# {_SIGNS[found.tone]} {markdown(found.word)}: {markdown(found.name)}"
+    lines = [title, "", markdown(found.sentence), *(["", markdown(found.hint)] if found.hint else [])]
+    for heading, facts in (
+        *((f"Side {name}", facts) for name, facts in found.sides),
+        ("Where they first differ", found.first),
+        ("What differs", found.differs),
+    ):
+        listed = [f"- {markdown(name)}: {markdown_code(text)}" for name, text in facts]
+        lines += ["", f"## {heading}", "", *listed] if listed else []
+    if found.metrics:
+        lines += ["", "## Metrics", "", "| metric | differ | first step | largest | relative |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(markdown(cell) for cell in row) + " |" for row in found.metrics]
+    lines += ["", "## Notes", "", *(f"- {markdown(note)}" for note in found.notes)] if found.notes else []
+    return "\n".join([*lines, ""])

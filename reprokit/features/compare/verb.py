@@ -1,0 +1,118 @@
+"""``reprokit compare``: do two sides give the same numbers?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reprokit.cli.options import (
+    RecipeOrCommand,
+    examples,
+    folder_options,
+    ignore_option,
+    json_option,
+    output_option,
+    project_of,
+    recipe_or_command,
+    request_of,
+    run_options,
+)
+from reprokit.cli.output import print_answer
+from reprokit.features.compare.options import side_options, typed_side_options
+from reprokit.session import Session
+
+if TYPE_CHECKING:
+    from reprokit.features.compare.answer import Answer
+
+_VERSUS = "--vs"
+
+
+@click.command(
+    "compare",
+    cls=RecipeOrCommand,
+    common="a b b-set b-with json",
+    short_help="Do two sides give the same numbers: commits, settings, packages, commands?",
+    epilog=examples(
+        "reprokit compare train                                  # HEAD with the working tree",
+        "reprokit compare train --a main --b HEAD                # two commits",
+        "reprokit compare train --b-set data.num_workers=4       # a setting",
+        'reprokit compare train --b-with "jax==0.5.3"            # a package',
+        "reprokit compare -- python train.py {run_dir} --vs python train2.py {run_dir}",
+    ),
+)
+@click.argument("recipe", required=False)
+@side_options
+@click.option("--metric", "only", multiple=True, metavar="NAME", help="Compare only this; repeatable.")
+@ignore_option()
+@output_option()
+@click.option(
+    "--share",
+    multiple=True,
+    metavar="PATH",
+    help="Give clean work trees this file or folder too, which git ignores; repeatable.",
+)
+@json_option()
+@run_options
+@folder_options
+def command(
+    recipe: str | None,
+    only: tuple[str, ...],
+    share: tuple[str, ...],
+    ignore: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Run two sides twice each, and say whether they give the same numbers, bit for bit.
+
+    A side of RECIPE is a commit, or the working tree as it is, in an environment from its own lock. Without
+    --a and --b, HEAD is compared with the working tree; where something is set on a side, both are the
+    working tree. After -- two commands stand, with --vs between them: they run in turn, in place, with
+    nothing pinned.
+
+    Exit codes: 0 equal; 1 different; 2 wrong usage, or both sides are one thing; 3 a side did not run; 4
+    unjudged: a side does not repeat, or nothing can be compared.
+    """
+    from reprokit.cli import show_report
+    from reprokit.features.compare.asked import sides_asked
+    from reprokit.features.compare.compare import compare_commands, compare_recipe
+
+    name, plain = recipe_or_command(recipe)
+    of_recipes = typed_side_options(options) + (["--share"] if share else [])
+    of_commands = ["--ignore-metric"] * bool(ignore) + ["--output"] * bool(options["outputs"])
+    wrong = of_commands if name else of_recipes
+    if wrong:
+        raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
+    request, project = request_of(options, ignore=ignore), project_of(options)
+    with show_report.progress() as progress:
+        session = Session(project=project, progress=progress)
+        folder: Path | None
+        if name is None:
+            answer, folder = compare_commands(
+                _two_commands(plain), request, only=only or None, session=session
+            )
+        else:
+            answer, folder = compare_recipe(
+                name, sides_asked(options), request, only=only or None, share=share, session=session
+            )
+    _print(answer, folder, as_json=as_json)
+    return answer.exit_code
+
+
+def _print(answer: Answer, folder: Path | None, *, as_json: bool) -> None:
+    from reprokit.features.compare.lines import answer_lines, report_line
+
+    lines = [*answer_lines(answer), *([report_line(folder)] if folder else [])]
+    print_answer(lines, data=answer.as_data, as_json=as_json)
+
+
+def _two_commands(plain: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The commands on both sides of ``--vs``."""
+    if plain.count(_VERSUS) != 1:
+        raise click.UsageError(f"two commands are needed, with one {_VERSUS} between them")
+    at = plain.index(_VERSUS)
+    first, other = plain[:at], plain[at + 1 :]
+    if not first or not other:
+        raise click.UsageError(f"a command is needed on both sides of {_VERSUS}")
+    return {"a": first, "b": other}

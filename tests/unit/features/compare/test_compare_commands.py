@@ -1,0 +1,222 @@
+"""Two plain commands compared: real programs of the standard library, each side run twice."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.errors import UsageError
+from reprokit.features.compare.answer import FILE, Word
+from reprokit.features.compare.audit import audit
+from reprokit.features.compare.compare import compare_commands
+from reprokit.project import Project
+from reprokit.request import Request
+from reprokit.session import Session
+from support.recorded_progress import RecordedProgress
+
+LOGS = """\
+import json, math, os, random, sys
+random.seed(int(sys.argv[1]))
+folder, value = sys.argv[2], 1.0
+with open(f"{folder}/log.jsonl", "w") as log:
+    for step in range(RECORDS):
+        value -= 0.1 * random.random()
+        log.write(json.dumps({"step": step, **dict(METRICS)}) + "\\n")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def program(folder: Path, name: str, *, metrics: str = "loss=value", records: int = 6, more: str = "") -> str:
+    text = LOGS.replace("RECORDS", str(records)).replace("dict(METRICS)", f"dict({metrics})")
+    (folder / name).write_text(text + more)
+    return name
+
+
+def compared(folder: Path, a: str, b: str, *, only=None, **asked):
+    commands = {
+        side: (sys.executable, script, "{seed}", "{run_dir}") for side, script in (("a", a), ("b", b))
+    }
+    session = Session(project=Project.around(folder), progress=RecordedProgress())
+    return compare_commands(commands, Request(**asked), only=only, session=session)
+
+
+def test_programs_with_the_same_numbers_are_equal_and_the_report_follows_from_its_runs(folder):
+    answer, report = compared(folder, program(folder, "one.py"), program(folder, "two.py"))
+    assert (answer.answer, answer.exit_code) == (Word.EQUAL, 0)
+    assert answer.records_compared == 6
+    assert [len(answer.sides[name].runs) for name in ("a", "b")] == [2, 2]
+    assert [one["kind"] for one in answer.what_differs] == ["command"]
+    found = audit(report / FILE)
+    assert (found.follows, found.exit_code) == (True, 0)
+
+
+def test_one_flipped_bit_is_named_with_its_record_and_metric(folder):
+    other = program(folder, "two.py", metrics="loss=math.nextafter(value, 9) if step == 4 else value")
+    answer, report = compared(folder, program(folder, "one.py"), other)
+    assert (answer.answer, answer.exit_code) == (Word.DIFFERENT, 1)
+    assert (answer.first["record"], answer.first["step"], answer.first["metric"]) == (4, 4, "loss")
+    assert answer.first["ulps"] == 1
+    assert audit(report / FILE).exit_code == 1
+    assert "logarithmic scale" in (report / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({}, {"metrics": "loss=value, accuracy=0.5"}),
+        ({"metrics": "loss=value, accuracy=0.5"}, {}),
+    ],
+)
+def test_a_metric_that_one_side_alone_has_is_a_difference_unless_the_common_ones_are_asked_for(folder, a, b):
+    one, other = program(folder, "one.py", **a), program(folder, "two.py", **b)
+    answer, _ = compared(folder, one, other)
+    assert (answer.answer, answer.first["metric"]) == (Word.DIFFERENT, "accuracy")
+    assert "--metric" in answer.hint
+    assert compared(folder, one, other, only=("loss",))[0].answer is Word.EQUAL
+
+
+@pytest.mark.parametrize("records", [5, 7])
+def test_another_number_of_records_is_a_difference(folder, records):
+    one, other = program(folder, "one.py"), program(folder, "two.py", records=records)
+    answer, _ = compared(folder, one, other)
+    assert (answer.answer, answer.first["record"]) == (Word.DIFFERENT, min(6, records))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"metrics": "loss=value"}, {"metrics": "cost=value"}),
+        ({"metrics": "loss=math.nan"}, {"metrics": "loss=math.nan"}),
+        ({"metrics": "loss=None"}, {"metrics": "loss=None"}),
+        ({"records": 0}, {"records": 0}),
+        ({}, {"records": 0}),
+    ],
+    ids=["no common metric", "only NaN", "only null", "empty logs", "one empty log"],
+)
+def test_what_cannot_be_compared_is_unjudged_and_never_equal(folder, a, b):
+    one, other = program(folder, "one.py", **a), program(folder, "two.py", **b)
+    answer, report = compared(folder, one, other)
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4)
+    assert audit(report / FILE).exit_code == 4
+
+
+def test_asking_for_a_metric_that_neither_side_has_is_never_equal(folder):
+    one, other = program(folder, "one.py"), program(folder, "two.py")
+    assert compared(folder, one, other, only=("reward",))[0].answer is Word.UNJUDGED
+
+
+def test_one_nan_among_numbers_at_another_place_is_a_difference(folder):
+    nan = "loss=math.nan if step == {} else value"
+    one = program(folder, "one.py", metrics=nan.format(2))
+    assert compared(folder, one, program(folder, "two.py", metrics=nan.format(3)))[0].answer is Word.DIFFERENT
+    assert compared(folder, one, program(folder, "three.py", metrics=nan.format(2)))[0].answer is Word.EQUAL
+
+
+def test_a_single_record_is_compared_and_the_answer_says_that_it_is_one(folder):
+    one, other = program(folder, "one.py", records=1), program(folder, "two.py", records=1)
+    answer, _ = compared(folder, one, other)
+    assert answer.answer is Word.EQUAL
+    assert any("one record" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_a_side_that_does_not_repeat_is_unjudged_and_named(folder, side):
+    drifting = program(folder, "drifting.py", metrics="loss=value + int.from_bytes(os.urandom(4))")
+    steady = program(folder, "steady.py")
+    answer, _ = compared(folder, *((drifting, steady) if side == "a" else (steady, drifting)))
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4)
+    assert answer.sentence.startswith(f"side {side} does not repeat")
+    assert "diagnose" in answer.hint
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_a_side_that_fails_is_named_and_no_answer_is_given(folder, side):
+    failing, steady = program(folder, "failing.py", more="sys.exit(7)\n"), program(folder, "steady.py")
+    answer, report = compared(folder, *((failing, steady) if side == "a" else (steady, failing)))
+    assert (answer.answer, answer.exit_code) == (None, 3)
+    assert answer.sentence.startswith(f"side {side} did not run")
+    assert audit(report / FILE).exit_code == 3
+
+
+OVERWRITES = """
+for other in sorted(os.scandir(folder + "/../../../plain-one"), key=lambda e: e.name):
+    with open(f"{other.path}/log.jsonl", "w") as log, open(f"{folder}/log.jsonl") as own:
+        log.write(own.read())
+"""
+
+
+def test_a_side_that_writes_its_numbers_into_the_runs_of_the_other_is_not_equal_to_it(folder):
+    one = program(folder, "one.py")
+    other = program(folder, "two.py", metrics="loss=value + 1", more=OVERWRITES)
+    answer, _ = compared(folder, one, other)
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4)
+
+
+SEALS_TOO = """
+import hashlib
+def sealed(path):
+    data = open(path, "rb").read()
+    return {"sha256": "sha256:" + hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+for other in os.scandir(folder + "/../../../plain-one"):
+    marker = json.load(open(f"{other.path}/COMPLETE"))
+    marker["files"]["log.jsonl"] = {**marker["files"]["log.jsonl"], **sealed(f"{other.path}/log.jsonl")}
+    json.dump(marker, open(f"{other.path}/COMPLETE", "w"))
+"""
+
+
+def test_a_side_that_seals_what_it_wrote_there_is_not_equal_either(folder):
+    one = program(folder, "one.py")
+    other = program(folder, "two.py", metrics="loss=value + 1", more=OVERWRITES + SEALS_TOO)
+    answer, _ = compared(folder, one, other)
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4)
+    assert "changed after its run had ended" in answer.sentence
+
+
+def test_declared_output_files_are_compared_too(folder):
+    writes = "open(f'{folder}/model.bin', 'w').write('%s')\n"
+    one, other = program(folder, "one.py", more=writes % "1"), program(folder, "two.py", more=writes % "2")
+    assert compared(folder, one, other)[0].answer is Word.EQUAL
+    answer, _ = compared(folder, one, other, outputs=("model.bin",))
+    assert (answer.answer, answer.first["metric"]) == (Word.DIFFERENT, "output/model.bin")
+
+
+def test_the_same_command_twice_is_a_wrong_question(folder):
+    with pytest.raises(UsageError, match="the same"):
+        compared(folder, program(folder, "one.py"), "one.py")
+
+
+def test_a_report_that_was_edited_or_whose_runs_were_does_not_stand(folder):
+    one, other = program(folder, "one.py"), program(folder, "two.py", metrics="loss=value + 1")
+    _, report = compared(folder, one, other)
+    file = report / FILE
+    text = file.read_text()
+    data = json.loads(text)
+    data["answer"] |= {"answer": "equal", "exit_code": 0}
+    file.write_text(json.dumps(data))
+    found = audit(file)
+    assert (found.follows, found.exit_code) == (False, 1)
+    assert any(finding.startswith("answer ") for finding in found.findings)
+    file.write_text(text)
+    run = Path(data["answer"]["sides"]["b"]["runs"][0])
+    (run / "log.jsonl").write_text((run / "log.jsonl").read_text().replace("0", "1"))
+    assert audit(file).exit_code == 1
+
+
+def test_a_report_that_names_the_runs_of_one_side_twice_does_not_stand(folder):
+    _, report = compared(
+        folder, program(folder, "one.py"), program(folder, "two.py", metrics="loss=value + 1")
+    )
+    file = report / FILE
+    data = json.loads(file.read_text())
+    data["answer"]["sides"]["b"]["runs"] = data["answer"]["sides"]["a"]["runs"]
+    data["answer"] |= {"answer": "equal", "exit_code": 0, "first": None}
+    file.write_text(json.dumps(data))
+    assert audit(file).exit_code == 1

@@ -1,0 +1,172 @@
+"""Both sides of a recipe compared: real commits, real programs, in this Python or a small environment."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.features.compare.answer import FILE, Word
+from reprokit.features.compare.asked import SideAsked, sides_asked
+from reprokit.features.compare.audit import audit
+from reprokit.features.compare.compare import compare_recipe
+from reprokit.project import Project
+from reprokit.request import Request
+from reprokit.session import Session
+from support.command_recipe import RECIPE, Repository
+from support.recorded_progress import RecordedProgress
+
+OPTIONS = """\
+import argparse, json, os, random
+from settings import RATE
+parser = argparse.ArgumentParser()
+parser.add_argument("seed", type=int)
+parser.add_argument("out")
+parser.add_argument("--batch", type=int, default=4)
+parser.add_argument("--accumulate", type=int, default=1)
+asked = parser.parse_args()
+random.seed(asked.seed)
+value = 1.0
+with open(f"{asked.out}/log.jsonl", "w") as log:
+    for step in range(4):
+        value -= RATE * random.random() * asked.batch * asked.accumulate
+        log.write(json.dumps({"step": step, "loss": value}) + "\\n")
+"""
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = Repository(tmp_path)
+    found.git("init", "--quiet", "--initial-branch", "main")
+    (tmp_path / ".gitignore").write_text("runs/\nreports/\n")
+    found.write(train_py=OPTIONS, settings_py="RATE = 0.1\n", recipes__train__recipe_yaml=RECIPE)
+    return found
+
+
+def compared(repository, *, share=(), only=None, **typed):
+    request = Request(backend="local", side_by_side=False)
+    session = Session(project=Project.around(repository.root), progress=RecordedProgress())
+    return compare_recipe("train", sides_asked(typed), request, only=only, share=share, session=session)
+
+
+def test_a_changed_line_of_the_working_tree_is_named(repository):
+    (repository.root / "settings.py").write_text("RATE = 0.2\n")
+    answer, report = compared(repository)
+    assert (answer.answer, answer.first["record"], answer.first["metric"]) == (Word.DIFFERENT, 0, "loss")
+    assert {"kind": "code", "what": "settings.py:1 (+1 -1 lines)"} in answer.what_differs
+    assert "with changes" in answer.sides["b"].what
+    assert audit(report / FILE).exit_code == 1
+
+
+def test_two_commits_with_equal_inputs_are_equal_without_runs(repository):
+    repository.write(docs__note_py="a note")
+    answer, report = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.answer, report) == (Word.EQUAL, None)
+    assert not (repository.root / "runs" / "train").exists()
+
+
+def test_a_commit_that_changes_text_alone_is_equal_and_its_code_is_named(repository):
+    repository.write(settings_py="RATE = 0.1  # the rate\n")
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.answer, answer.exit_code) == (Word.EQUAL, 0)
+    assert [one["kind"] for one in answer.what_differs] == ["code"]
+
+
+def test_the_runs_of_a_side_that_is_known_are_taken(repository):
+    repository.write(settings_py="RATE = 0.2\n")
+    first, _ = compared(repository, a="HEAD~1", b="HEAD")
+    repository.write(settings_py="RATE = 0.3\n")
+    second, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert second.sides["a"].runs == first.sides["b"].runs
+    assert second.answer is Word.DIFFERENT
+
+
+def test_arguments_that_do_not_matter_are_equal_and_those_that_do_are_not(repository):
+    answer, _ = compared(repository, b_arguments="--batch 2 --accumulate 2")
+    assert answer.answer is Word.EQUAL
+    assert any(one["kind"] == "command" and "--accumulate 2" in one["what"] for one in answer.what_differs)
+    assert compared(repository, b_arguments="--batch 8")[0].answer is Word.DIFFERENT
+
+
+def test_threads_are_in_force_or_the_answer_is_unjudged(repository):
+    told = OPTIONS.replace('"loss": value', '"loss": value, "threads": os.environ.get("OMP_NUM_THREADS")')
+    repository.write(train_py=told)
+    answer, _ = compared(repository, b_threads=4)
+    assert (answer.answer, answer.first["metric"]) == (Word.DIFFERENT, "threads")
+    assert answer.first["actual"] == "4"
+    assert compared(repository, b_threads=4, only=("loss",))[0].answer is Word.EQUAL
+    recipe = RECIPE.replace("[python, train.py", "[python, -E, train.py")
+    repository.write(recipes__train__recipe_yaml=recipe)
+    answer, _ = compared(repository, b_threads=4)
+    assert (answer.answer, "did not run under the conditions" in answer.sentence) == (Word.UNJUDGED, True)
+
+
+@pytest.mark.parametrize("typed", [{}, {"a": "HEAD", "b": "HEAD"}, {"a": "main", "b": "HEAD"}])
+def test_one_commit_with_one_setting_is_a_wrong_question(repository, typed):
+    with pytest.raises(UsageError, match="same commit"):
+        compared(repository, **typed)
+
+
+def test_a_recipe_that_is_absent_on_a_side_cannot_be_judged(repository):
+    repository.git("rm", "-rq", "recipes/train")
+    (repository.root / "recipes").mkdir(exist_ok=True)
+    repository.commit()
+    with pytest.raises(CannotJudgeError, match="side b"):
+        compared(repository, a="HEAD~1", b="HEAD")
+
+
+@pytest.mark.parametrize(
+    "typed", [{"b": "nowhere"}, {"b_overrides": ("nothing=1",)}, {"b_packages": ("numpy==2.0",)}]
+)
+def test_what_is_unknown_is_a_wrong_question(repository, typed):
+    with pytest.raises(UsageError):
+        compared(repository, **typed)
+
+
+def test_a_side_that_fails_is_named(repository):
+    repository.write(settings_py="raise RuntimeError('on purpose')\n")
+    answer, report = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.answer, answer.exit_code) == (None, 3)
+    assert answer.sentence.startswith("side b did not run")
+    assert "on purpose" in answer.sentence
+    assert audit(report / FILE).exit_code == 3
+
+
+def test_a_side_that_draws_from_the_system_does_not_repeat(repository):
+    repository.write(settings_py="import os\nRATE = int.from_bytes(os.urandom(4)) / 2**32\n")
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.answer, answer.sentence.startswith("side b does not repeat")) == (Word.UNJUDGED, True)
+
+
+def test_code_of_a_side_is_imported_from_its_own_tree_or_it_is_not_judged(repository, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(repository.root))
+    repository.write(settings_py="RATE = 0.2\n")
+    with pytest.raises(CannotJudgeError, match="PYTHONPATH"):
+        compared(repository, a="HEAD~1", b="HEAD")
+
+
+def test_a_declared_file_that_git_ignores_is_shared_where_that_is_asked_for(repository):
+    (repository.root / ".gitignore").write_text("runs/\nreports/\nrecipes/train/rows.csv\n")
+    rows = repository.root / "recipes" / "train" / "rows.csv"
+    rows.write_text("1,2\n")
+    data = f"data: [{{name: rows.csv, sha256: '{_sha256(rows)}', steps: [written by hand]}}]\n"
+    repository.write(recipes__train__recipe_yaml=RECIPE + data)
+    repository.write(settings_py="RATE = 0.1  # again\n")
+    with pytest.raises(UsageError, match=r"rows\.csv"):
+        compared(repository, a="HEAD~1", b="HEAD")
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD", share=("recipes/train/rows.csv",))
+    assert answer.answer is Word.EQUAL
+    assert not (repository.root / ".git" / "worktrees").exists()
+
+
+def test_without_a_commit_sides_that_differ_in_settings_are_both_the_working_tree():
+    assert sides_asked({}) == {"a": SideAsked(revision="HEAD"), "b": SideAsked()}
+    assert sides_asked({"b": "main"})["a"].revision == "HEAD"
+    asked = sides_asked({"b_threads": 2})
+    assert (asked["a"], asked["b"]) == (SideAsked(), SideAsked(threads=2))
+
+
+def _sha256(path):
+    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
