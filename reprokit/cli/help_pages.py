@@ -17,6 +17,7 @@ _Row = tuple[str, str]
 _FIRST = "Options"
 _WIDEST_NAME = 28
 _ANY_NUMBER = 10**6
+_NO_LIMIT = 10**4
 
 
 class Title(StrEnum):
@@ -98,13 +99,23 @@ class Command(click.Command):
         super().__init__(*args, **attributes)
         self.common = tuple(f"--{name}" for name in common.split())
 
+    def get_short_help_str(self, limit: int = _NO_LIMIT) -> str:
+        """Its whole first sentence, for lists and completions."""
+        return super().get_short_help_str(limit=_NO_LIMIT)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Suggest no name that an option had before."""
+        """Suggest the nearest option: none that is an old name, and ``--seed`` for ``-seed``."""
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, list(args))
         except click.NoSuchOption as error:
+            short = error.option_name
+            whole = next((word for word in args if word.startswith(short) and short[1:2] != "-"), short)
+            word = whole.partition("=")[0]
             raise click.NoSuchOption(
-                error.option_name, possibilities=shown_names(self, ctx), ctx=ctx
+                word if word.startswith("--") else f"-{word}",
+                f"No such option {word!r}.",
+                possibilities=shown_names(self, ctx),
+                ctx=ctx,
             ) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -143,6 +154,10 @@ class Group(click.Group):
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **{"subcommand_metavar": "VERB …", **attributes})
 
+    def get_short_help_str(self, limit: int = _NO_LIMIT) -> str:
+        """Its whole first sentence, for lists and completions."""
+        return super().get_short_help_str(limit=_NO_LIMIT)
+
     def nearby(self, ctx: click.Context) -> dict[str, str]:
         """What may have been meant by a mistyped word → as it is typed."""
         return {name: name for name in self.list_commands(ctx)}
@@ -167,7 +182,7 @@ class Group(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs, each with its whole first sentence."""
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, one.get_short_help_str(limit=1000)) for name, one in found if one and not one.hidden]
+        rows = [(name, one.get_short_help_str()) for name, one in found if one and not one.hidden]
         write_sections(formatter, {"Verbs": rows})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from reprokit.cli.help_pages import titled
+from reprokit.cli.help_pages import Option, titled
 
 #: End of the option → what it is called in ``SideAsked``, how it is read, and its line of help.
 _OF_A_SIDE: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
@@ -27,7 +27,7 @@ def _options() -> Iterator[Callable[[Any], Any]]:
     yield click.option("--b", "b", metavar="REV", help="The commit of side b  [default: the working tree].")
     for end, (name, how, text) in _OF_A_SIDE.items():
         for side in ("a", "b"):
-            yield click.option(f"--{side}-{end}", f"{side}_{name}", help=text.format(side), **how)
+            yield click.option(f"--{side}-{end}", f"{side}_{name}", cls=Option, help=text.format(side), **how)
 
 
 side_options = titled("The two sides", *_options())

@@ -162,7 +162,7 @@ def _ready(
     if unpinned and (found := imported_from(session.project.root, recipe)):
         raise CannotJudgeError(
             f"side {side} would import code of the working tree in place of its own: {found}",
-            fix="pin its environment: `reprokit image lock NAME --from …`",
+            fix="pin its environment: `reprokit image lock NAME --dependencies …`",
         )
     if asked.needs_lock and recipe.variant != NO_VARIANT:
         tree = stack.enter_context(with_environment(asked, recipe.variant, tree, session=session))

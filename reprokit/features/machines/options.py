@@ -15,7 +15,7 @@ from reprokit.features.machines.place import ELSEWHERE
 
 def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
     """``--on``, ``--address`` and ``--slurm``; ``default`` None: someone must say where, or nothing is."""
-    places = " or ".join(ELSEWHERE) if default is None else f"{default}, {' or '.join(ELSEWHERE)}"
+    places = " or ".join(ELSEWHERE if default is None else (default, *ELSEWHERE))
     return (
         titled(
             Title.CLUSTER,

@@ -221,6 +221,9 @@ def test_a_run_of_a_command_loads_nothing_that_it_does_not_need(tmp_path):
         (["runs", "atach"], "There is no verb 'runs atach'. Did you mean 'runs attach'?"),
         (["lerning"], "Did you mean 'runs learning'?"),
         (["diff", "--rtl", "1", "a", "b"], "--rtol"),
+        (["run", "x", "-seed", "3"], "No such option '-seed'. (Did you mean one of: '--seed'"),
+        (["run", "x", "-backend=local"], "No such option '-backend'. Did you mean '--backend'?"),
+        (["runs", "list", "--verdct", "x"], "Did you mean '--verdict'?"),
         (["diff", "only-one"], "Missing argument 'ACTUAL'"),
         (["reproduce"], "name a recipe, or a command after --"),
         (["reproduce", "--"], "nothing follows --: give a command"),
@@ -370,12 +373,27 @@ def test_each_shell_gets_its_completion_and_the_page_tells_how(shell):
     assert f"_REPROKIT_COMPLETE={shell}_source reprokit" in page
 
 
+def test_what_a_completed_verb_does_is_said_whole():
+    environ = {
+        "_REPROKIT_COMPLETE": "fish_complete",
+        "COMP_WORDS": "reprokit runs ",
+        "COMP_CWORD": "",
+    }
+    told = reprokit(env=environ).stdout
+    assert "Remove run folders that match all options, except those that a golden or a report" in told
+    assert "..." not in told
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         ("re", {"reproduce", "report", "recipe"}),
         ("golden pro", {"promote"}),
         ("diff --at", {"--atol"}),
+        ("ru", {"run", "runs"}),
+        ("tune --ig", {"--ignore-last"}),
+        ("lear", set()),
+        ("tune --la", set()),
         ("xyz", set()),
     ],
 )

@@ -140,6 +140,12 @@ def test_the_old_name_of_an_option_is_that_very_option(verb, before, now):
     assert set(param.opts) == {before, now}
 
 
+def test_whatever_says_what_an_image_is_built_on_takes_both_names():
+    found = [param for _, command in below(cli.root) for param in command.params if param.name == "base"]
+    assert len(found) > 5
+    assert [set(param.opts) for param in found if set(param.opts) != {"--image-from", "--base"}] == []
+
+
 @pytest.mark.parametrize(("verb", "param"), [pytest.param(*one, id=one[0]) for one in options()])
 def test_the_old_name_of_an_option_is_shown_nowhere(verb, param, capsys):
     page = page_of(verb.split(), capsys)

@@ -41,7 +41,7 @@ def _options(command, path=()):
 def test_every_verb_gives_an_option_of_a_request_the_same_choices_and_default():
     choices = {"backend": BACKENDS, "base": BASES}
     seen = {verb: one for verb, one in _options(cli.root) if one.name in choices}
-    assert {"reproduce", "runs reproduce", "numerics check", "image build"} <= set(seen)
+    assert {"reproduce", "runs reproduce", "env numerics check", "image build"} <= set(seen)
     for verb, option in _options(cli.root):
         if option.name in choices:
             assert (verb, tuple(option.type.choices)) == (verb, choices[option.name])

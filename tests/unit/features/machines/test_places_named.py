@@ -27,10 +27,10 @@ def test_who_does_not_say_which_cluster_is_told_of_all(another, monkeypatch, tmp
     ("default", "places"), [(None, "ray or slurm or moon"), ("local", "local or ray or slurm or moon")]
 )
 def test_the_help_of_on_names_all(another, default, places):
-    on, *_ = options.place_options(default=default)
+    (where,) = options.place_options(default=default)
 
-    @on
+    @where
     def command() -> None: ...
 
-    (parameter,) = command.__click_params__
-    assert places in parameter.help
+    (on,) = [parameter for parameter in command.__click_params__ if parameter.name == "on"]
+    assert places in on.help
