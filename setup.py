@@ -11,7 +11,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 FILES = [
     *(ROOT / "images" / name for name in ("lock.toml", "Dockerfile")),
-    *ROOT.glob("images/base/*.lock"),
+    *ROOT.glob("images/base/**/*.lock"),
     *(
         page
         for kind in ("tutorial", "how-to", "reference", "explanation", "evidence")

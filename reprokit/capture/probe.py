@@ -16,6 +16,7 @@ import os
 import platform
 import re
 import sys
+import sysconfig
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,7 +190,10 @@ def _variables_at_start() -> dict[str, str]:
 
 
 def _python() -> Facts:
+    # Said only of a build without the GIL, so that the records of all others are what they were.
+    build = {"free_threaded": True} if sysconfig.get_config_var("Py_GIL_DISABLED") else {}
     return {
+        **build,
         "implementation": platform.python_implementation(),
         "version": platform.python_version(),
         "minor": f"{sys.version_info.major}.{sys.version_info.minor}",

@@ -129,3 +129,19 @@ def test_a_contradiction_names_both_and_runs_nothing(theirs):
     assert "Python >=3.12 (pyproject.toml)" in done.stderr
     assert "Python 3.10 (--python)" in done.stderr
     assert not (theirs.root / "recipes").exists()
+
+
+@pytest.mark.slow
+def test_numbers_that_another_python_moved_are_a_stale_golden(theirs):
+    """The built-in sum() of floats rounds differently since 3.12."""
+    needs("3.10")
+    needs("3.12")
+    theirs.change("0.5 * generator.random()", "sum(generator.random() for _ in range(1000))")
+    with_golden(theirs, "3.10")
+    done = theirs.call("image", "lock", "train", "--python", "3.12")
+    assert done.returncode == 0, done.stderr
+    theirs.commit()
+    answer = theirs.call("verify", "train")
+    assert answer.returncode == 4
+    assert "verdict: STALE_GOLDEN" in answer.stdout
+    assert "inside.python.minor" in answer.stdout

@@ -216,6 +216,7 @@ RULES: tuple[Rule, ...] = (
     # Python.
     *_yes("another interpreter hashes and sums in its own way", "inside.python.implementation"),
     *_maybe("the built-in sum() of floats rounds differently since 3.12", "inside.python.minor"),
+    *_maybe("a build without the GIL runs threads in another order", "inside.python.free_threaded"),
     *_no(
         "floats are C doubles; bug-fix releases were bit-equal (measured: 3.11.2 and 3.11.7)",
         "inside.python.*",

@@ -62,7 +62,7 @@ def found_command(root: Path) -> ProgramCommand:
     candidates = likely[:1] or [path.name for path in sorted(root.glob("*train*.py"))]
     if len(candidates) == 1:
         return given_command(["python", candidates[0]], root)
-    scripts = _project_scripts(root)
+    scripts = sorted(name for name in _project_scripts(root) if re.search(r"train|run|experiment", name))
     if not candidates and len(scripts) == 1:
         return given_command(scripts[:1], root)
     found = [*candidates, *scripts]
@@ -90,21 +90,31 @@ def with_placeholders(words: Sequence[str], options: Options, *, script: str = "
 
 
 def script_of(words: Sequence[str], root: Path) -> str:
-    """The program's own file in a command line, below the project's folder; "" where there is none."""
+    """The program's own file in a command line, below the project's folder; "" where there is none.
+
+    A script of ``[project.scripts]`` stands for the file that holds its function.
+    """
+    entries = _project_scripts(root)
     for at, word in enumerate(words):
         if word.endswith(".py") and (root / word).is_file():
             return PurePosixPath(word).as_posix()
         if word == "-m" and at + 1 < len(words) and words[0] not in _LAUNCHERS:
-            below = words[at + 1].replace(".", "/")
-            for name in (
-                f"{below}.py",
-                f"{below}/__main__.py",
-                f"src/{below}.py",
-                f"src/{below}/__main__.py",
-            ):
-                if (root / name).is_file():
-                    return name
+            if name := _file_of_module(words[at + 1], root):
+                return name
+        elif (
+            word in entries
+            and words[:at][-1:] in ([], ["run"])
+            and (name := _file_of_module(entries[word].partition(":")[0], root))
+        ):
+            return name
     return ""
+
+
+def _file_of_module(module: str, root: Path) -> str:
+    below = module.strip().replace(".", "/")
+    forms = (f"{below}.py", f"{below}/__main__.py", f"{below}/__init__.py")
+    names = (*forms, *(f"src/{form}" for form in forms))
+    return next((name for name in names if (root / name).is_file()), "")
 
 
 def _replaced(words: list[str], option: str, placeholder: str) -> list[str] | None:
@@ -117,13 +127,15 @@ def _replaced(words: list[str], option: str, placeholder: str) -> list[str] | No
     return None
 
 
-def _project_scripts(root: Path) -> list[str]:
+def _project_scripts(root: Path) -> dict[str, str]:
+    """Name → ``module:function`` of every script of the project; Poetry's own form, too."""
     try:
-        project = tomllib.loads(_text(root / "pyproject.toml")).get("project", {})
-    except ValueError:
-        return []
-    scripts = project.get("scripts", {}) if isinstance(project, dict) else {}
-    return sorted(name for name in scripts if re.search(r"train|run|experiment", name))
+        data = tomllib.loads(_text(root / "pyproject.toml"))
+        project, poetry = data.get("project") or {}, (data.get("tool") or {}).get("poetry") or {}
+        scripts = {**(poetry.get("scripts") or {}), **(project.get("scripts") or {})}
+    except (ValueError, AttributeError, TypeError):
+        return {}
+    return {name: entry for name, entry in scripts.items() if isinstance(entry, str)}
 
 
 def _text(path: Path) -> str:

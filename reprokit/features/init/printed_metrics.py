@@ -17,6 +17,30 @@ _NAMED_NUMBER = re.compile(
     r"(?<![\w.])(?P<name>[A-Za-z][\w./-]*)(?P<quotes>['\"]?)\s*[:=\s]\s*['\"]?"
     r"(?P<number>[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)(?![\w.])",
 )
+#: What stands before a number in a sentence, and names none.
+_WORDS = frozenset(
+    [
+        *(
+            "a",
+            "after",
+            "and",
+            "at",
+            "by",
+            "for",
+            "from",
+            "in",
+            "is",
+            "it",
+            "line",
+            "now",
+            "of",
+            "on",
+            "over",
+            "port",
+        ),
+        *("python", "than", "the", "then", "to", "took", "until", "up", "using", "version", "was", "with"),
+    ]
+)
 _LINE_ENDS = re.compile(r"[\r\n]+")
 #: The part of a bar's line that is drawn by the clock: tqdm's, from the percentage to the speed, and Keras's.
 _TQDM = re.compile(r"\d+%\|[^|\r\n]{0,400}\|[^\[\r\n]{0,80}\[[^,\]\r\n]{0,40}(?:, *[\d.?]+ *\w+/\w+)?")
@@ -70,12 +94,18 @@ def _kind_of(line: str) -> tuple[_Kind, bool]:
     for bar in (_TQDM, _KERAS):
         line, count = bar.subn(" | ", line)
         is_bar = is_bar or count > 0
-    found = list(_NAMED_NUMBER.finditer(line))
+    found = [match for match in _NAMED_NUMBER.finditer(line) if not _is_of_a_sentence(match)]
     names = tuple(match["name"] for match in found)
     has_fraction = any(re.search(r"[.eE]|nan|inf", match["number"]) for match in found)
     if is_bar and not any(match.start() > line.find("|") for match in found):
         names = ()  # a bar that says nothing but how far it is
     return _Kind(names, any(match["quotes"] for match in found), is_bar), has_fraction
+
+
+def _is_of_a_sentence(match: re.Match[str]) -> bool:
+    """``it is now 1789.5``: a word before a number, with nothing but a space between them."""
+    between = match.group()[len(match["name"]) : -len(match["number"])]
+    return not between.strip() and match["name"].lower() in _WORDS
 
 
 def _pattern(kind: _Kind) -> str:

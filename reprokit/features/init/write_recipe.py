@@ -14,6 +14,7 @@ from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
 from reprokit.features.init.find_dependencies import find_dependencies
+from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
 from reprokit.features.init.proposal import Proposal
 from reprokit.features.init.recipe_text import recipe_text
@@ -31,6 +32,7 @@ from reprokit.features.init.trial import (
 )
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.harness.judging.seed_response import responses
+from reprokit.harness.running.programs import program_files
 from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
@@ -235,7 +237,11 @@ class _ProgramInspection:
         """Which metrics respond to another seed."""
         if not any("{seed}" in word for word in self._values["command"]):
             self._found["seed"] = "no option for a seed was found: every run has the program's own"
-            self._values["unresponsive"] = {"because": "the program takes no seed"}
+            because = "the program takes no seed"
+            if place := self._seed_in_files():
+                self._found["seed"] += f", set in {place}"
+                because = f"its seed is set in {place}, and no option for it was found"
+            self._values["unresponsive"] = {"because": because}
             return
         [other] = self._run(_SEEDS[1], repeats=1)
         must_have_ended([other])
@@ -250,6 +256,11 @@ class _ProgramInspection:
             self._values["unresponsive"] = {"because": "two seeds gave equal metrics when init looked"}
         else:
             self._found["seed"] = "no metric responds to it, but for those that repeat it: is it used?"
+
+    def _seed_in_files(self) -> str:
+        root = self._project.root
+        tracked = program_files.tracked_files(root)
+        return seed_in_files(root, sorted(tracked, key=lambda name: (name not in self._command.words, name)))
 
     def _files(self) -> dict[str, bytes]:
         """What would be written, by path below the project's folder."""
@@ -278,7 +289,8 @@ def _ignores(text: str, line: str) -> bool:
 
 
 def _name_of(command: ProgramCommand) -> str:
-    path = Path(command.script or command.words[0])
+    is_named = command.script in command.words or "-m" in command.words
+    path = Path(command.script if command.script and is_named else command.words[0])
     stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
     return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:60] or "training"
 

@@ -32,13 +32,13 @@ from reprokit.features.locking.choose_python import (
     version_file,
 )
 from reprokit.features.locking.dependencies import Dependencies, Wanted, combined, read_dependencies
+from reprokit.features.locking.own_base import bring_base, with_bases
 from reprokit.features.locking.project_file import editable_of
 from reprokit.features.locking.python_limits import PythonLimit, limits_of
 from reprokit.features.locking.solve import head, rendered, versions_of
 from reprokit.features.locking.torch_builds import solve_for_device
 from reprokit.features.locking.variant_file import Declared, VariantChoice
-from reprokit.images import cache, interpreters, locks
-from reprokit.images.building import bootstrap, debian_packages
+from reprokit.images import interpreters, locks
 from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.cache import Progress
 from reprokit.images.interpreters import SUPPORTED
@@ -152,6 +152,8 @@ def lock_from(
     declared = variant_file.chosen(before, choice, sources=named, machine=_as_linux_says(machine))
     found = _chosen_python(declared, asked=choice.python, folder=folder, project=project, command=command)
     declared = dataclasses.replace(declared, python=found.python)
+    if found.python != before.python:
+        declared = with_bases(declared, on_progress=on_progress)
     made = _lock(folder, declared, project=project, write=write, on_progress=on_progress)
     return dataclasses.replace(made, python=found.sentence)
 
@@ -178,7 +180,8 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
         if folder.is_dir():
             shutil.copytree(folder, made)
         made.mkdir(exist_ok=True)
-        before = read_packages(made / LOCK) if (made / LOCK).is_file() else ()
+        before = variant_file.read(made / locks.VARIANT)
+        had = read_packages(made / LOCK) if (made / LOCK).is_file() else ()
         local_wheels.fill(
             made / "local", asked.wheels, editables, build=declared.build, on_progress=on_progress
         )
@@ -187,7 +190,8 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
         packages, declared = solve_for_device(asked, declared, folder=made, on_progress=on_progress)
         (made / LOCK).write_text(_text(folder.name, packages), encoding="utf-8")
         (made / locks.VARIANT).write_text(variant_file.text(folder.name, declared), encoding="utf-8")
-        _bring_base(made, declared, on_progress=on_progress)
+        is_same = before is None or before.base["bootstrap"]["suite"] == declared.base["bootstrap"]["suite"]
+        bring_base(made, declared, is_same=is_same, on_progress=on_progress)
         agrees = folder.is_dir() and _contents(made) == _contents(folder)
         if agrees:
             on_progress(f"{folder}: agrees with {sources}")
@@ -196,7 +200,7 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
             on_progress(f"Written: {folder}")
         else:
             on_progress(f"{folder}: differs from what {sources} solves to")
-    return Relocked(agrees=agrees, moved=moved_versions(versions_of(before), versions_of(packages)))
+    return Relocked(agrees=agrees, moved=moved_versions(versions_of(had), versions_of(packages)))
 
 
 def _dependencies(declared: Declared, *, project: Path) -> Dependencies:
@@ -224,32 +228,6 @@ def _chosen_python(
         if text := _dependencies(dataclasses.replace(reading, sources=(source,)), project=project).python:
             limits[source] = PythonLimit(text, source)
     return choose_python(wishes, tuple(limits.values()), command=command)
-
-
-def _bring_base(folder: Path, declared: Declared, *, on_progress: Progress) -> None:
-    """Copy the Dockerfile and the base's packages; with packages of the distribution, pin today's."""
-    templates, machine = packaged("images"), declared.machines[0]
-    if not (folder / "Dockerfile").is_file():
-        shutil.copyfile(templates / "Dockerfile", folder / "Dockerfile")
-    pinned, template = folder / "base" / f"{machine}.lock", templates / "base" / f"{machine}.lock"
-    pinned.parent.mkdir(exist_ok=True)
-    if not pinned.is_file() and template.is_file() and not declared.system_packages:
-        shutil.copyfile(template, pinned)
-    have = debian_packages.read_base_lock(pinned) if pinned.is_file() else ()
-    if all(any(_is_that(one, asked) for one in have) for asked in declared.system_packages):
-        return
-    debian_packages.check_offered(declared.system_packages, where=declared.sources[0])
-    on_progress(f"pinning the distribution's packages: {', '.join(declared.system_packages)}")
-    based = locks.lock_of_own(folder)
-    found = bootstrap.solve_base(
-        based, machine=machine, cache=cache.cache_folder(None), on_progress=on_progress
-    )
-    pinned.write_text(debian_packages.lock_text(found), encoding="utf-8")
-
-
-def _is_that(have: debian_packages.Deb, asked: str) -> bool:
-    name, _, version = asked.partition("=")
-    return have.name == name and version in {"", have.version}
 
 
 def _text(name: str, packages: Sequence[Package]) -> str:

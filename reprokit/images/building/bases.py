@@ -16,6 +16,7 @@ from reprokit.docker_sdk import SDK_ERRORS
 from reprokit.errors import EngineError, ImageError, UsageError
 from reprokit.images.building import bootstrap, build_record, image_store
 from reprokit.images.building.archive import write_archive
+from reprokit.images.building.suites import PYTHON_OF_SUITE, USUAL_SUITE
 from reprokit.images.cache import Progress, held
 from reprokit.images.locks import Lock, RegistryBase, Variant
 from reprokit.images.packages import digest_of
@@ -25,8 +26,6 @@ from reprokit.workspace import cannot_write, sha256_of
 REGISTRY = "registry"
 BOOTSTRAP = "bootstrap"
 AUTO = "auto"
-#: The Python of a distribution's release.
-PYTHON_OF_SUITE = {"bookworm": "3.11", "trixie": "3.13"}
 _PROBE_S = 3
 _RECIPE_VERSION = 3  # of how a base is bootstrapped; raise it when `bootstrap` changes what comes out
 
@@ -81,6 +80,12 @@ def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
             fix="name an image that has it (reprokit image lock "
             f"{variant.name} --base-image IMAGE:TAG@DIGEST, with --image-from registry), or --backend local",
         )
+    if kind == BOOTSTRAP and _is_unpinned(lock, variant):
+        return NoBaseError(
+            f"nothing pins the packages of its base, {lock.bootstrap.suite}",
+            where=where,
+            fix=f"reprokit image lock {variant.name}, on a host that has mmdebstrap and an archive of Debian",
+        )
     if kind == REGISTRY and variant.own is not None and variant.system_packages:
         return NoBaseError(
             "a registry's base has none of the environment's packages of the distribution",
@@ -89,6 +94,15 @@ def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
             fix="build on distribution packages: --image-from bootstrap",
         )
     return None
+
+
+def _is_unpinned(lock: Lock, variant: Variant) -> bool:
+    """Whether nothing says what a base of another release than the usual one is made of."""
+    known = PYTHON_OF_SUITE.keys() - {USUAL_SUITE}
+    if variant.own is None or lock.bootstrap.suite not in known:
+        return False
+    based = lock.based_for(variant)
+    return not any(based.base_packages(machine).is_file() for machine in variant.machines)
 
 
 def identity(lock: Lock, *, kind: str, machine: str) -> str:

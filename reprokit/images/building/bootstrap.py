@@ -12,6 +12,7 @@ from reprokit.errors import ImageError
 from reprokit.images.building import debian_packages
 from reprokit.images.building.debian_packages import Deb
 from reprokit.images.building.image_store import architecture
+from reprokit.images.building.suites import PYTHON_OF_SUITE
 from reprokit.images.cache import Progress
 from reprokit.images.locks import BootstrapBase, Lock
 from reprokit.images.subprocesses import heartbeat, run_command
@@ -36,11 +37,14 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
     if shutil.which(command[0]):
         run_command(command, environment={**os.environ, "LC_ALL": "C.UTF-8"}, on_line=listed.append)
     fields = [line.split() for line in listed]
+    offered = [field for field in fields if len(field) == 3 and field[2] == "main"]
     found = tuple(
-        f"deb {uri} {release} {component}"
-        for uri, release, component in (field for field in fields if len(field) == 3)
-        if release.split("-")[0] == base.suite and component == "main"
+        f"deb {uri} {release} main" for uri, release, _ in offered if release.split("-")[0] == base.suite
     )
+    if not found and base.suite in PYTHON_OF_SUITE:
+        # An archive of Debian has all its releases side by side, under one address.
+        same = dict.fromkeys(uri for uri, release, _ in offered if release in PYTHON_OF_SUITE)
+        found = tuple(f"deb {uri} {base.suite} main" for uri in same)
     if not found:
         raise ImageError(
             f"apt on this host has no sources for {base.suite}, which the base is built from",

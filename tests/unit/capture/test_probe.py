@@ -370,3 +370,10 @@ def test_a_bare_python_without_any_package_can_run_it(tmp_path):
     python = str(base) if base.exists() else sys.executable
     done = subprocess.run([python, "-I", "-S", str(SOURCE)], cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(done.stdout)["packages"] == {}
+
+
+def test_a_build_without_the_gil_is_named_and_no_other(monkeypatch):
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else None)
+    assert probe.collect(with_torch=False)["python"]["free_threaded"] is True
+    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: None)
+    assert "free_threaded" not in probe.collect(with_torch=False)["python"]

@@ -106,10 +106,12 @@ CHANGES_IT = {
     "a deterministic flag": {"inside__torch__flags__deterministic_algorithms": False},
     "the hash seed": {"inside__variables__PYTHONHASHSEED": "1"},
     "Python's minor version": {"inside__python__minor": "3.12"},
+    "a Python without the GIL": {"inside__python__free_threaded": True},
     "the device": {"inside__device__kind": "xla-cpu"},
 }
 
 STAYS_OUT = {
+    "whether the GIL is on": {"inside__python__gil": True},
     "Python's patch level": {"inside__python__version": "3.11.7", "inside__python__compiler": "GCC 14"},
     "the image's digest": {"image__digest": "sha256:3", "image__kind": "venv"},
     "the CPU's model": {"host__cpu__model": "Xeon", "host__cpu__vendor": "GenuineIntel"},

@@ -49,3 +49,35 @@ def test_of_several_programs_none_is_taken(tmp_path):
 def test_where_nothing_trains_that_is_told(tmp_path):
     with pytest.raises(UsageError, match="no program that trains was found"):
         found_command(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "entry"),
+    [
+        ("src/demo/train.py", "demo.train:main"),
+        ("demo/train.py", "demo.train:main"),
+        ("demo/__init__.py", "demo:main"),
+        ("src/demo/train/__main__.py", "demo.train:main"),
+    ],
+)
+@pytest.mark.parametrize("table", ["project.scripts", "tool.poetry.scripts"])
+def test_the_options_of_a_console_script_are_those_of_the_file_behind_it(tmp_path, place, entry, table):
+    (tmp_path / place).parent.mkdir(parents=True)
+    (tmp_path / place).write_text(PROGRAM)
+    (tmp_path / "pyproject.toml").write_text(f'[{table}]\ndemo-train = "{entry}"\n')
+    for found in (given_command(["demo-train"], tmp_path), found_command(tmp_path)):
+        assert found.words == ("demo-train", "--seed", "{seed}", "--out", "{run_dir}")
+        assert found.script == place
+
+
+@pytest.mark.parametrize(
+    "text", ["[project]\nscripts = 3\n", '[project.scripts]\ntrain = "gone:main"\n', "no ["]
+)
+def test_a_console_script_whose_file_is_not_there_has_no_options(tmp_path, text):
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert given_command(["train"], tmp_path).words == ("train",)
+
+
+def test_a_word_that_is_called_like_a_script_is_no_script(root):
+    (root / "pyproject.toml").write_text('[project.scripts]\nfast = "train:main"\n')
+    assert given_command(["echo", "fast"], root).words == ("echo", "fast")

@@ -160,3 +160,13 @@ def test_the_proposal_as_data_names_its_files(theirs):
     data = propose(theirs).as_data()
     assert data["files"] == [".gitignore", "recipes/train/recipe.yaml"]
     assert json.dumps(data)
+
+
+def test_a_seed_in_a_configuration_file_is_named_where_no_option_takes_it(theirs):
+    fixed = PROGRAM.replace('parser.add_argument("--seed", type=int, default=0)\n', "")
+    (theirs / "train.py").write_text(fixed.replace("options.seed", 'json.load(open("train.json"))["seed"]'))
+    (theirs / "train.json").write_text('{"lr": 0.1,\n "seed": 3}\n')
+    track(theirs)
+    proposal = propose(theirs)
+    assert "set in train.json, line 2" in proposal.found["seed"]
+    assert "its seed is set in train.json, line 2, and no option for it was found" in recipe_of(proposal)

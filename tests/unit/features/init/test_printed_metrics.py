@@ -126,3 +126,14 @@ def test_a_line_that_was_made_to_take_long_takes_no_time():
 
 def test_where_no_number_has_a_name_nothing_is_proposed():
     assert propose_patterns("hello\n1 2 3\n") == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["it is now 1789.5\n", "Python 3.11 on port 8080\ntook 4.5\n", "now 3.5\nnow 4.5\n"]
+)
+def test_a_word_of_a_sentence_before_a_number_is_no_metric(text):
+    assert propose_patterns(text) == ()
+
+
+def test_the_same_word_with_a_sign_between_is_one():
+    assert propose_patterns("up=0.5\nup=0.6\n") != ()
