@@ -126,15 +126,13 @@ class ProgressDisplay:
         with self._lock:
             now = self._clock()
             since = self._since.setdefault(run_label, now)
-            lasted = _duration(now - since)
+            lasted = duration(now - since)
             share = None
             if expected_s:
                 share = min((now - since) / expected_s, 1.0)
                 left_s = expected_s - (now - since)
                 lasted += (
-                    f", about {_duration(left_s)} left"
-                    if left_s > 0
-                    else f" of about {_duration(expected_s)}"
+                    f", about {duration(left_s)} left" if left_s > 0 else f" of about {duration(expected_s)}"
                 )
             run = _Run(
                 share=share, words=one_line(", ".join(filter(None, (lasted, seen)))), brief=one_line(lasted)
@@ -259,11 +257,12 @@ def _run_parts(step: int, total: int | None, *, steps_per_s: float | None, eta_s
         if eta_s is None and total is not None:
             eta_s = max(total - step, 0) / steps_per_s
     if eta_s is not None and eta_s >= 0:
-        parts.append(f"{_duration(eta_s)} left")
+        parts.append(f"{duration(eta_s)} left")
     return parts
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time as a person says it: ``5 s``, ``1 min 05 s``, ``2 h 07 min``."""
     if not seconds < 360_000:
         return "over 100 h"
     whole = round(seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,9 +12,9 @@ from typing import Any
 from reprokit import file_tree
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TIMING
 from reprokit.records import run_json
+from reprokit.runs.log_tail import last_object
 from reprokit.session import Progress
 
-_TAIL_BYTES = 4096
 _MAX_WATCHED = 200
 _MOST_EARLIER = 5
 
@@ -90,16 +89,3 @@ def _size(paths: Iterable[Path]) -> str:
         for path in paths:
             total += path.stat().st_size if path.is_file() else 0
     return f"{total / 1e6:,.1f} MB" if total >= 1e6 else f"{total / 1e3:.1f} kB"
-
-
-def last_object(path: Path) -> dict[str, Any] | None:
-    """The object on the last whole line of a file that is still being written; None where there is none."""
-    try:
-        # The program may have put a link or a pipe there: neither is followed or waited for.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            lines = stream.read(_TAIL_BYTES).split(b"\n")
-        value = json.loads(lines[-2])
-    except (OSError, ValueError, IndexError):
-        return None
-    return value if isinstance(value, dict) else None
