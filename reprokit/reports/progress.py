@@ -26,6 +26,7 @@ from reprokit.reports.escaping import Visible, one_line, shortened
 LIVE_EVERY_S = 0.2
 _PLAIN_EVERY_S = 60.0  # where something changed
 HEARTBEAT_S = 300.0  # where nothing did: CI ends a job that is silent for long
+_LEAST_S = 1.0  # over which a speed is measured
 _NUM_PARTS = 10
 _BAR_COLUMNS = 14
 _MOST_BARS = 8
@@ -68,6 +69,7 @@ class ProgressDisplay:
         self._runs: dict[str, _Run] = {}
         self._written: dict[str, tuple[float, object]] = {}
         self._since: dict[str, float] = {}
+        self._first_steps: dict[str, tuple[float, int]] = {}
         self._drawn_at = -LIVE_EVERY_S
         self._silent_since: float | None = None  # of the run that has ended
         self._lines_drawn = 0
@@ -87,6 +89,7 @@ class ProgressDisplay:
             self._runs.clear()
             self._written.clear()
             self._since.clear()
+            self._first_steps.clear()
             self._silent_since = None
             if self._is_live:
                 self._draw()
@@ -96,8 +99,10 @@ class ProgressDisplay:
     def update(
         self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
     ) -> None:
-        """Report how far a run is; ``eta_s`` None is computed from the speed."""
+        """Report how far a run is; a speed or ``eta_s`` that is None is computed from earlier reports."""
         with self._lock:
+            if steps_per_s is None:
+                steps_per_s = self._speed(run_label, step)
             parts = _run_parts(step, total, steps_per_s=steps_per_s, eta_s=eta_s)
             brief = [part for part in parts[1:] if not part.endswith("steps/s")]
             run = _Run(
@@ -107,6 +112,12 @@ class ProgressDisplay:
             )
             self._show(run_label, run, part=step * _NUM_PARTS // total if total else step)
 
+    def _speed(self, run_label: str, step: int) -> float | None:
+        """Steps in a second since the run was first heard of; None until there is something to go by."""
+        now = self._clock()
+        since, first = self._first_steps.setdefault(run_label, (now, step))
+        return (step - first) / (now - since) if step > first and now - since >= _LEAST_S else None
+
     def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
         """Report a run whose steps are not known by what it has left so far, such as ``12 kB written``.
 
@@ -115,11 +126,14 @@ class ProgressDisplay:
         with self._lock:
             now = self._clock()
             since = self._since.setdefault(run_label, now)
-            lasted = _duration(now - since)
+            lasted = duration(now - since)
             share = None
             if expected_s:
                 share = min((now - since) / expected_s, 1.0)
-                lasted += f" of about {_duration(expected_s)}"
+                left_s = expected_s - (now - since)
+                lasted += (
+                    f", about {duration(left_s)} left" if left_s > 0 else f" of about {duration(expected_s)}"
+                )
             run = _Run(
                 share=share, words=one_line(", ".join(filter(None, (lasted, seen)))), brief=one_line(lasted)
             )
@@ -135,6 +149,7 @@ class ProgressDisplay:
             self._runs.pop(label, None)
             self._silent_since, _ = self._written.pop(label, (None, None))
             self._since.pop(run_label, None)
+            self._first_steps.pop(run_label, None)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
@@ -238,15 +253,16 @@ def _run_parts(step: int, total: int | None, *, steps_per_s: float | None, eta_s
     elif total:
         parts.append(f"{min(step / total, 1.0):.0%}")
     if steps_per_s:
-        parts.append(f"{steps_per_s:,.0f} steps/s")
+        parts.append(f"{steps_per_s:,.{0 if steps_per_s >= 10 else 1}f} steps/s")
         if eta_s is None and total is not None:
             eta_s = max(total - step, 0) / steps_per_s
     if eta_s is not None and eta_s >= 0:
-        parts.append(f"{_duration(eta_s)} left")
+        parts.append(f"{duration(eta_s)} left")
     return parts
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time as a person says it: ``5 s``, ``1 min 05 s``, ``2 h 07 min``."""
     if not seconds < 360_000:
         return "over 100 h"
     whole = round(seconds)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.commands.runs_watch import watch
 from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.help_pages import Option, titled
 from reprokit.cli.options import (
@@ -59,6 +60,9 @@ def _verdict(_context: click.Context, _option: click.Parameter, word: str | None
 )
 def command() -> None:
     """Work with run folders: what was run, how it ended, how runs compare."""
+
+
+command.add_command(watch)
 
 
 @command.command(

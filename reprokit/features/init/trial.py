@@ -18,7 +18,7 @@ from reprokit import adapters, recipes, runs
 from reprokit.capture import git_history
 from reprokit.core.comparison import Comparison
 from reprokit.core.records import Outcome
-from reprokit.core.run_record import RecordedProgram
+from reprokit.core.run_record import RecordedProgram, RunRecord
 from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
@@ -33,6 +33,8 @@ from reprokit.recipes import Program, Recipe
 from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Progress, Session
+
+_READ_ONLY = "Read-only file system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +61,9 @@ class DraftProject:
         file.write_text(recipe_text(values), encoding="utf-8")
         return recipes.load(name, recipes_dir=self.project.recipes_dir)
 
-    def run(self, recipe: Recipe, *, seed: int, repeats: int) -> tuple[Path, ...]:
-        """Run folders, whether the program ended well or not."""
-        request = Request(seed=seed, repeats=repeats, backend="local", side_by_side=False)
+    def run(self, recipe: Recipe, *, seed: int, repeats: int, backend: str = "auto") -> tuple[Path, ...]:
+        """Run folders, whether the program ended well or not; made where `reproduce` makes its runs."""
+        request = Request(seed=seed, repeats=repeats, backend=backend, side_by_side=False)
         return run_recipe(
             recipe,
             request,
@@ -159,6 +161,16 @@ def written_places(folder: Path) -> tuple[str, ...]:
     changed = program_output.changed_files(folder, program.files)
     tops = {f"{name.partition('/')[0]}/" if "/" in name else name for name in changed}
     return tuple(sorted(top for top in tops if not (folder / PROGRAM / top).name.startswith(".")))
+
+
+def could_not_write(folder: Path) -> bool:
+    """Whether a run in a container ended because the program writes next to its own files."""
+    record = run_json.recorded(folder)
+    return record.backend == "docker" and not record.completed and _READ_ONLY in _told_by(folder, record)
+
+
+def _told_by(folder: Path, record: RunRecord) -> str:
+    return f"{record.message}\n{printed_by(folder)}"
 
 
 def must_have_ended(folders: Sequence[Path]) -> None:

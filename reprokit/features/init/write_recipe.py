@@ -22,6 +22,7 @@ from reprokit.features.init.trial import (
     DraftProject,
     PythonAsked,
     compared,
+    could_not_write,
     lock_environment,
     locked_python,
     metrics_of,
@@ -40,6 +41,11 @@ from reprokit.records import environment_json, run_json
 from reprokit.session import Session
 
 _SEEDS = (1, 2)
+#: What the runs were made in; `reproduce` and `verify` choose by the same rule.
+_WHERE = {
+    "docker": "run in its container, as by `reproduce`",
+    "local": "run in a virtual environment of it, as by `reproduce` (no container engine answers)",
+}
 
 
 def propose(
@@ -178,11 +184,16 @@ class _ProgramInspection:
 
     def _two_runs(self) -> tuple[Path, ...]:
         folders = self._run(_SEEDS[0], repeats=2)
-        if run_json.recorded(folders[0]).outcome == "mounts_changed":
-            self._values["collect"] = list(written_places(folders[0]))
+        seen = folders[0]
+        if could_not_write(seen):  # only without a container is it seen where the program writes
+            seen = self._trial.run(self._recipe(), seed=_SEEDS[0], repeats=1, backend="local")[0]
+        if run_json.recorded(seen).outcome == "mounts_changed":
+            self._values["collect"] = list(written_places(seen))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
             folders = self._run(_SEEDS[0], repeats=2)
         must_have_ended(folders)
+        if self._values["variant"] != NO_VARIANT:
+            self._found["environment"] += f"; {_WHERE[run_json.recorded(folders[0]).backend or 'local']}"
         return folders
 
     def _run(self, seed: int, *, repeats: int) -> tuple[Path, ...]:

@@ -18,7 +18,7 @@ from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running.environments.shared_places import SharedPlaces
-from reprokit.harness.running.how_far import tell_of
+from reprokit.harness.running.how_far import EarlierRun, earlier_run, tell_of
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.programs.tree_changes import work_tree_of
 from reprokit.harness.running.run_end import (
@@ -125,7 +125,15 @@ class Engine:
         made.append(folder)
         for name in plan.executables:
             (folder / name).chmod(0o755)
-        this = _Underway(engine=self, plan=plan, spec=spec, folder=folder, watch=watch, stop=stop)
+        this = _Underway(
+            engine=self,
+            plan=plan,
+            spec=spec,
+            folder=folder,
+            watch=watch,
+            stop=stop,
+            earlier=earlier_run(folder),
+        )
         secrets = capture.secret_values(os.environ, command=spec.command)
         try:
             if plan.program is not None:
@@ -154,6 +162,7 @@ class _Underway:
     folder: Path
     watch: GoldenWatch | None
     stop: threading.Event
+    earlier: EarlierRun
 
     @property
     def label(self) -> str:
@@ -163,7 +172,7 @@ class _Underway:
         """Tell how far it is; stop it where something asks for that."""
         if self.stop.is_set():
             raise KeyboardInterrupt
-        tell_of(self.engine.progress, self.label, self.folder)
+        tell_of(self.engine.progress, self.label, self.folder, earlier=self.earlier)
         why = self._seen_by_watch()
         why = why or (self.engine.why_stop(self.folder) if self.engine.why_stop else None)
         if why is not None:
@@ -185,7 +194,7 @@ class _Underway:
         """Write the records of its end."""
         progress = self.engine.progress
         result = replace(result, message=capture.without(result.message, secrets))
-        tell_of(progress, self.label, self.folder)
+        tell_of(progress, self.label, self.folder, earlier=self.earlier)
         if not result.completed:
             progress.note(f"{self.label}: {result.message}")
         try:

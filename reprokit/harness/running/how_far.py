@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reprokit import file_tree
-from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
+from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TIMING
+from reprokit.records import run_json
+from reprokit.runs.log_tail import last_object
 from reprokit.session import Progress
 
-_TAIL_BYTES = 4096
 _MAX_WATCHED = 200
+_MOST_EARLIER = 5
 
 
-def tell_of(progress: Progress, label: str, folder: Path) -> None:
-    """Say how far a run is, by what stands in its folder."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRun:
+    """What the newest whole run of a recipe says of the next: how long it took, and its last step."""
+
+    duration_s: float | None = None
+    last_step: int | None = None
+
+
+def earlier_run(folder: Path) -> EarlierRun:
+    """The newest whole run next to a run folder, of the same seed's recipe and settings."""
+    own = run_json.recorded(folder)
+    with suppress(OSError):
+        names = sorted(
+            (one.name for one in os.scandir(folder.parent) if one.name < folder.name), reverse=True
+        )
+        for name in names[:_MOST_EARLIER]:
+            record = run_json.recorded(folder.parent / name)
+            if record.completed and record.is_whole and record.modified == own.modified:
+                step = (last_object(folder.parent / name / METRICS) or {}).get("step")
+                return EarlierRun(duration_s=record.duration_s, last_step=_whole(step))
+    return EarlierRun()
+
+
+def tell_of(progress: Progress, label: str, folder: Path, *, earlier: EarlierRun = EarlierRun()) -> None:
+    """Say how far a run is, by what stands in its folder, and by how far an earlier one went."""
     line = last_object(folder / OUTPUT / TIMING)
     if line and isinstance(line.get("step"), int):
         progress.update(
@@ -28,16 +53,34 @@ def tell_of(progress: Progress, label: str, folder: Path) -> None:
             steps_per_s=line.get("steps_per_s"),
             eta_s=line.get("eta_s"),
         )
+        return
+    files = _output(folder)
+    step = _logged_step(files)
+    if step is not None:
+        progress.update(label, step, earlier.last_step, steps_per_s=None, eta_s=None)
     else:
-        progress.alive(label, _left_so_far(folder))
+        progress.alive(label, _left_so_far(folder, files), expected_s=earlier.duration_s)
 
 
-def _left_so_far(folder: Path) -> str:
-    """How much a program has written and printed: a sign of life where it tells no steps."""
-    logs = [folder / STDOUT, folder / STDERR]
+def _logged_step(files: Iterable[Path]) -> int | None:
+    """The step that stands on the last line of a log of JSON lines."""
+    logs = (file for file in files if file.suffix == ".jsonl")
+    steps = (_whole((last_object(file) or {}).get("step")) for file in logs)
+    return next((step for step in steps if step is not None), None)
+
+
+def _whole(step: Any) -> int | None:
+    return step if type(step) is int and step >= 0 else None
+
+
+def _output(folder: Path) -> list[Path]:
     found = file_tree.walk(folder / OUTPUT, limits=file_tree.WalkLimits(entries=_MAX_WATCHED))
-    files = [folder / OUTPUT / entry.name for entry in found if entry.kind is file_tree.Kind.FILE]
-    return f"{_size(files)} written, {_size(logs)} printed"
+    return [folder / OUTPUT / entry.name for entry in found if entry.kind is file_tree.Kind.FILE]
+
+
+def _left_so_far(folder: Path, files: Iterable[Path]) -> str:
+    """How much a program has written and printed: a sign of life where it tells no steps."""
+    return f"{_size(files)} written, {_size([folder / STDOUT, folder / STDERR])} printed"
 
 
 def _size(paths: Iterable[Path]) -> str:
@@ -46,16 +89,3 @@ def _size(paths: Iterable[Path]) -> str:
         for path in paths:
             total += path.stat().st_size if path.is_file() else 0
     return f"{total / 1e6:,.1f} MB" if total >= 1e6 else f"{total / 1e3:.1f} kB"
-
-
-def last_object(path: Path) -> dict[str, Any] | None:
-    """The object on the last whole line of a file that is still being written; None where there is none."""
-    try:
-        # The program may have put a link or a pipe there: neither is followed or waited for.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            lines = stream.read(_TAIL_BYTES).split(b"\n")
-        value = json.loads(lines[-2])
-    except (OSError, ValueError, IndexError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -15,7 +15,6 @@ from reprokit.core.records import RunResult
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
 from reprokit.harness.running.engine import BeforeClose, Engine, WhyStop, as_it_ended
-from reprokit.harness.running.how_far import last_object
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.resuming.joined_run import join_with_earlier
 from reprokit.harness.running.run_kinds import ResumePoint
@@ -25,6 +24,7 @@ from reprokit.harness.sweeping.results import chosen_return, last_return
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.recipes import Recipe
 from reprokit.runs.listing import key_of
+from reprokit.runs.log_tail import last_object
 from reprokit.runs.sweeps import MemberState, SweepMember, state_of
 from reprokit.session import HowFar, Progress, Session
 

@@ -326,8 +326,30 @@ def test_a_run_whose_length_is_known_from_the_one_before_has_a_bar():
         progress.alive("run 5 of about 9", "", expected_s=40.0)
 
     drawn = re.split(r"(?:\x1b\[1A)*\r\x1b\[J", stream.getvalue())
-    assert "run 4 of about 9  ##########----  30 s of about 40 s" in drawn[-3]
-    assert drawn[-2] == "which line makes them differ?\nrun 5 of about 9  --------------  0 s of about 40 s"
+    assert "run 4 of about 9  ##########----  30 s, about 10 s left" in drawn[-3]
+    assert (
+        drawn[-2] == "which line makes them differ?\nrun 5 of about 9  --------------  0 s, about 40 s left"
+    )
+
+
+def test_a_run_that_takes_longer_than_the_one_before_says_so():
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+    progress.phase("train")
+    progress.alive("run 1", "", expected_s=40.0)
+    clock.now = 50.0
+    progress.alive("run 1", "", expected_s=40.0)
+    assert stream.getvalue().endswith("run 1  ##############  50 s of about 40 s")
+
+
+def test_a_speed_that_no_one_tells_is_measured_and_gives_the_time_left():
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+    progress.phase("train")
+    clock.now = 1.0
+    progress.update("run 1", 10, 100, steps_per_s=None, eta_s=None)
+    clock.now = 11.0
+    progress.update("run 1", 40, 100, steps_per_s=None, eta_s=None)
+    last = stream.getvalue().rpartition("\x1b[J")[2]
+    assert last == "train\nrun 1  #####---------  step 40 of 100, 40%, 3.0 steps/s, 20 s left"
 
 
 def test_off_a_terminal_many_short_runs_are_no_louder_than_one_long_one():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from reprokit import images
 from reprokit.core.numerics import CUDA
@@ -18,6 +19,7 @@ from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.environments.gpus import gpus_for
+from reprokit.harness.running.environments.making import making
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.varying.apply_variations import usable_cores
@@ -84,13 +86,15 @@ def realised(variant: str, *, backend: str, base: str, session: Session) -> Real
     Raises:
         CannotRunError: It cannot be made here.
     """
-    return images.resolve(
-        variant,
-        project=session.project.root,
-        kind="image" if backend == "docker" else "venv",
-        build=images.BuildOptions(base=base),
-        on_progress=session.progress.note,
-    )
+    kind: Literal["image", "venv"] = "image" if backend == "docker" else "venv"
+    with making(variant, kind=kind, progress=session.progress) as on_progress:
+        return images.resolve(
+            variant,
+            project=session.project.root,
+            kind=kind,
+            build=images.BuildOptions(base=base),
+            on_progress=on_progress,
+        )
 
 
 def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
