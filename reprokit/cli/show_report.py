@@ -38,7 +38,16 @@ def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verb
     to_terminal.show(_from_here(answer), verbose=verbose)
     if folder is not None:
         blank = "\n" if sys.stdout.isatty() else ""
-        click.echo(f"{blank}Report: {str(folder).removeprefix(f'{Path.cwd()}/')}/report.html")
+        click.echo(f"{blank}Report: {str(folder).removeprefix(f'{Path.cwd()}/')}/{_page()}")
+
+
+def _page() -> str:
+    """What a person opens of a report, and how its page is had where none was drawn."""
+    from reprokit import extras
+
+    if extras.is_installed("jinja2"):
+        return "report.html"
+    return f"report.md (a page: {extras.install_line('html')})"
 
 
 def _from_here(answer: checklist.Report) -> checklist.Report:

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uv
-
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
 from reprokit.images import byte_code, installed_files, wheels
@@ -29,7 +27,7 @@ from reprokit.images.cache import Progress, held, mark_used
 from reprokit.images.installed_files import MARKER, Installed
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
-from reprokit.images.subprocesses import heartbeat, run_command
+from reprokit.images.subprocesses import heartbeat, run_command, uv_program
 from reprokit.workspace import cannot_write, write_json
 
 _RECIPE_VERSION = 4  # of how an environment is made; raise it when `_make` changes what comes out
@@ -111,7 +109,7 @@ def find_interpreter(python: str, *, on_progress: Progress) -> Interpreter:
         if arguments[0] == "install":
             on_progress(f"no Python {python} on this host: uv fetches one")
         located = subprocess.run(
-            [uv.find_uv_bin(), "python", *arguments, "--no-config", python],
+            [uv_program(), "python", *arguments, "--no-config", python],
             capture_output=True,
             text=True,
             check=False,
@@ -253,7 +251,7 @@ def _install(python: str, from_wheels: Path, unpacked: str) -> list[str]:
     What it unpacks lies in the environment until the end, so that a file is put in place by a link.
     """
     return [
-        uv.find_uv_bin(),
+        uv_program(),
         "pip",
         "install",
         "--no-config",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from reprokit import extras
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports import shorten
 from reprokit.reports.escaping import one_line
@@ -126,5 +127,6 @@ def _where_to_look(found: Any, *, again: Sequence[str], root: Path) -> Iterator[
     yield TerminalLine(text="")
     for one in again:
         yield TerminalLine(text=f"{'Run again:':<11}{one_line(one)}", tone="command")
-    place = shorten.without(PurePosixPath(root))(found.folder / "diagnosis.html")
+    name = "diagnosis.html" if extras.is_installed("jinja2") else "diagnosis.json"
+    place = shorten.without(PurePosixPath(root))(found.folder / name)
     yield TerminalLine(text=f"{'Page:':<11}{one_line(place)}")
