@@ -9,7 +9,6 @@ never passed over.
 
 from __future__ import annotations
 
-import os
 from importlib import util
 
 from reprokit.errors import CannotRunError, MissingExtraError
@@ -62,8 +61,8 @@ def must_be_posix() -> None:
     Raises:
         CannotRunError: This is Windows.
     """
-    if os.name == "nt":
-        raise _not_here("this host is Windows")
+    if not is_installed("fcntl"):
+        raise _not_here("this Python has no module fcntl")
 
 
 def explained(error: BaseException) -> CannotRunError | None:
