@@ -168,6 +168,10 @@ class WorkspaceBusyError(WorkspaceError):
     outcome = "workspace_busy"
 
 
+class MissingExtraError(CannotRunError):
+    """A package of an extra is not installed; ``fix`` is the line that installs it."""
+
+
 class CannotJudgeError(ReprokitError):
     """There is not enough evidence for a verdict."""
 

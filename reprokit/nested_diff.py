@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from itertools import chain
 from typing import Any, Final
 
-from reprokit.core.records import is_leaf, leaves
+from reprokit.core.records import leaves
 
 
 class _Absent(Enum):
@@ -28,50 +27,39 @@ def differences(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[
     A list of plain values is one field; in other lists, a position is a part of the path. The order is
     that of ``expected``, then of ``actual``.
 
-    deepdiff compares, with everything off that would let a difference pass: its
-    ``ignore_numeric_type_changes`` rounds to 12 digits, its ``math_epsilon`` calls 1e9 and 1e9 + 1
-    equal, and by default it leaves out keys that begin with two underscores. It is for records of some
-    hundred fields: what has a line a step (traces, metrics) is compared while it is read.
+    It is for records of some hundred fields: what has a line a step (traces, metrics) is compared while
+    it is read.
     """
-    from deepdiff import DeepDiff  # noqa: PLC0415  (half a second, which few verbs need)
-
-    found = DeepDiff(
-        expected,
-        actual,
-        view="tree",
-        ignore_private_variables=False,
-        ignore_type_in_groups=[(list, tuple)],
-        zip_ordered_iterables=True,
-        threshold_to_diff_deeper=0,
-        custom_operators=[_FloatsBySpelling()],
-    )
-    levels = chain.from_iterable(found.values())
-    changed = {_field(level.path(output_format="list"), expected, actual) for level in levels}
     left, right = dict(leaves(expected)), dict(leaves(actual))
-    return [
-        (".".join(map(str, path)), left.get(path, ABSENT), right.get(path, ABSENT))
-        for path in dict.fromkeys((*left, *right))
-        if any(path[:length] in changed for length in range(len(path) + 1))
-    ]
+    found = []
+    for path in dict.fromkeys((*left, *right)):
+        one, other = left.get(path, ABSENT), right.get(path, ABSENT)
+        if not _alike(one, other) and not _was_filled(path, one, other, expected=expected, actual=actual):
+            found.append((".".join(map(str, path)), one, other))
+    return found
 
 
-class _FloatsBySpelling:
-    """Two floats are equal where they are spelled alike: NaN is NaN, and 0.0 is not -0.0."""
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two fields have one type and one value."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return not one and not other  # only an empty one is a field
+    if isinstance(one, float) and isinstance(other, float):
+        return repr(one) == repr(other)  # NaN is NaN, and 0.0 is not -0.0
+    return type(one) is type(other) and bool(one == other)
 
-    def match(self, level: Any) -> bool:
-        return isinstance(level.t1, float) and isinstance(level.t2, float)
 
-    def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
-        if repr(level.t1) != repr(level.t2):
-            diff_instance.custom_report_result("values_changed", level)
-        return True
+def _was_filled(path: tuple[Any, ...], one: Any, other: Any, *, expected: Any, actual: Any) -> bool:
+    """Whether an empty section is one with fields on the other side: the fields tell it."""
+    empty, whole = (one, actual) if other is ABSENT else (other, expected)
+    return isinstance(empty, Mapping) and isinstance(_at(whole, path), Mapping)
 
 
-def _field(path: list[str | int], expected: Any, actual: Any) -> tuple[str | int, ...]:
-    """The part of a path that names a field: it ends where a list is a value."""
-    for depth, name in enumerate(path):
-        if any(isinstance(side, list | tuple) and is_leaf(side) for side in (expected, actual)):
-            return tuple(path[:depth])
-        if depth + 1 < len(path):
-            expected, actual = expected[name], actual[name]
-    return tuple(path)
+def _at(record: Any, path: tuple[Any, ...]) -> Any:
+    for name in path:
+        try:
+            record = record[name]
+        except (LookupError, TypeError):  # nothing there, or a value
+            return ABSENT
+    return record

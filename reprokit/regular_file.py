@@ -12,6 +12,10 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
+# Windows has none of these, and its files are read as text unless it is told.
+_FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+_NO_WAIT = sum(getattr(os, name, 0) for name in _FLAGS)
+
 
 class NotRegularError(OSError):
     """What lies under a name is a pipe, a socket, a device or a folder."""
@@ -38,7 +42,7 @@ def open_regular(path: Path) -> BufferedReader:
         OSError: It cannot be opened, or is no regular file.
     """
     # Without waiting for a writer of a pipe, or for a device: only then can it be asked what it is.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)

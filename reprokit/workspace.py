@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -118,8 +118,8 @@ def machine_id() -> str:
     """What tells this machine from others: 12 hex digits, from which its name cannot be read."""
     with contextlib.suppress(OSError):
         told = Path("/etc/machine-id").read_text(encoding="ascii").strip()
-        return hashlib.sha256(f"reprokit {told} {os.uname().nodename}".encode()).hexdigest()[:12]
-    return hashlib.sha256(f"reprokit {os.uname().nodename}".encode()).hexdigest()[:12]
+        return hashlib.sha256(f"reprokit {told} {platform.node()}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"reprokit {platform.node()}".encode()).hexdigest()[:12]
 
 
 def is_alive(owner: RunOwner | None) -> bool:
@@ -147,7 +147,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         WorkspaceBusyError: Another process holds it, alone or shared.
         WorkspaceError: The folder cannot be written.
     """
-    with _locked(folder, fcntl.LOCK_EX, wait_s=0.0) as stream:
+    with _locked(folder, alone=True, wait_s=0.0) as stream:
         with contextlib.suppress(OSError):  # who holds it is a courtesy that a full disk may take
             os.write(stream.fileno(), f"process {os.getpid()}".encode())
         try:
@@ -174,13 +174,16 @@ def shared(
     """
     with contextlib.suppress(WorkspaceBusyError), exclusive(folder):
         alone()
-    with _locked(folder, fcntl.LOCK_SH, wait_s=wait_s):
+    with _locked(folder, alone=False, wait_s=wait_s):
         yield
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, how: int, *, wait_s: float) -> Iterator[TextIO]:
+def _locked(folder: Path, *, alone: bool, wait_s: float) -> Iterator[TextIO]:
     """The lock's file, once it is held; what stood in it before is gone from it if held alone."""
+    import fcntl  # noqa: PLC0415  (Windows has none)
+
+    how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stream = (folder / ".lock").open("a+")
@@ -202,7 +205,7 @@ def _locked(folder: Path, how: int, *, wait_s: float) -> Iterator[TextIO]:
                         fix="wait until it has ended, or name another folder with --runs-dir",
                     ) from error
                 time.sleep(_LOCK_POLL_S)
-        if how == fcntl.LOCK_EX:
+        if alone:
             with contextlib.suppress(OSError):
                 os.ftruncate(stream.fileno(), 0)
         yield stream

@@ -10,10 +10,11 @@ import contextlib
 import os
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import psutil
-import pynvml  # type: ignore[import-untyped]
+
+from reprokit import extras
 
 if TYPE_CHECKING:
     from reprokit.core.environment_record import CpuFacts, DeviceFacts, MachineFacts
@@ -93,6 +94,11 @@ def _disk(folder: Path, missing: dict[str, str]) -> dict[str, int | None]:
 
 
 def _gpus(missing: dict[str, str]) -> list[DeviceFacts]:
+    if not extras.is_installed("pynvml"):
+        missing["gpus"] = f"this needs the package nvidia-ml-py: {extras.install_line('gpu')}"
+        return []
+    import pynvml  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
@@ -100,7 +106,7 @@ def _gpus(missing: dict[str, str]) -> list[DeviceFacts]:
         return []
     try:
         driver = _text(pynvml.nvmlSystemGetDriverVersion())
-        return [_gpu(index, driver) for index in range(pynvml.nvmlDeviceGetCount())]
+        return [_gpu(pynvml, index, driver) for index in range(pynvml.nvmlDeviceGetCount())]
     except pynvml.NVMLError as error:
         missing["gpus"] = f"NVIDIA's management library failed: {error}"
         return []
@@ -109,7 +115,7 @@ def _gpus(missing: dict[str, str]) -> list[DeviceFacts]:
             pynvml.nvmlShutdown()
 
 
-def _gpu(index: int, driver: str) -> DeviceFacts:
+def _gpu(pynvml: Any, index: int, driver: str) -> DeviceFacts:
     handle = pynvml.nvmlDeviceGetHandleByIndex(index)
     facts: DeviceFacts = {"name": _text(pynvml.nvmlDeviceGetName(handle)), "driver": driver}
     with contextlib.suppress(pynvml.NVMLError):

@@ -206,7 +206,7 @@ def _python() -> Facts:
 
 
 def _os(missing: Missing) -> Facts:
-    facts: Facts = {"system": os.uname().sysname}
+    facts: Facts = {"system": platform.system()}
     try:
         release = Path("/etc/os-release").read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -338,7 +338,7 @@ def _cpu(torch: Any, numpy: Any, missing: Missing) -> Facts:
 
     The kernel's list is the machine's, which an emulated CPU does not have, so libraries go first.
     """
-    machine = os.uname().machine
+    machine = platform.machine()
     facts: Facts = {"architecture": _ARCHITECTURES.get(machine, machine)}
     if facts["architecture"] != "x86_64":
         return facts

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from reprokit import extras
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
 from reprokit.core.verdicts.rows import (
@@ -27,6 +28,7 @@ from reprokit.core.verdicts.rows import (
     says,
     unjudged,
 )
+from reprokit.errors import MissingExtraError
 from reprokit.plugin_files import PluginFolder, load
 
 __all__ = ["discover", "of_every_strict_report", "registry", "run_all"]
@@ -114,10 +116,20 @@ def _judged(check: Check, evidence: Evidence) -> Finding:
         return not_applicable(
             "the program is unmodified and the recipe does not declare this", f"declare `{key}`"
         )
+    return _found(check, evidence)
+
+
+def _found(check: Check, evidence: Evidence) -> Finding:
+    """What a check says, if it is a finding; that it cannot be judged where it fails."""
+    if lacking := evidence.missing_extras.get(check.ID):
+        return unjudged(*lacking)
     try:
         finding = _of_stopped(check, evidence) or check.check(evidence)
         fault = _fault(finding)
     except (Exception, SystemExit) as error:  # the one boundary: here nothing may pass, nor end the tool
+        missing = error if isinstance(error, MissingExtraError) else extras.explained(error)
+        if missing is not None:
+            return unjudged(missing.what, missing.fix or _REPORT_IT)
         return unjudged(f"the check is faulty: {type(error).__name__}: {error}", _REPORT_IT)
     return unjudged(f"the check is faulty: {fault}", _REPORT_IT) if fault else finding
 

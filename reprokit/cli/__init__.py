@@ -22,7 +22,7 @@ from typing import NoReturn
 
 import click
 
-from reprokit import __version__
+from reprokit import __version__, extras
 from reprokit.cli import streams
 from reprokit.cli.extensions import must_differ
 from reprokit.cli.help_pages import Group, write_sections
@@ -39,7 +39,11 @@ _LOADED_FIRST = """
 import resource, reprokit.cli
 soft, hard = resource.getrlimit(resource.RLIMIT_AS)
 resource.setrlimit(resource.RLIMIT_AS, (max(soft - (16 << 20), 0), hard))
-import numpy, scipy.linalg
+import numpy
+try:
+    import scipy.linalg
+except ModuleNotFoundError:
+    pass
 """
 
 _LOADED_WITHIN_S = 20.0
@@ -47,7 +51,8 @@ _LOADED_WITHIN_S = 20.0
 _COMPLETE = "_REPROKIT_COMPLETE"  # set by a shell that asks for completions
 
 #: Each stops what is running; a terminal that is closed sends HUP, and Ctrl-\\ sends QUIT.
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+_ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))  # Windows has two of them
 _HELD_BACK_S = 10.0  # as long as a container may take to stop
 
 #: What this machine has too little of → what is to be done.
@@ -180,6 +185,9 @@ def _run(arguments: list[str] | None) -> int:
         terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
         code = 143 if terminated else 130
     except Exception as error:  # "differs" is exit code 1: a fault of the tool must never look like an answer
+        if missing := extras.explained(error):
+            click.echo(f"Error: {_error_text(missing)}", err=True)
+            return missing.exit_code
         if streams.is_of_output(error):
             raise
         code = _fault(error)
@@ -203,8 +211,10 @@ def _memory_code() -> int:
     OpenBLAS ends the process that loads it with 1, "differs", where it gets no memory, or tries for ever: so
     another process loads it first, under the same limit, and then this one, before it uses more.
     """
-    import resource
-
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limit
+        return 0
     if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return 0
     import subprocess
@@ -214,11 +224,17 @@ def _memory_code() -> int:
         tried = subprocess.run(words, capture_output=True, check=False, timeout=_LOADED_WITHIN_S)
         ended = tried.returncode
         if ended == 0:
-            import numpy as np  # noqa: F401
-            import scipy.linalg  # noqa: F401
+            _load_libraries_for_numbers()
     except (OSError, MemoryError, ImportError, subprocess.TimeoutExpired):
         ended = 1
     return _too_little_memory() if ended else 0
+
+
+def _load_libraries_for_numbers() -> None:
+    import numpy as np  # noqa: F401
+
+    if extras.is_installed("scipy"):
+        import scipy.linalg  # noqa: F401
 
 
 def _too_little_memory() -> int:

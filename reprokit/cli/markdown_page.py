@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from reprokit.reports.terminal.terminal_style import Style, console_of, writable
+from reprokit.reports.terminal.terminal_style import Style, writable
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import ConsoleOptions, RenderResult
 
 _MOST_COLUMNS = 100
 _THEME = Theme(
@@ -73,7 +75,7 @@ class _Page(Markdown):
 
 def drawn(text: str, *, style: Style) -> str:
     """The page as it is written to a terminal."""
-    console = console_of(style)
+    console = _console_of(style)
     console.push_theme(_THEME)
     without_comments = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
     with console.capture() as captured:
@@ -81,3 +83,19 @@ def drawn(text: str, *, style: Style) -> str:
             _Page(without_comments, hyperlinks=False), width=min(style.width, _MOST_COLUMNS), crop=False
         )
     return writable("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n", style=style)
+
+
+def _console_of(style: Style) -> Console:
+    """A console that draws in this style, into memory."""
+    return Console(
+        file=io.StringIO(),
+        width=style.width,
+        force_terminal=style.color,
+        color_system="standard" if style.color else None,
+        no_color=not style.color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )

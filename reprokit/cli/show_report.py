@@ -37,12 +37,21 @@ def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verb
         return
     to_terminal.show(_from_here(answer), verbose=verbose)
     if folder is not None:
-        path = f"{str(folder).removeprefix(f'{Path.cwd()}/')}/report.html"
+        path = f"{str(folder).removeprefix(f'{Path.cwd()}/')}/{_page()}"
         style = terminal_style.style_of(sys.stdout, environ=os.environ)
         if style.is_terminal:
             click.echo("\n".join(["", *terminal_lines.place_lines("Report:", path, width=style.width)]))
         else:
             click.echo(f"Report: {path}")
+
+
+def _page() -> str:
+    """What a person opens of a report, and how its page is had where none was drawn."""
+    from reprokit import extras
+
+    if extras.is_installed("jinja2"):
+        return "report.html"
+    return f"report.md (a page: {extras.install_line('html')})"
 
 
 def _from_here(answer: checklist.Report) -> checklist.Report:

@@ -328,6 +328,7 @@ class Evidence:
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
         ensemble: The ensemble that was asked, where equality did not decide; None where none was asked.
+        missing_extras: Row → what is not installed that it needs, and the line that installs it.
         options: Words that a suggested command repeats: the folders that are not the default ones.
     """
 
@@ -358,6 +359,7 @@ class Evidence:
     seed_response: SeedResponse | None = None
     ensemble: EnsembleEvidence | None = None
     strict: bool = False
+    missing_extras: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
     @property

@@ -7,7 +7,6 @@ archive was unpacked into. Both appear whole. What was changed since is found by
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -204,6 +203,8 @@ def _remove(path: Path) -> None:
 @contextlib.contextmanager
 def _held(folder: Path, source: DataSource, *, on_progress: OnProgress) -> Iterator[None]:
     """Wait until no other process fetches the same file; the lock ends with the process."""
+    import fcntl  # noqa: PLC0415  (Windows has none)
+
     path = folder / ".locks" / source.hex_digits
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

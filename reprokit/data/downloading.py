@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from reprokit import extras
 from reprokit.data.partial_file import PartialFile
-from reprokit.data.places import fsspec_place, http_place, local_place, package_place
+from reprokit.data.places import fsspec_place, local_place, package_place
 from reprokit.data.sources import LOCAL, DataSource, protocol_of
 from reprokit.data.transfer import PlaceRefusedError, Transfer, TransferCutError
 from reprokit.errors import DataError
@@ -113,6 +114,9 @@ def _once(source: DataSource, place: str, target: PartialFile, *, on_progress: O
 def _opened(place: str, *, offset: int) -> AbstractContextManager[Transfer]:
     protocol = protocol_of(place)
     if protocol in {"http", "https"}:
+        extras.must_have("requests", "urllib3")
+        from reprokit.data.places import http_place  # noqa: PLC0415  (an extra)
+
         return http_place.opened(place, offset=offset)
     if protocol == "file":
         return local_place.opened(place, offset=offset)

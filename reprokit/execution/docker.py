@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -21,8 +20,9 @@ from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.execution import TICK_S, accelerators
 from reprokit.execution.docker_config import RUN_DIR, container_config, isolation
 from reprokit.execution.docker_container import ContainerLife, engine_lost
-from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
+from reprokit.execution.docker_engine import ClientFactory, connect, engine_status
 from reprokit.execution.docker_orphans import labels_for, remove_orphans
+from reprokit.execution.engine_status import EngineStatus
 from reprokit.execution.mounted_copies import SharedCopies, mounted_copies
 from reprokit.execution.outcome import (
     Explanation,
@@ -135,6 +135,8 @@ def _user(engine: EngineStatus) -> tuple[str, str]:
 
 def _own_ulimits() -> dict[str, int]:
     """Limits for Podman, whose defaults (a million of each) not every host allows."""
+    import resource  # noqa: PLC0415  (Windows has none)
+
     kinds = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
     own = {name: resource.getrlimit(kind)[1] for name, kind in kinds.items()}
     return {name: _MOST if most == resource.RLIM_INFINITY else min(most, _MOST) for name, most in own.items()}

@@ -8,42 +8,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import docker
 
 from reprokit.docker_sdk import ENGINE_ERRORS, explain_unreachable, knock
+from reprokit.execution.engine_status import EngineStatus
 
 ClientFactory = Callable[[], docker.DockerClient]
 _KNOCK_S = 0.8
 _SLOW_ENGINE_S = 60
 _QUICK_S = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineStatus:
-    """What an engine reports of itself, or why it cannot be reached (``error``, ``remedy``).
-
-    Attributes:
-        api_version: The newest API that it has.
-        storage_driver: Such as ``overlay2``.
-        rootless: Whether it runs without root.
-        podman: Whether it is Podman, which has Docker's API too.
-        cgroup_version: ``1`` or ``2``.
-        security_options: Such as ``seccomp``, ``apparmor``, ``userns``, ``rootless``.
-    """
-
-    reachable: bool
-    version: str | None = None
-    api_version: str | None = None
-    storage_driver: str | None = None
-    rootless: bool = False
-    podman: bool = False
-    cgroup_version: str | None = None
-    security_options: tuple[str, ...] = ()
-    error: str = ""
-    remedy: str = ""
 
 
 def connect() -> docker.DockerClient:

@@ -22,7 +22,6 @@ import contextlib
 import ctypes
 import json
 import os
-import resource
 import select
 import shutil
 import signal
@@ -32,6 +31,9 @@ import sys
 import types
 from pathlib import Path
 from typing import Any
+
+with contextlib.suppress(ModuleNotFoundError):  # Windows has none, and no run is made there
+    import resource
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36

@@ -13,8 +13,8 @@ import array
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
+import platform
 import re
 import select
 import socket
@@ -22,6 +22,9 @@ import stat
 import struct
 import threading
 from collections.abc import Iterable, Mapping
+
+with contextlib.suppress(ModuleNotFoundError):  # Windows has none, and no run is made there
+    import fcntl
 
 #: Of an architecture: its number in the kernel, that of seccomp(2), those of the calls that are told of.
 _CALLS: Mapping[str, tuple[int, int, Mapping[str, int]]] = {
@@ -32,7 +35,7 @@ _CALLS: Mapping[str, tuple[int, int, Mapping[str, int]]] = {
     ),
     "aarch64": (0xC00000B7, 277, {"execve": 221, "execveat": 281, "openat": 56, "openat2": 437, "mmap": 222}),
 }
-_MACHINE = os.uname().machine
+_MACHINE = platform.machine()
 _CANNOT = "this system does not tell which files a program opens (seccomp_unotify(2), Linux 5.5)"
 
 _SET_FILTER, _NO_NEW_PRIVS = 1, 38

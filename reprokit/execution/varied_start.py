@@ -15,8 +15,8 @@ Source: personality(2), unshare(2), user_namespaces(7), sched_setaffinity(2), ne
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import fcntl
 import locale
 import os
 import signal
@@ -25,6 +25,9 @@ import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+with contextlib.suppress(ModuleNotFoundError):  # Windows has none, and no run is made there
+    import fcntl
 
 CANNOT = 125
 #: What the line on stderr begins with that says why.

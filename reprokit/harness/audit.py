@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit import checks, reports, runs
+from reprokit import checks, extras, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
@@ -150,6 +150,10 @@ def _elsewhere(report: Report, project: Project) -> Iterator[str]:
 def _redrawn(report: Report, path: Path) -> Iterator[str]:
     for name, text in reports.documents(report).items():
         stored = path.parent / name
+        if name == reports.PAGE and stored.is_file():
+            if stored.read_bytes() == reports.NO_PAGE.encode("utf-8"):
+                continue  # it was made where no page could be drawn, and says nothing of the report
+            extras.must_have("jinja2")
         if not stored.is_file():
             yield f"{stored} is gone"
         elif stored.read_bytes() != text.encode("utf-8"):

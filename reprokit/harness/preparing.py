@@ -23,7 +23,6 @@ from reprokit.data.partial_file import cache_unwritable
 from reprokit.data.preparation import PREPARED, PreparedData, StepInputs
 from reprokit.errors import DataError, DiskFullError, RecipeError, UsageError
 from reprokit.execution import Backend
-from reprokit.execution import docker as docker_backend
 from reprokit.harness.running.environments.environment import backend_of, open_backend
 from reprokit.harness.running.environments.preparation import LAUNCHER, code_of, inputs_of, outputs_of
 from reprokit.harness.running.environments.recipe_data import FOLDER, sources_of
@@ -122,7 +121,9 @@ def _workshop(recipe: Recipe, request: Request, *, project: Project, note: Note)
         on_progress=note,
     )
     if name == "docker":
-        docker_backend.remove_orphans(str(cache / PREPARED))
+        from reprokit.execution.docker_orphans import remove_orphans  # noqa: PLC0415  (the docker SDK)
+
+        remove_orphans(str(cache / PREPARED))
     backend = open_backend(name, workspace=cache / PREPARED)
     return _StepRunner(
         recipe=recipe, realisation=realisation, backend=backend, code=code_of(recipe), cache=cache, note=note

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from reprokit import layout
+from reprokit import extras, layout
 from reprokit.core.records import Realisation
 from reprokit.errors import ReprokitError, UsageError
 
@@ -74,9 +74,8 @@ def resolve(
         ImageError: It cannot be made; the message says why and what to do.
         WorkspaceError: The cache cannot be written.
     """
-    from reprokit.images import cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
-    from reprokit.images.building import bases  # noqa: PLC0415  (the docker SDK)
-    from reprokit.images.building.build import realise  # noqa: PLC0415  (the docker SDK)
+    extras.must_have(*(("docker", "packaging", "pip") if kind == "image" else ("uv", "packaging", "pip")))
+    from reprokit.images import cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (start-up time)
 
     base, vendored = build.base, build.vendored
     lock = locks.read_lock(project)
@@ -88,7 +87,7 @@ def resolve(
         )
         chosen = lock.variant(chosen.fallback)
     if vendored is not None:
-        if base == bases.REGISTRY:
+        if base == "registry":
             raise UsageError(
                 "a vendored folder has a base from distribution packages, not from a registry",
                 where=str(vendored),
@@ -96,9 +95,11 @@ def resolve(
                 actual="--image-from registry",
             )
         vendor.take(lock, chosen, vendored, machine=platform.machine(), cache=folder)
-        base = bases.BOOTSTRAP
+        base = "bootstrap"
     if kind == "venv":
         return venvs.realise(chosen, cache=folder, on_progress=on_progress)
+    from reprokit.images.building.build import realise  # noqa: PLC0415  (the docker SDK)
+
     return realise(lock, chosen, base=base, builder=build.builder, cache=folder, on_progress=on_progress)
 
 
@@ -158,14 +159,15 @@ def kept_with_runs(
         ImageError: ``images/`` cannot be read.
         WorkspaceError: The cache cannot be reached.
     """
-    from reprokit.images import cache, locks, packages, venvs  # noqa: PLC0415  (the docker SDK)
-    from reprokit.images.checking import image_documents  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images import cache, locks, packages, venvs  # noqa: PLC0415  (start-up time)
 
     variant = locks.read_lock(project).variant(realisation.variant)
     path = variant.packages_path
     same = packages.digest_of(path) == realisation.lock_digest
     lock = {layout.LOCK: path.read_bytes()} if same else {}
     if realisation.kind == "image":
+        from reprokit.images.checking import image_documents  # noqa: PLC0415  (the docker SDK)
+
         return {}, {**lock, **image_documents.files_of(realisation.digest, cache=cache.cache_folder(None))}
     folder = Path(realisation.reference)
     if not folder.is_dir():

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -56,6 +55,8 @@ def held(folder: Path, name: str, *, on_progress: Progress) -> Iterator[None]:
 
     The lock ends with the process, however it ends.
     """
+    import fcntl  # noqa: PLC0415  (Windows has none)
+
     path = folder / "locks" / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,10 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import uv
-
 from reprokit.errors import ImageError
 from reprokit.images.cache import Progress
+from reprokit.images.subprocesses import uv_program
 
 #: Those that programs may have, the lowest first.
 SUPPORTED = tuple(f"3.{minor}" for minor in range(8, 16))
@@ -142,7 +141,7 @@ def _own_minor() -> str:
 
 def _uv(verb: str, *arguments: str, folder: Path | None = None) -> str:
     """What uv prints; for ``install``, what it says."""
-    command = [uv.find_uv_bin(), "python", verb, *([] if folder else ["--no-config"]), *arguments]
+    command = [uv_program(), "python", verb, *([] if folder else ["--no-config"]), *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if verb == "install":
         return done.stderr.strip()

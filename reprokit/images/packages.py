@@ -10,13 +10,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from packaging.markers import Marker
-from packaging.requirements import InvalidRequirement, Requirement
-
+from reprokit import extras
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
 from reprokit.regular_file import read_regular
+
+if TYPE_CHECKING:
+    from packaging.markers import Marker
 
 _HASH = re.compile(r"--hash=(sha256:[0-9a-f]{64})(?=\s|$)")
 
@@ -65,6 +67,7 @@ def read_packages(path: Path) -> tuple[Package, ...]:
 
     Raises:
         ImageError: The file is missing, or a line is anything else.
+        MissingExtraError: The package packaging is not installed.
     """
     return tuple(_package(text, where=f"{path}:{number}") for number, text in logical_lines(read_text(path)))
 
@@ -132,6 +135,9 @@ def _bytes(path: Path) -> bytes:
 
 
 def _package(text: str, *, where: str) -> Package:
+    extras.must_have("packaging")
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415  (an extra)
+
     requirement_text, _, rest = text.partition("--hash=")
     requirement_text = requirement_text.strip()
     try:

@@ -12,8 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from reprokit import extras
+
 _TAIL_LINES = 200
 _STOP_S = 10.0
+
+
+def uv_program() -> str:
+    """The path of uv.
+
+    Raises:
+        MissingExtraError: The package is not installed.
+    """
+    extras.must_have("uv")
+    import uv  # noqa: PLC0415  (an extra)
+
+    return uv.find_uv_bin()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ from typing import Any
 
 from reprokit.errors import ImageError, UsageError
 from reprokit.images import wheels
-from reprokit.images.building import bootstrap, debian_packages, image_store
+from reprokit.images.building import bootstrap, debian_packages
+from reprokit.images.building.architecture import architecture
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
@@ -45,7 +46,7 @@ def fill(
     packages = debian_packages.fetch(
         pinned,
         sources=lambda: bootstrap.sources(lock.bootstrap),
-        architecture=image_store.architecture(machine),
+        architecture=architecture(machine),
         cache=cache,
         on_progress=on_progress,
     )

@@ -19,8 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import uv
-
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
 from reprokit.images import byte_code, installed_files, wheels
@@ -29,7 +27,7 @@ from reprokit.images.installed_files import MARKER, Installed
 from reprokit.images.interpreters import Interpreter, find_interpreter
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
-from reprokit.images.subprocesses import heartbeat, run_command
+from reprokit.images.subprocesses import heartbeat, run_command, uv_program
 from reprokit.workspace import cannot_write, write_json
 
 _RECIPE_VERSION = 4  # of how an environment is made; raise it when `_make` changes what comes out
@@ -154,7 +152,7 @@ def _make(
     with heartbeat(on_progress, f"{title}: compiling packages"):
         byte_code.write(folder, python=variant.python, earlier=earlier, environment=environment)
         byte_code.write_library(folder, library_of(folder), earlier=earlier, environment=environment)
-    check = [uv.find_uv_bin(), "pip", "check", "--no-config", "--offline", f"--python={python}"]
+    check = [uv_program(), "pip", "check", "--no-config", "--offline", f"--python={python}"]
     _step(f"{title}: checking packages", check, folder, environment, on_progress)
 
 
@@ -192,7 +190,7 @@ def _install(python: str, from_wheels: Path, unpacked: str) -> list[str]:
     What it unpacks lies in the environment until the end, so that a file is put in place by a link.
     """
     return [
-        uv.find_uv_bin(),
+        uv_program(),
         "pip",
         "install",
         "--no-config",

@@ -1,6 +1,9 @@
-"""Goldens and runs in anyone's test suite: the fixtures ``reprokit_golden`` and ``reprokit_run``.
+"""Goldens and runs in anyone's test suite: ``golden_run``, ``reprokit_golden``, ``reprokit_run``.
 
 It is loaded with every pytest that has reprokit beside it, so it imports next to nothing before it is used.
+
+    def test_ppo(golden_run):
+        golden_run("python train.py --seed 1")
 
     def test_training_repeats(reprokit_golden):
         reprokit_golden.check(train(seed=42))  # a list of dicts, a dict of arrays, or a path
@@ -20,24 +23,49 @@ import pytest
 if TYPE_CHECKING:
     from reprokit.pytest_plugin.run_in_test import FinishedRun, Reproduced
 
-__all__ = ["GoldenFixture", "RunFixture", "pytest_addoption", "reprokit_golden", "reprokit_run"]
+__all__ = [
+    "GoldenFixture",
+    "GoldenRunFixture",
+    "RunFixture",
+    "golden_run",
+    "pytest_addoption",
+    "reprokit_golden",
+    "reprokit_run",
+]
 
 _OPTION = "--reprokit-update"
+_SHORT = "--golden-update"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--reprokit-update``."""
+    """Add ``--reprokit-update``, which is ``--golden-update`` too."""
     parser.getgroup("reprokit").addoption(
         _OPTION,
+        _SHORT,
         action="store_true",
         default=False,
-        help="write the goldens of reprokit_golden.check again; a test whose golden changed fails once",
+        help="write the goldens of tests again; a test whose golden changed fails once",
     )
 
 
 @pytest.fixture
 def reprokit_golden(request: pytest.FixtureRequest) -> GoldenFixture:
     """Compares metrics with the golden of this test."""
+    return _golden_of(request)
+
+
+@pytest.fixture
+def golden_run(request: pytest.FixtureRequest, tmp_path: Path) -> GoldenRunFixture:
+    """Runs a command and compares its numbers with the golden of this test."""
+    return GoldenRunFixture(
+        golden=_golden_of(request),
+        cwd=request.config.rootpath,
+        folder=tmp_path,
+        seed=getattr(request.node, "callspec", None) and request.node.callspec.params.get("seed"),
+    )
+
+
+def _golden_of(request: pytest.FixtureRequest) -> GoldenFixture:
     classes = [one.name for one in request.node.listchain() if isinstance(one, pytest.Class)]
     return GoldenFixture(
         folder=request.path.parent / request.path.stem,
@@ -162,18 +190,82 @@ class GoldenFixture:
             ReprokitError: The metrics cannot be written down, or the tolerance is none.
         """
         __tracebackhide__ = True
-        from reprokit.core.tolerance import Tolerance, Tolerances  # noqa: PLC0415  (numpy)
-        from reprokit.pytest_plugin import golden_file  # noqa: PLC0415
+        from reprokit.pytest_plugin import golden_file  # noqa: PLC0415  (numpy)
 
+        failure = golden_file.judge(metrics, **self.question(name, rtol, atol, tolerances))
+        if failure:
+            pytest.fail(failure, pytrace=False)
+
+    def question(
+        self, name: str, rtol: float, atol: float, tolerances: Mapping[str, Mapping[str, Any]] | None
+    ) -> dict[str, Any]:
+        """The arguments of ``golden_file.judge`` for the next golden of the test."""
+        from reprokit.core.tolerance import Tolerance, Tolerances  # noqa: PLC0415  (numpy)
+        from reprokit.pytest_plugin.golden_file import stem_of  # noqa: PLC0415
+
+        self._asked += 1
+        suffix = name or (str(self._asked) if self._asked > 1 else "")
         granted = Tolerances(
             default=Tolerance(rtol=rtol, atol=atol),
             metrics={metric: Tolerance(**terms) for metric, terms in (tolerances or {}).items()},
         )
+        stem = stem_of(self._test, suffix=suffix)
+        return {"folder": self._folder, "stem": stem, "tolerances": granted, "update": self._update}
+
+
+class GoldenRunFixture:
+    """Runs a command for a test; its run folders lie below ``folder``."""
+
+    def __init__(self, *, golden: GoldenFixture, cwd: Path, folder: Path, seed: Any) -> None:
+        self._golden, self._cwd, self._folder = golden, cwd, folder
+        self._seed: int | None = seed if isinstance(seed, int) else None
+        self._asked = 0
+
+    def __call__(
+        self,
+        command: str | Sequence[str],
+        *,
+        seed: int | None = None,
+        ignore: Sequence[str] = (),
+        name: str = "",
+        rtol: float = 0.0,
+        atol: float = 0.0,
+        tolerances: Mapping[str, Mapping[str, Any]] | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Fail unless the command's numbers are the golden's, bit for bit by default.
+
+        They are what it logs below ``{run_dir}``, or the numbers that it prints where it logs none. A golden
+        is written as by ``GoldenFixture.check``, after two equal runs.
+
+        Args:
+            command: As typed in pytest's root folder, ``python`` being that of the tests; or its words.
+                ``{run_dir}`` is an empty folder, ``{seed}`` the seed.
+            seed: The test's parameter ``seed`` where it is None.
+            ignore: Patterns of metrics that are left out, such as ``["time/*"]``.
+            name: As of ``GoldenFixture.check``, and so are the tolerances.
+            rtol: See there.
+            atol: See there.
+            tolerances: See there.
+            timeout_s: Seconds after which it is ended.
+
+        Raises:
+            ReprokitError: It logs nothing that can be compared, or a placeholder is wrong.
+        """
+        __tracebackhide__ = True
+        from reprokit.pytest_plugin import command_run  # noqa: PLC0415  (numpy)
+
         self._asked += 1
-        suffix = name or (str(self._asked) if self._asked > 1 else "")
-        stem = golden_file.stem_of(self._test, suffix=suffix)
-        failure = golden_file.judge(
-            metrics, folder=self._folder, stem=stem, tolerances=granted, update=self._update
+        words = command_run.words_of(command)
+        from_test = self._seed if any("{seed}" in word for word in words) else None
+        asked = command_run.GoldenCommand(
+            words=words,
+            seed=from_test if seed is None else seed,
+            cwd=self._cwd,
+            folder=self._folder / f"golden-run-{self._asked}",
+            timeout_s=timeout_s,
+            ignore=ignore,
         )
+        failure = command_run.check(asked, **self._golden.question(name, rtol, atol, tolerances))
         if failure:
             pytest.fail(failure, pytrace=False)

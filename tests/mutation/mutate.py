@@ -50,7 +50,7 @@ QUIET = [
 ]
 # Properties that try a thousand pairs of files take too long to be run for every mutant.
 QUIET += ["-m", "not slow", "-k", "not agrees"]
-PRELOADED = ("click", "docker", "numpy", "orjson", "pydantic", "rich.console", "scipy.stats")
+PRELOADED = ("click", "docker", "numpy", "orjson", "pydantic", "scipy.stats")
 IMPORT_S = 30.0
 MEMORY_BYTES = 8 * 2**30
 BROKEN = 70  # exit code of a fork that failed itself: that kills no mutant

@@ -220,11 +220,14 @@ def _show_across(
 
 
 def _keep_page(found: Any, *, subject: str, sentence: str) -> None:
-    """Write ``diagnosis.html`` beside ``diagnosis.json``."""
-    from reprokit import workspace
+    """Write ``diagnosis.html`` beside ``diagnosis.json``, or say what it needs."""
+    from reprokit import extras, workspace
     from reprokit.reports import shorten
     from reprokit.reports.formats import to_html
 
+    if not extras.is_installed("jinja2"):
+        click.echo(f"note: there is no diagnosis.html without Jinja: {extras.install_line('html')}", err=True)
+        return
     text = to_html.diagnosis_to_html(
         shorten.below(found.as_data(), str(Path.cwd())), subject=subject, sentence=sentence
     )

@@ -72,10 +72,11 @@ def _laid_out(text: str) -> str:
     """A page as the terminal shows it best; elsewhere Markdown as it is."""
     if not sys.stdout.isatty():
         return text
+    from reprokit import extras
     from reprokit.reports.terminal.terminal_style import style_of
 
     style = style_of(sys.stdout, environ=os.environ)
-    if not style.color:
+    if not style.color or not extras.is_installed("rich"):
         return text
     from reprokit.cli.markdown_page import drawn
 

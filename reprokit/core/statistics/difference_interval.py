@@ -8,10 +8,10 @@ new seeds be another one: where one of five fails, their mean is known much less
 from __future__ import annotations
 
 import numpy as np
-import scipy.special
 
 from reprokit.core.statistics import permutation
 from reprokit.core.statistics.permutation import Splits, Values
+from reprokit.core.statistics.quantiles import t_quantile
 
 
 def difference_limits(
@@ -44,7 +44,7 @@ def _welch_limits(reference: Values, new: Values, level: float) -> tuple[Values,
         error = np.sqrt(parts[0] + parts[1])
         shares = [part / error**2 for part in parts]
         freedom = 1 / (shares[0] ** 2 / (others - 1) + shares[1] ** 2 / (count - 1))
-    quantile = scipy.special.stdtrit(np.where(error > 0, freedom, 1.0), 1 - level / 2)
+    quantile = t_quantile(np.where(error > 0, freedom, 1.0), 1 - level / 2)
     difference = new.mean(axis=1) - reference.mean(axis=1)
     return difference - quantile * error, difference + quantile * error
 

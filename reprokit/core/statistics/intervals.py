@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.special
 
 from reprokit.core.statistics.measured import COVERAGE, LEVEL, at_most
+from reprokit.core.statistics.quantiles import t_quantile
 from reprokit.core.statistics.summary import TRIMMED, Values, interquartile_mean, summarise, why_no_statistics
 
 LEAST_COVERAGE = 0.90
@@ -136,7 +136,7 @@ def stratified_bootstrap(
 def t_limits(rows: Values) -> tuple[Values, Values]:
     """Both ends of the t-interval of each row's mean, shape (quantities, n)."""
     count = rows.shape[-1]
-    quantile = float(scipy.special.stdtrit(count - 1, (1 + LEVEL) / 2))
+    quantile = float(t_quantile(count - 1, (1 + LEVEL) / 2))
     mean, half = rows.mean(axis=-1), quantile * rows.std(axis=-1, ddof=1) / math.sqrt(count)
     return mean - half, mean + half
 

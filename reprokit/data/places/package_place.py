@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, cast
 from urllib.parse import unquote, urlsplit
 
+from reprokit import extras
 from reprokit.data.never_build import sitecustomize
 from reprokit.data.transfer import BLOCK_BYTES, PlaceRefusedError, Transfer
 from reprokit.errors import DiskFullError
@@ -94,6 +95,7 @@ def _brought(pin: str, option: str, folder: Path) -> Path:
     path = os.pathsep.join(
         filter(None, (str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH")))
     )
+    extras.must_have("pip")
     command = [sys.executable, "-m", "pip", "download", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--ignore-requires-python", "--no-build-isolation", "--progress-bar=off"]
     variables = {**os.environ, "PYTHONPATH": path, sitecustomize.PIN: pin, "PYTHONDONTWRITEBYTECODE": "1"}

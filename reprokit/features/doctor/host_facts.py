@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from reprokit import capture
+from reprokit import capture, extras
 from reprokit.capture.gpus import GpuSurvey, survey_gpus
 from reprokit.core.environment_record import MachineFacts
 from reprokit.core.numerics import CUDA
 from reprokit.errors import ReprokitError
-from reprokit.execution import accelerators
-from reprokit.execution import docker as docker_backend
-from reprokit.execution.docker import EngineStatus
+from reprokit.execution import accelerators, engine_status
+from reprokit.execution.engine_status import EngineStatus
 from reprokit.images import cache as image_cache
-from reprokit.images import housekeeping, locks, packages
+from reprokit.images import locks, packages
 from reprokit.project import Project
 
 #: The versions of Python that the tool runs on: from the first, and below the second.
@@ -59,7 +58,7 @@ def look(folder: Path) -> HostFacts:
     host = capture.capture_host(folder)
     return HostFacts(
         host=host,
-        engine=docker_backend.engine_status(),
+        engine=engine_status.engine_status(),
         programs={name: shutil.which(name) for name in _PROGRAMS},
         python=sys.version_info[:2],
         locks=counts,
@@ -68,7 +67,7 @@ def look(folder: Path) -> HostFacts:
         pythons=tuple(version for version in versions if version == here or shutil.which(f"python{version}")),
         cache=cache,
         cache_problem=cache_problem,
-        held=housekeeping.sizes(Path(cache)) if cache else {},
+        held=_sizes(Path(cache)) if cache and extras.is_installed("docker") else {},
         others=_others(),
         has_make=Project.around(folder).has_make,
         gpus=survey_gpus() if host.get("gpus") else GpuSurvey(),
@@ -108,6 +107,12 @@ def _locks(folder: Path) -> tuple[dict[str, int], dict[str, str], str]:
     except ReprokitError as error:
         return {}, {}, str(error)
     return counts, {variant.name: variant.python for variant in variants}, ""
+
+
+def _sizes(cache: Path) -> dict[str, int]:
+    from reprokit.images import housekeeping
+
+    return housekeeping.sizes(cache)
 
 
 def _minimum_driver(folder: Path) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from packaging.utils import parse_wheel_filename
 
+from reprokit import extras
 from reprokit.errors import ImageError
 from reprokit.features.locking.project_file import Editable
 from reprokit.images.cache import Progress
@@ -84,6 +85,7 @@ def _build(requirement: str, folder: Path, *, before: Path, on_progress: Progres
             return
     on_progress(f"building {requirement}")
     with tempfile.TemporaryDirectory(prefix="reprokit-build-") as built:
+        extras.must_have("pip")
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "wheel"]
         command += [
             "--quiet",

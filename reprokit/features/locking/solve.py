@@ -19,12 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import uv
-
 from reprokit.errors import ImageError
 from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.locks import External, Lock, Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages
+from reprokit.images.subprocesses import uv_program
 from reprokit.layout import LOCK
 
 
@@ -124,7 +123,7 @@ def versions_of(packages: Sequence[Package]) -> dict[str, str]:
 def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) -> None:
     quiet = ["--quiet", "--no-config", "--no-header", "--no-annotate", "--no-emit-index-url"]
     wanted = ["--universal", "--generate-hashes", "--python-version", python, "--output-file", str(output)]
-    command = [uv.find_uv_bin(), "pip", "compile", *quiet, *wanted, *arguments]
+    command = [uv_program(), "pip", "compile", *quiet, *wanted, *arguments]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), stubs)))
     variables = {**os.environ, "UV_FIND_LINKS": folders}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uv
 from packaging.requirements import Requirement as Parsed
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -27,6 +26,7 @@ from reprokit.features.locking.dependencies import Dependencies
 from reprokit.features.locking.solve import write_stub
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, normalised
+from reprokit.images.subprocesses import uv_program
 from reprokit.images.wheels import platform_tags
 from reprokit.layout import LOCK
 from reprokit.workspace import sha256_of
@@ -91,7 +91,7 @@ def _described(
 
 def _uv(arguments: Sequence[str], given: SolveConditions, *, folder: Path, indexes: Sequence[str]) -> None:
     tag = f"{given.target.machine}-manylinux_{given.glibc.replace('.', '_')}"
-    command = [uv.find_uv_bin(), "pip", "compile", "--quiet", "--no-config", "--no-header"]
+    command = [uv_program(), "pip", "compile", "--quiet", "--no-config", "--no-header"]
     command += ["--python-version", given.target.python, "--python-platform", tag, *arguments]
     command += [f"--extra-index-url={index}" for index in indexes]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), str(folder))))

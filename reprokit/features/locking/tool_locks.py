@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import uv
 from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 
 from reprokit.errors import ImageError
@@ -24,6 +23,7 @@ from reprokit.features.locking.dependencies import (
 )
 from reprokit.features.locking.python_limits import standard_range
 from reprokit.images.packages import Target, read_text
+from reprokit.images.subprocesses import uv_program
 
 _MAIN = "main"  # Poetry's name of the group that is always installed
 
@@ -34,7 +34,7 @@ def read_uv_lock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     Raises:
         ImageError: The lock does not fit its ``pyproject.toml``, or something in it cannot be pinned.
     """
-    command = [uv.find_uv_bin(), "export", "--frozen", "--offline", "--quiet", "--no-header", "--no-annotate"]
+    command = [uv_program(), "export", "--frozen", "--offline", "--quiet", "--no-header", "--no-annotate"]
     command += ["--format", "requirements.txt", "--no-default-groups", "--project", str(path.parent)]
     command += [f"--extra={one}" for one in wanted.extras] + [f"--group={group}" for group in wanted.groups]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

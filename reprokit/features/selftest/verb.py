@@ -105,16 +105,10 @@ def plant(
 
 
 def _print_kinds(rows: Iterable[tuple[str, str, str, str]]) -> None:
-    """One line for each kind of fault, as wide as the terminal."""
-    import sys
+    """A line for each kind of fault; the numbers are flush right."""
+    from reprokit.reports.tables import aligned
 
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for name, justify in (("fault", "left"), ("planted", "right"), ("found", "right"), ("", "left")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(*row)
-    width = None if sys.stdout.isatty() else 100
-    Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False).print(table)
+    named = [("fault", "planted", "found", ""), *rows]
+    numbers = aligned([row[:3] for row in named], num_left=1)
+    for text, row in zip(numbers, named, strict=True):
+        click.echo(f"{text}  {row[3]}".rstrip())

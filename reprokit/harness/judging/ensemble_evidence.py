@@ -18,7 +18,7 @@ from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, 
 from reprokit.core.statistics.gate_rates import rates_of
 from reprokit.core.verdicts import comparability
 from reprokit.core.verdicts.rows import listed
-from reprokit.errors import CannotJudgeError, MetricsError, ReportError
+from reprokit.errors import CannotJudgeError, MetricsError, MissingExtraError, ReportError
 from reprokit.golden import Ensemble
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences import what_changed
@@ -139,7 +139,10 @@ def _judged(
         return replace(about, problem=str(error))
     reference = {str(member.seed): dict(member.values) for member in ensemble.members}
     metrics = _metrics(ensemble)
-    outcome = _outcome(metrics, reference, new)
+    try:
+        outcome = _outcome(metrics, reference, new)
+    except MissingExtraError as error:
+        return replace(about, problem=str(error))
     reason = outcome.reason
     if outcome.conclusion is Conclusion.EQUIVALENT:
         if problem := _silent(recipe, first, stored, new) or _other_logs(first, stored, ensemble):

@@ -5,7 +5,8 @@ No engine is needed: a run folder alone suffices to judge again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from reprokit.core.environment_record import EnvironmentRecord, sections
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.comparability import Objection
-from reprokit.errors import MetricsError, ReportError
+from reprokit.errors import MetricsError, MissingExtraError, ReportError
 from reprokit.harness.judging.compared_with.reference import Reference, golden_reference
 from reprokit.harness.judging.compared_with.run_identity import config_of
 from reprokit.harness.judging.compared_with.stopped_runs import (
@@ -92,6 +93,12 @@ def gather(
     run = reference.run if reference else None
     outputs = patterns_recorded(stored) if all(one.complete for one in stored) else None
     modified = stored[0].record.modified or () if stored else ()
+    missing, locked, sweep = dict[str, tuple[str, str]](), None, None
+    with _needed_by("versions_locked", missing=missing):
+        locked = locked_versions(stored[0].path, stored[0].record, environment) if stored else None
+    with _needed_by("statistics", "several_seeds", missing=missing):
+        expected = recipe.expected if recipe else {}
+        sweep = sweep_evidence(folders[0], beside.seeds, expected=expected) if beside.seeds else None
     return Evidence(
         recipe=_recipe_data(recipe, overrides=run.overrides if run else ()),
         modified=() if run and modified == run.overrides else modified,
@@ -118,11 +125,10 @@ def gather(
         },
         tree_unknown=next((why for run in stored if (why := run.record.tree_unknown)), ""),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
-        locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
+        locked=locked,
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
-        sweep=sweep_evidence(folders[0], beside.seeds, expected=recipe.expected if recipe else {})
-        if beside.seeds
-        else None,
+        sweep=sweep,
+        missing_extras=missing,
         ensemble=ensemble_evidence(
             recipe, folders[0], beside.new_seeds, platform=platform, golden_dir=golden_dir
         )
@@ -131,6 +137,15 @@ def gather(
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
     )
+
+
+@contextmanager
+def _needed_by(*rows: str, missing: dict[str, tuple[str, str]]) -> Iterator[None]:
+    """Where a package of an extra is missing, the rows that need it cannot be judged; the others can."""
+    try:
+        yield
+    except MissingExtraError as error:
+        missing |= dict.fromkeys(rows, (error.what, error.fix or ""))
 
 
 def _idle(found: Sequence[Mapping[str, str]]) -> dict[str, str]:

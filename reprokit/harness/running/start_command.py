@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reprokit import capture, runs, workspace
+from reprokit import capture, extras, runs, workspace
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, EngineError
 from reprokit.execution.engine_socket import remove_orphans
@@ -39,6 +39,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
     Raises:
         CannotRunError: As for ``run_recipe``.
     """
+    extras.must_be_posix()
     seed = request.seed if request.seed is not None else 0
     plan = plan_command(
         command,

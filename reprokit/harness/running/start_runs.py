@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reprokit import capture, images
+from reprokit import capture, extras, images
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -51,6 +51,7 @@ def run_recipe(
         CannotRunError: Nothing could start, and not even that can be written.
         RecipeError: The recipe's environment is not declared.
     """
+    extras.must_be_posix()
     project = session.project
     must_have_variant(recipe, project=project)
     try:

@@ -15,6 +15,7 @@ from reprokit.core.records import digest
 from reprokit.docker_sdk import SDK_ERRORS
 from reprokit.errors import EngineError, ImageError, UsageError
 from reprokit.images.building import bootstrap, build_record, image_store
+from reprokit.images.building.architecture import architecture
 from reprokit.images.building.archive import write_archive
 from reprokit.images.building.suites import PYTHON_OF_SUITE, USUAL_SUITE
 from reprokit.images.cache import Progress, held
@@ -206,7 +207,7 @@ def _bootstrap(
             rootfs, archive = Path(name) / "rootfs.tar", Path(name) / "image.tar"
             bootstrap.make_rootfs(lock, rootfs, machine=machine, cache=cache, on_progress=on_progress)
             labels = {image_store.BOOTSTRAP: wanted, image_store.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
-            named, created = image_store.architecture(machine), lock.bootstrap.timestamp
+            named, created = architecture(machine), lock.bootstrap.timestamp
             write_archive(rootfs, archive, architecture=named, created=created, labels=labels, tag=tag)
             with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
                 loaded = client.images.load(stream)

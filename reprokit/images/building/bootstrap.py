@@ -10,8 +10,8 @@ from pathlib import Path
 
 from reprokit.errors import ImageError
 from reprokit.images.building import debian_packages
+from reprokit.images.building.architecture import architecture
 from reprokit.images.building.debian_packages import Deb
-from reprokit.images.building.image_store import architecture
 from reprokit.images.building.suites import PYTHON_OF_SUITE
 from reprokit.images.cache import Progress
 from reprokit.images.locks import BootstrapBase, Lock

@@ -11,6 +11,7 @@ import docker
 from docker import DockerClient
 
 from reprokit import docker_sdk
+from reprokit.images.building.architecture import MACHINES
 
 # Labels that say what an image is. CONTENT is a digest of everything that went in.
 CONTENT = "dev.reprokit.content"
@@ -28,7 +29,6 @@ _PODMAN_S_OWN = "localhost/"  # what Podman puts before a name that has no regis
 _TIMEOUT_S = 600
 _KNOCK_S = 3.0
 _LATE_S = 5.0
-_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,7 @@ def connected(*, timeout_s: int = _TIMEOUT_S) -> Iterator[DockerClient]:
 def machine(client: DockerClient) -> str:
     """The kind of CPU that the engine's containers see: ``x86_64`` or ``aarch64``."""
     name = str(client.version()["Arch"])
-    return _MACHINES.get(name, name)
-
-
-def architecture(machine_name: str) -> str:
-    """A machine as container images and Debian name it: ``amd64`` or ``arm64``."""
-    return {value: key for key, value in _MACHINES.items()}.get(machine_name, machine_name)
+    return MACHINES.get(name, name)
 
 
 def images_with(client: DockerClient, label: str, *, hidden: bool = False) -> list[StoredImage]:

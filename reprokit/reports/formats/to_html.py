@@ -11,16 +11,18 @@ import functools
 import hashlib
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
-
+from reprokit import extras
 from reprokit.core.checklist import Report
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, charts
 from reprokit.reports.escaping import one_line, pieces
 from reprokit.reports.formats.explanations import GATE_TITLE
 from reprokit.reports.formats.report_content import outline
 from reprokit.reports.pages.cause import cause_page
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 def to_html(report: Report) -> str:
@@ -60,7 +62,11 @@ def _gate(report: Report) -> Any:
 
 
 def page(template: str, **found: Any) -> str:
-    """A self-contained HTML 5 page of ``templates/``; every value in it is escaped."""
+    """A self-contained HTML 5 page of ``templates/``; every value in it is escaped.
+
+    Raises:
+        MissingExtraError: Jinja is not installed.
+    """
     return _page(template).render(**found, **_style())
 
 
@@ -73,6 +79,9 @@ def _style() -> dict[str, str]:
 @functools.cache
 def _page(name: str) -> jinja2.Template:
     """A page's template, compiled once a process: that takes ten times as long as drawing it."""
+    extras.must_have("jinja2")
+    import jinja2  # noqa: PLC0415  (an extra)
+
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template_text),
         autoescape=True,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from reprokit import extras
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports import shorten
 from reprokit.reports.escaping import one_line
@@ -134,5 +135,6 @@ def _where_to_look(found: Any, *, again: Sequence[str], root: Path, width: int) 
     yield TerminalLine(text="")
     for one in again:
         yield from steps("Run again", one_line(one), width=width)
-    place = shorten.without(PurePosixPath(root))(found.folder / "diagnosis.html")
+    name = "diagnosis.html" if extras.is_installed("jinja2") else "diagnosis.json"
+    place = shorten.without(PurePosixPath(root))(found.folder / name)
     yield from (TerminalLine(text=text) for text in place_lines("Page:", one_line(place), width=width))

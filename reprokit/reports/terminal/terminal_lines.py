@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
-
 from reprokit.core.checklist import Status
 from reprokit.reports.escaping import Visible, pieces
+from reprokit.reports.terminal.terminal_text import columns_of, cut, wrapped_lines
+
+__all__ = ["MOST_LINES", "TerminalLine", "cut", "fact_lines", "with_commands", "wrapped"]
 
 #: Of one screen.
 MOST_LINES = 30
@@ -22,7 +20,6 @@ _LEAST_INDENT = 2
 _THEN = ", then: "
 #: A word of a command line; what is between quotes belongs to it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
-_CONSOLE = Console(file=io.StringIO(), _environ={})  # only asked how text wraps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +53,13 @@ def fact_lines(
     yield TerminalLine(text="")
     yield TerminalLine(text=title, tone="title")
     shown = facts if len(facts) <= most else facts[: most - 1]
-    margin = min(max(cell_len(label) for label, _ in shown) + 4, width * 3 // 5)
+    margin = min(max(columns_of(label) for label, _ in shown) + 4, width * 3 // 5)
     for label, value in shown:
         lead = f"  {label}"
-        if cell_len(lead) > margin - 2:  # a name of its own length stands above its value
+        if columns_of(lead) > margin - 2:  # a name of its own length stands above its value
             yield from (TerminalLine(text=text) for text in wrapped(label, width=width, lead="  "))
             lead = ""
-        lead += " " * (margin - cell_len(lead))
+        lead += " " * (margin - columns_of(lead))
         yield from (
             TerminalLine(text=text) for text in wrapped(value, width=width, most=most_of_value, lead=lead)
         )
@@ -76,8 +73,8 @@ def wrapped(text: str, *, width: int, most: int | None = None, lead: str = "") -
     Of data that no one reads to its end at most ``most`` lines: what has no room ends in an ellipsis. Widths
     are those of a terminal, where a character may take two columns.
     """
-    indent = cell_len(lead)
-    lines = [line.plain.rstrip() for line in Text(text).wrap(_CONSOLE, width - indent)] or [""]
+    indent = columns_of(lead)
+    lines = wrapped_lines(text, width=width - indent)
     if most is not None and len(lines) > max(most, 1):
         lines = lines[: max(most, 1)]
         lines[-1] = cut(f"{lines[-1]} …", width=width - indent)
@@ -94,7 +91,7 @@ def with_commands(text: Visible, *, width: int, lead: str = "") -> list[str]:
     commands = [piece for piece, is_command in found if is_command]
     if all(any(f"`{command}`" in line for line in lines) for command in commands):
         return lines
-    lines, indent = [], cell_len(lead)
+    lines, indent = [], columns_of(lead)
     for piece, is_command in found:
         words = piece if is_command else piece.strip(" ,;")
         start = " " * indent if lines else lead
@@ -119,15 +116,15 @@ def command_lines(command: str, *, width: int, lead: str = "") -> list[str]:
     It is broken between words only, and never within quotes.
     """
     words = _WORD.findall(command)
-    if cell_len(lead + command) <= width or " ".join(words) != command:
+    if columns_of(lead + command) <= width or " ".join(words) != command:
         return [f"{lead}{command}"]
-    indent = cell_len(lead)
-    if indent + max(map(cell_len, words)) + len(_ON) > width:
+    indent = columns_of(lead)
+    if indent + max(map(columns_of, words)) + len(_ON) > width:
         indent = _LEAST_INDENT  # a long path has more room there
     lines = [f"{lead}{words[0]}"]
     for number, word in enumerate(words[1:], start=2):
         end = "" if number == len(words) else _ON
-        if cell_len(f"{lines[-1]} {word}{end}") <= width:
+        if columns_of(f"{lines[-1]} {word}{end}") <= width:
             lines[-1] += f" {word}"
         else:
             lines[-1] += _ON
@@ -137,14 +134,7 @@ def command_lines(command: str, *, width: int, lead: str = "") -> list[str]:
 
 def place_lines(title: str, path: str, *, width: int) -> list[str]:
     """Where a file is: on one line, or its name and then its folder."""
-    if cell_len(f"{title:<11}{path}") <= width or "/" not in path:
+    if columns_of(f"{title:<11}{path}") <= width or "/" not in path:
         return [f"{title:<11}{path}"]
     folder, _, name = path.rpartition("/")
     return [f"{title:<11}{name} in", folder]
-
-
-def cut(text: str, *, width: int) -> str:
-    """The text in at most so many columns; what is cut off leaves an ellipsis."""
-    shown = Text(text)
-    shown.truncate(width, overflow="ellipsis")
-    return shown.plain

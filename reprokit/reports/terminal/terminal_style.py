@@ -5,28 +5,21 @@ A status is always a word; colour only repeats it.
 
 from __future__ import annotations
 
-import io
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from rich.console import Console
-from rich.text import Text
-
 from reprokit.core.checklist import Status
 from reprokit.reports.terminal.terminal_lines import TerminalLine
 
 _MIN_WIDTH, _MAX_WIDTH = 40, 200
-STATUS_COLOURS = {
-    Status.PASSED: "green",
-    Status.FAILED: "bold red",
-    Status.SKIPPED: "yellow",
-    Status.ERROR: "bold magenta",
-}
+# Parameters of the terminal's sequence for colours (ECMA-48, SGR): 1 bold, 2 dim, 31 red, 36 cyan.
+_STATUS_COLOURS = {Status.PASSED: "32", Status.FAILED: "1;31", Status.SKIPPED: "33", Status.ERROR: "1;35"}
 #: What a verdict means, in one word → its colour.
-TONE_COLOURS = {"good": "bold green", "bad": "bold red", "unknown": "bold yellow", "plain": "bold"}
-_LINE_STYLES = {"title": "bold", "dim": "dim", "command": "bold cyan", "hint": "cyan", "code": "bold"}
+_TONE_COLOURS = {"good": "1;32", "bad": "1;31", "unknown": "1;33", "plain": "1"}
+_LINE_COLOURS = {"title": "1", "dim": "2", "command": "1;36", "hint": "36", "code": "1"}
 _ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "-"}
 
 
@@ -53,23 +46,29 @@ def style_of(stream: TextIO, *, environ: Mapping[str, str]) -> Style:
     return Style(
         width=min(max(width, _MIN_WIDTH), _MAX_WIDTH),
         is_terminal=is_terminal,
-        color=is_terminal and not environ.get("NO_COLOR"),
+        color=is_terminal and not environ.get("NO_COLOR") and (os.name != "nt" or "WT_SESSION" in environ),
         can_unicode=encoding.startswith("utf"),
     )
 
 
 def draw_lines(lines: Sequence[TerminalLine], *, style: Style, tone: str) -> str:
     """The lines as text; the first word of those that begin with a verdict has the colour of ``tone``."""
-    console = console_of(style)
-    with console.capture() as captured:
-        for line in lines:
-            text = Text(line.text, style=_LINE_STYLES.get(line.tone, ""))
-            if line.tone == "verdict":
-                text.stylize(TONE_COLOURS[tone], 0, len(line.text.partition(" ")[0]))
-            elif line.status is not None and line.text.startswith(line.status.value):
-                text.stylize(STATUS_COLOURS[line.status], 0, len(line.status.value))
-            console.print(text, soft_wrap=True)
-    return captured.get()
+    return "".join(f"{_colored(line, tone) if style.color else line.text}\n" for line in lines)
+
+
+def _colored(line: TerminalLine, tone: str) -> str:
+    if line.tone == "verdict":
+        word = line.text.partition(" ")[0]
+        return _in_color(word, _TONE_COLOURS[tone]) + line.text.removeprefix(word)
+    rest, color = line.text, _LINE_COLOURS.get(line.tone, "")
+    if line.status is None or not rest.startswith(line.status.value):
+        return _in_color(rest, color)
+    rest = rest.removeprefix(line.status.value)
+    return _in_color(line.status.value, _STATUS_COLOURS[line.status]) + _in_color(rest, color)
+
+
+def _in_color(text: str, color: str) -> str:
+    return f"\x1b[{color}m{text}\x1b[0m" if text and color else text
 
 
 def writable(text: str, *, style: Style) -> str:
@@ -78,19 +77,3 @@ def writable(text: str, *, style: Style) -> str:
         return text
     replaced = "".join(_ASCII.get(character, character) for character in text)
     return replaced.encode("ascii", "backslashreplace").decode("ascii")
-
-
-def console_of(style: Style) -> Console:
-    """A console that draws in this style, into memory."""
-    return Console(
-        file=io.StringIO(),
-        width=style.width,
-        force_terminal=style.color,
-        color_system="standard" if style.color else None,
-        no_color=not style.color,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        _environ={},
-    )

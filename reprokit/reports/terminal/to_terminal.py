@@ -9,31 +9,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TextIO
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.escaping import Visible
-from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.report_content import Compared, Outline, ReportRow, outline
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.terminal.plain_summary import plain_lines, row_line
 from reprokit.reports.terminal.row_groups import gathered, harmless, that_apply, that_matter
-from reprokit.reports.terminal.terminal_style import (
-    STATUS_COLOURS,
-    TONE_COLOURS,
-    Style,
-    console_of,
-    draw_lines,
-    style_of,
-    writable,
-)
+from reprokit.reports.terminal.terminal_lines import TerminalLine, cut, fact_lines, wrapped
+from reprokit.reports.terminal.terminal_style import Style, draw_lines, style_of, writable
 from reprokit.reports.terminal.terminal_summary import summary
+from reprokit.reports.terminal.terminal_text import columns_of, table_lines
 
 _WIDE = 140
 _MAX_SHOWN = 15
@@ -50,14 +37,11 @@ def to_terminal(report: Report, *, style: Style, verbose: bool = False) -> str:
     """The report as text that ends with a line end: one screen, or ten plain lines; all if ``verbose``."""
     found = outline(report)
     if style.is_terminal:
-        text = (
-            _drawn(found, style)
-            if verbose
-            else draw_lines(summary(found, width=style.width), style=style, tone=found.tone)
-        )
+        lines = list(_whole(found, style.width)) if verbose else summary(found, width=style.width)
+        text = draw_lines(lines, style=style, tone=found.tone)
     else:
-        lines = _all_plain_lines(found) if verbose else plain_lines(found)
-        text = "".join(f"{line}\n" for line in lines)
+        plain = _all_plain_lines(found) if verbose else plain_lines(found)
+        text = "".join(f"{line}\n" for line in plain)
     return writable(text, style=style)
 
 
@@ -108,140 +92,112 @@ def _plain_rows(found: Outline) -> Iterator[str]:
     yield f"checks: {found.counts}"
 
 
-def _drawn(found: Outline, style: Style) -> str:
-    console = console_of(style)
-    with console.capture() as captured:
-        _draw_verdict(console, found)
-        _draw_not_run(console, found)
-        _draw_checklist(console, found)
-        _draw_facts(console, "First divergence", found.divergence)
-        _draw_facts(console, "Cause", cause_facts(found.cause))
-        _draw_errors(console, found.comparisons)
-        for title, facts in found.explanations:
-            _draw_facts(console, title, facts)
-        _draw_differences(console, found)
-        _draw_command(console, "Run it again", found.rerun)
-        _draw_command(console, "Next", found.next_command)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")).rstrip("\n") + "\n"
-
-
-def _draw_verdict(console: Console, found: Outline) -> None:
-    line = Text(found.verdict.value, style=TONE_COLOURS[found.tone])
-    line.append(f"  {found.recipe} · {found.platform} · seed {found.seed}", style="not bold default")
-    console.print(line)
-    console.print(Text(found.sentence))
-
-
-def _draw_not_run(console: Console, found: Outline) -> None:
-    _draw_facts(console, "What happened", found.not_run)
+def _whole(found: Outline, width: int) -> Iterator[TerminalLine]:
+    about = f"{found.recipe} · {found.platform} · seed {found.seed}"
+    for text in wrapped(about, width=width, lead=f"{found.verdict.value}  "):
+        yield TerminalLine(text=text, tone="verdict")
+    yield from _paragraph(found.sentence, width=width)
+    yield from fact_lines("What happened", found.not_run, width=width, most=len(found.not_run))
     if found.log_tail:
-        _draw_title(console, "The end of its log")
+        yield from _title("The end of its log", width=width)
         for line in found.log_tail[-_MAX_SHOWN:]:
-            console.print(Padding(Text(f"│ {line}", style="dim"), (0, 0, 0, 2)))
+            yield TerminalLine(text=cut(f"  │ {line}", width=width), tone="dim")
+    yield from _checklist(found, width=width)
+    for title, facts in (("First divergence", found.divergence), ("Cause", cause_facts(found.cause))):
+        yield from fact_lines(title, facts, width=width, most=len(facts))
+    yield from _errors(found.comparisons, width=width)
+    for title, facts in found.explanations:
+        yield from fact_lines(title, facts, width=width, most=len(facts))
+    yield from _differences(found, width=width)
+    for title, command in (("Run it again", found.rerun), ("Next", found.next_command)):
+        if command:  # on one line, however long, so that it can be copied
+            yield from _title(title, width=width)
+            yield TerminalLine(text=f"  {command}", tone="command")
 
 
-def _draw_checklist(console: Console, found: Outline) -> None:
-    _draw_title(console, f"Checklist: {found.counts}")
-    is_wide = console.width >= _WIDE
-    table = _table("Status", "Check", *(("Id", "Why", "Hint") if is_wide else ("Why",)))
-    table.columns[0].no_wrap = True
-    table.columns[1].max_width = console.width // 3
+def _checklist(found: Outline, *, width: int) -> Iterator[TerminalLine]:
+    yield from _title(f"Checklist: {found.counts}", width=width)
+    is_wide = width >= _WIDE
+    names = ("Status", "Check", *(("Id", "Why", "Hint") if is_wide else ("Why",)))
     shown, others = that_apply(found)
-    for row in shown:
-        status = Text(row.status.value, style=STATUS_COLOURS[row.status])
-        table.add_row(status, *(_wide_cells(row) if is_wide else _narrow_cells(row)))
-    if shown:
-        console.print(table)
+    rows = [(row.status.value, *(_wide_cells(row) if is_wide else _narrow_cells(row))) for row in shown]
+    yield from _table(names, rows, width=width, statuses=[row.status for row in shown])
     for reason, ids in others.items():
-        skipped = Text(gathered(reason, ids), style="dim")
-        console.print(Padding(skipped, (0, 0, 0, 2)))
+        yield from _paragraph(gathered(reason, ids), width=width, lead="  ", tone="dim")
 
 
-def _wide_cells(row: ReportRow) -> tuple[Text, ...]:
-    title = f"{row.title}{'' if row.required else ' (advisory)'}"
-    return Text(title), Text(row.id, style="dim"), Text(row.reason), Text(row.remedy)
+def _wide_cells(row: ReportRow) -> tuple[str, ...]:
+    return f"{row.title}{'' if row.required else ' (advisory)'}", row.id, row.reason, row.remedy
 
 
-def _narrow_cells(row: ReportRow) -> tuple[Text, ...]:
+def _narrow_cells(row: ReportRow) -> tuple[str, ...]:
     """The id is shown only if the row did not pass."""
-    title, why = Text(row.title), Text(row.reason)
-    if row.status is not Status.PASSED:
-        title.append(f"\n{row.id}{'' if row.required else ' (advisory)'}", style="dim")
-    if row.remedy:
-        why.append(f"\n→ {row.remedy}", style="cyan")
-    return title, why
+    advisory = "" if row.required else " (advisory)"
+    title = row.title if row.status is Status.PASSED else f"{row.title}\n{row.id}{advisory}"
+    return title, f"{row.reason}\n→ {row.remedy}" if row.remedy else row.reason
 
 
-def _draw_errors(console: Console, comparisons: Sequence[Compared]) -> None:
+def _errors(comparisons: Sequence[Compared], *, width: int) -> Iterator[TerminalLine]:
     for comparison in comparisons:
         if not comparison.metrics and not comparison.problems:
             continue
-        _draw_title(console, f"{comparison.title}: {comparison.summary}")
-        table = _table("Metric", "Mismatches", "First step", "Max abs", "Max rel")
-        for column in table.columns[1:]:
-            column.justify, column.no_wrap = "right", True
-        for row in comparison.metrics[:_MAX_SHOWN]:
-            table.add_row(
-                *map(Text, (row.metric, row.mismatches, row.first_step, row.max_abs_error, row.max_rel_error))
-            )
-        if comparison.metrics:
-            console.print(table)
-        _draw_cut(console, len(comparison.metrics) + comparison.num_cut - _MAX_SHOWN, "metrics")
+        yield from _title(f"{comparison.title}: {comparison.summary}", width=width)
+        names = ("Metric", "Mismatches", "First step", "Max abs", "Max rel")
+        rows = [
+            (row.metric, row.mismatches, row.first_step, row.max_abs_error, row.max_rel_error)
+            for row in comparison.metrics[:_MAX_SHOWN]
+        ]
+        yield from _table(names, rows, width=width, num_left=1)
+        yield from _cut_off(len(comparison.metrics) + comparison.num_cut - _MAX_SHOWN, "metrics")
         for problem in comparison.problems[:_MAX_SHOWN]:
-            console.print(Padding(Text(problem), (0, 0, 0, 2)))
+            yield from _paragraph(problem, width=width, lead="  ")
 
 
-def _draw_differences(console: Console, found: Outline) -> None:
+def _differences(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     mattering, num_cut, num_harmless = that_matter(found)
     if not found.differences:
         return
-    _draw_title(console, "Environment compared with the golden's")
-    if not mattering:
-        console.print(Text(f"  {harmless(num_harmless)}", style="dim"))
-        return
-    is_wide = console.width >= _WIDE
-    effect = ("Can change numbers", "Why") if is_wide else ("Can matter",)
-    table = _table("Field", "Golden", "Now", *effect)
-    for row in mattering[:_MAX_SHOWN]:
-        cells = (row.field, row.expected, row.actual, row.effect, *([row.why] if is_wide else []))
-        table.add_row(*map(Text, cells))
-    console.print(table)
-    _draw_cut(console, len(mattering) + num_cut - _MAX_SHOWN, "fields")
+    yield from _title("Environment compared with the golden's", width=width)
+    is_wide = width >= _WIDE
+    names = ("Field", "Golden", "Now", *(("Can change numbers", "Why") if is_wide else ("Can matter",)))
+    rows = [
+        (row.field, row.expected, row.actual, row.effect, *([row.why] if is_wide else []))
+        for row in mattering[:_MAX_SHOWN]
+    ]
+    yield from _table(names, rows, width=width)
+    yield from _cut_off(len(mattering) + num_cut - _MAX_SHOWN, "fields")
     if num_harmless:
-        console.print(Text(f"  {harmless(num_harmless)}", style="dim"))
+        yield from _paragraph(harmless(num_harmless), width=width, lead="  ", tone="dim")
 
 
-def _draw_facts(console: Console, title: str, facts: Facts) -> None:
-    if not facts:
+def _table(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int,
+    num_left: int | None = None,
+    statuses: Sequence[Status] = (),
+) -> Iterator[TerminalLine]:
+    """The names of the columns, a rule and the rows; nothing where there is no row."""
+    if not rows:
         return
-    _draw_title(console, title)
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, style="dim")
-    grid.add_column(overflow="fold")
-    for label, value in facts:
-        grid.add_row(Text(label), Text(value))
-    console.print(Padding(grid, (0, 0, 0, 2)))
+    head, *others = table_lines([names, *rows], width=width, num_left=num_left)
+    yield from (TerminalLine(text=text, tone="dim") for text in head)
+    widest = max(columns_of(text) for lines in (head, *others) for text in lines)
+    yield TerminalLine(text="─" * widest, tone="dim")
+    for lines, status in zip_longest(others, statuses):
+        yield from (TerminalLine(text=text, status=status) for text in lines)
 
 
-def _draw_command(console: Console, title: str, command: Visible) -> None:
-    """On one line, however long, so that it can be copied."""
-    if command:
-        _draw_title(console, title)
-        console.print(Text(f"  {command}", style="bold cyan"), soft_wrap=True)
+def _paragraph(text: str, *, width: int, lead: str = "", tone: str = "") -> Iterator[TerminalLine]:
+    return (TerminalLine(text=line, tone=tone) for line in wrapped(text, width=width, lead=lead))
 
 
-def _draw_cut(console: Console, num_cut: int, what: str) -> None:
+def _cut_off(num_cut: int, what: str) -> Iterator[TerminalLine]:
     if num_cut > 0:
-        console.print(Text(f"  {num_cut:,} more {what} in the report folder", style="dim"))
+        yield TerminalLine(text=f"  {num_cut:,} more {what} in the report folder", tone="dim")
 
 
-def _draw_title(console: Console, title: str) -> None:
-    console.print()
-    console.print(Text(title, style="bold"))
-
-
-def _table(*names: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
+def _title(title: str, *, width: int) -> Iterator[TerminalLine]:
+    yield TerminalLine(text="")
+    yield from _paragraph(title, width=width, tone="title")

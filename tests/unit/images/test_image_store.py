@@ -9,6 +9,7 @@ import requests
 from reprokit import docker_sdk
 from reprokit.errors import EngineError, ImageError
 from reprokit.images.building import image_store
+from reprokit.images.building.architecture import architecture
 
 
 class Client:
@@ -101,4 +102,4 @@ def test_machines_have_two_names(monkeypatch):
     client = Client()
     client.version = lambda: {"Arch": "arm64"}
     assert image_store.machine(client) == "aarch64"
-    assert image_store.architecture("x86_64") == "amd64"
+    assert architecture("x86_64") == "amd64"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from reprokit import images
+from reprokit import extras, images
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import Realisation
 from reprokit.errors import EngineError
 from reprokit.execution import Backend
-from reprokit.execution import docker as docker_backend
+from reprokit.execution import engine_status as engine
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.environments.gpus import gpus_for
 from reprokit.harness.running.environments.making import making
@@ -105,7 +105,7 @@ def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
     """
     if wanted == "local":
         return "local"
-    status = docker_backend.engine_status()
+    status = engine.engine_status()
     if status.reachable:
         return "docker"
     if wanted == "docker":
@@ -146,7 +146,10 @@ def open_backend(name: str, *, workspace: Path) -> Backend:
         workspace: The folder of all the folders that they write to; it labels containers.
     """
     if name == "docker":
-        return docker_backend.DockerBackend(workspace=str(workspace))
+        extras.must_have("docker")
+        from reprokit.execution.docker import DockerBackend  # noqa: PLC0415  (the docker SDK)
+
+        return DockerBackend(workspace=str(workspace))
     return local_backend.LocalBackend(workspace=str(workspace))
 
 

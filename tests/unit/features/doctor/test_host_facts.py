@@ -12,7 +12,7 @@ from reprokit.features.doctor.host_facts import look
 @pytest.fixture(autouse=True)
 def _no_engine(monkeypatch, tmp_path):
     none = EngineStatus(reachable=False, error="none", remedy="start one")
-    monkeypatch.setattr(host_facts.docker_backend, "engine_status", lambda: none)
+    monkeypatch.setattr(host_facts.engine_status, "engine_status", lambda: none)
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
 
 
