@@ -138,8 +138,12 @@ _LOADED_WITHIN_S = 20.0
 
 _COMPLETE = "_REPROKIT_COMPLETE"  # set by a shell that asks for completions
 
-#: Each stops what is running; a terminal that is closed sends HUP, and Ctrl-\\ sends QUIT.
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+#: Each stops what is running; a terminal that is closed sends HUP, and Ctrl-\\ sends QUIT. The others end a
+#: process that does not handle them: a scheduler sends them before its time limit, `ulimit -t` XCPU.
+_ENDING = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU),
+)
 _HELD_BACK_S = 10.0  # as long as a container may take to stop
 
 #: What this machine has too little of → what is to be done.
