@@ -15,6 +15,7 @@ from typing import Any
 from reprokit import extras
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
+from reprokit.core.verdicts import idle_patterns
 from reprokit.core.verdicts.rows import (
     VERDICT_ROWS,
     Check,
@@ -55,7 +56,13 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
     """
     judged = discover() if checks is None else checks
     rows = [_row(check, evidence) for check in judged]
-    left_out = (*_volatile(evidence), *_ignored(evidence), *_outputs(evidence), *_left(evidence))
+    left_out = (
+        *idle_patterns.volatile(evidence),
+        *idle_patterns.printed(evidence),
+        *_ignored(evidence),
+        *_outputs(evidence),
+        *_left(evidence),
+    )
     return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
 
 
@@ -160,32 +167,6 @@ def _fault(finding: object) -> str:
         return "a row that does not apply is SKIPPED"
     canonical_json(finding.evidence)
     return ""
-
-
-def _volatile(evidence: Evidence) -> list[CheckResult]:
-    return [
-        CheckResult(
-            id=f"volatile_metric/{name}",
-            title=f"Metric {name} was left out",
-            status=Status.SKIPPED,
-            reason=f"volatile, as the recipe says: {because}",
-            remedy="remove it from `volatile` in recipe.yaml to compare it",
-            evidence={"metric": name, "because": because},
-            required=False,
-        )
-        for name, because in sorted(evidence.volatile_metrics.items())
-    ] + [
-        CheckResult(
-            id=f"volatile_metric/{pattern}",
-            title=f"Metrics that match {pattern} were left out",
-            status=Status.SKIPPED,
-            reason=f"`volatile` in the recipe has {pattern!r}, which fits no metric: nothing was left out",
-            remedy=f"correct it; the nearest names: {near}",
-            evidence={"metric": None, "pattern": pattern},
-            required=False,
-        )
-        for pattern, near in sorted(evidence.volatile_idle.items())
-    ]
 
 
 def _ignored(evidence: Evidence) -> Iterator[CheckResult]:

@@ -50,8 +50,9 @@ _LOADED_WITHIN_S = 20.0
 
 _COMPLETE = "_REPROKIT_COMPLETE"  # set by a shell that asks for completions
 
-#: Each stops what is running; a terminal that is closed sends HUP, and Ctrl-\\ sends QUIT.
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+#: Each stops what is running; a terminal that is closed sends HUP, and Ctrl-\\ sends QUIT. The others end a
+#: process that does not handle them: a scheduler sends them before its time limit, `ulimit -t` XCPU.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU")
 _ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))  # Windows has two of them
 _HELD_BACK_S = 10.0  # as long as a container may take to stop
 

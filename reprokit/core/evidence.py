@@ -319,6 +319,7 @@ class Evidence:
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
         volatile_idle: Pattern under ``volatile`` that fits no metric of any run → the nearest names.
+        printed_idle: Patterns under ``printed`` that fit no line of any run.
         outputs: Patterns of output files that count; None where the runs do not record it.
         outputs_differing: Output file that differs between the runs and was not compared → what became of it.
         left_in_tree: What earlier runs left in the tree that later ones began in: path → what became of it.
@@ -348,6 +349,7 @@ class Evidence:
     ignore: tuple[str, ...] = ()
     volatile_metrics: Mapping[str, str] = field(default_factory=dict)
     volatile_idle: Mapping[str, str] = field(default_factory=dict)
+    printed_idle: tuple[str, ...] = ()
     outputs: tuple[str, ...] | None = None
     outputs_differing: Mapping[str, str] = field(default_factory=dict)
     left_in_tree: Mapping[str, str] = field(default_factory=dict)

@@ -166,6 +166,7 @@ class RunRecord(NamedTuple):
     sources: Mapping[str, str] = _NOTHING
     volatile: Mapping[str, str] = _NOTHING
     volatile_idle: Mapping[str, str] = _NOTHING
+    printed_idle: tuple[str, ...] = ()
     metrics_problem: Mapping[str, str | None] = _NOTHING
     outside_code: OutsideCode | None = None
     shared: Mapping[str, tuple[str, ...]] = _NOTHING

@@ -11,6 +11,7 @@ digit that the source has.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -39,12 +40,14 @@ class CanonicalMetrics:
         sources: Name of each source → its format.
         volatile: Metric that was left out → why, as the recipe says.
         idle: Pattern of metrics to leave out that fits none → the nearest names, for a sentence.
+        printed_idle: Patterns of what is printed that found no metric of theirs in any line.
     """
 
     records: tuple[bytes, ...]
     sources: Mapping[str, str]
     volatile: Mapping[str, str]
     idle: Mapping[str, str] = field(default_factory=dict)
+    printed_idle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,13 @@ def canonical_records(
     Raises:
         MetricsError: There is no metric, none is left, or a source cannot be read whole.
     """
-    found = [*_in_files(output, by_content=not printed), *(_in_logs(logs, printed) if printed else ())]
+    in_files = _in_files(output, by_content=not printed)
+    in_logs = _in_logs(logs, printed) if printed else []
+    printed_idle = _idle(printed or (), in_logs)
+    if in_files and printed and len(printed_idle) == len(printed):
+        what = "no line that was printed fits a pattern under `printed`"
+        raise MetricsError(what, where=str(output), fix="correct it, or leave it out of the recipe")
+    found = [*in_files, *in_logs]
     records: list[bytes] = []
     left_out: dict[str, str] = {}
     names: dict[str, None] = {}
@@ -104,6 +113,7 @@ def canonical_records(
             for pattern, _ in volatile
             if not any(_fits(name, pattern, prefixed=len(found) > 1) for name in names)
         },
+        printed_idle=printed_idle,
     )
 
 
@@ -130,6 +140,16 @@ def _in_files(output: Path, *, by_content: bool) -> list[_Source]:
 def _in_logs(logs: Sequence[Path], printed: Sequence[str]) -> list[_Source]:
     found = {log.name: printed_numbers.read(log, printed) for log in logs}
     return [_Source(name, "printed", readings.copy) for name, readings in found.items() if readings]
+
+
+def _idle(printed: Sequence[str], logs: Sequence[_Source]) -> tuple[str, ...]:
+    """Patterns of which no metric was found: another one may have found it in a line of another form."""
+    there = {name for log in logs for reading in log.read() for name in reading.record or ()}
+    return tuple(
+        pattern
+        for pattern in printed
+        if not there & (({*re.compile(pattern).groupindex} - {_STEP}) or {_STEP})
+    )
 
 
 def _whole(reading: Reading, source: _Source) -> Mapping[str, Any]:

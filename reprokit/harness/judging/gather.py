@@ -118,6 +118,11 @@ def gather(
         ignore=tuple(ignore),
         volatile_metrics={name: why for run in stored for name, why in run.record.volatile.items()},
         volatile_idle=_idle([run.record.volatile_idle for run in stored]),
+        printed_idle=tuple(
+            pattern
+            for pattern in (stored[0].record.printed_idle if stored else ())
+            if all(pattern in run.record.printed_idle for run in stored)
+        ),
         outputs=outputs,
         outputs_differing=differing_outputs(stored, outputs) if outputs is not None else {},
         left_in_tree={

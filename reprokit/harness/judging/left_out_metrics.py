@@ -1,4 +1,4 @@
-"""Patterns of metrics that are left out: one that fits none hides nothing, and is told."""
+"""Patterns of metrics that are left out, or that are printed: one that fits none is told."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ def must_leave_out(folders: Sequence[Path], patterns: Sequence[str]) -> None:
 
 
 def tell_idle_patterns(recipe: Recipe, folders: Sequence[Path], *, progress: Progress) -> None:
-    """Warn of patterns under ``volatile`` that fit no metric of the first run."""
-    found = runs.read(folders[0], verify=False).record.volatile_idle
-    for pattern, near in (found or {}).items():
+    """Warn of patterns under ``volatile`` or ``printed`` that fit nothing of the first run."""
+    record = runs.read(folders[0], verify=False).record
+    for pattern, near in (record.volatile_idle or {}).items():
         what = f"`volatile` has {pattern!r}, which fits no metric; the nearest names: {near}"
         progress.note(f"warning: {recipe.where('volatile')}: {what}")
+    for pattern in record.printed_idle:
+        what = f"`printed` has {pattern!r}, which fits no line that was printed"
+        progress.note(f"warning: {recipe.where('printed')}: {what}")

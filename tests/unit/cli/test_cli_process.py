@@ -73,6 +73,8 @@ def is_running(program: int) -> bool:
         ([signal.SIGTERM], 143),
         ([signal.SIGHUP], 143),
         ([signal.SIGQUIT], 143),
+        ([signal.SIGUSR1], 143),
+        ([signal.SIGXCPU], 143),
         ([signal.SIGINT] * 3, 130),
         ([signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 143),
     ],

@@ -125,3 +125,30 @@ def test_a_recipe_without_mistakes_warns_of_nothing(here):
     here.write(train_py=noisy, recipes__train__recipe_yaml=RECIPE + more)
     record = json.loads((Path(here.reproduce().runs[0]) / "run.json").read_text())
     assert "volatile_idle" not in record
+
+
+PRINTS = PROGRAM + "print('epoch 3 acc 0.75')\n"
+FITS, FITS_NOTHING = r"epoch (?P<step>\d+) acc (?P<acc>\S+)", r"eval: (?P<eval>\S+)"
+
+
+def test_a_pattern_of_what_is_printed_that_fits_no_line_is_a_warning_and_a_row(here):
+    more = f"printed: ['{FITS}', '{FITS_NOTHING}', 'acc=(?P<acc>x)']\n"
+    here.write(train_py=PRINTS, recipes__train__recipe_yaml=RECIPE + more)
+    progress = RecordedProgress()
+    request = Request(backend="local", side_by_side=False)
+    report, folder = reproduce(
+        "train", request, session=Session(project=Project.around(here.root), progress=progress)
+    )
+    (told,) = (note for note in progress.notes if note.startswith("warning: "))
+    assert f"recipes/train/recipe.yaml:8: `printed` has {FITS_NOTHING!r}, which fits no line" in told
+    rows = [row for row in report.checks if row.id.startswith("printed_pattern/")]
+    assert [row.evidence["pattern"] for row in rows] == [FITS_NOTHING]
+    assert ended("report", "verify", str(folder)) == 4
+
+
+def test_where_none_fits_a_line_nothing_is_judged_by_another_log_alone(here):
+    more = f"printed: ['{FITS_NOTHING}']\n"
+    here.write(train_py=PRINTS, recipes__train__recipe_yaml=RECIPE + more)
+    report = here.reproduce()
+    assert report.verdict == "UNJUDGED"
+    assert "no line that was printed fits a pattern under `printed`" in report.sentence

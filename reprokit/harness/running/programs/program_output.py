@@ -108,7 +108,8 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
 
     Returns:
         Keys of ``run.json``: ``sources`` and ``volatile``, with ``volatile_idle`` patterns that fit no
-        metric; ``metrics_problem`` where nothing could be read.
+        metric and ``printed_idle`` patterns that fit no line; ``metrics_problem`` where nothing could be
+        read.
     """
     output = folder / OUTPUT
     try:
@@ -124,7 +125,8 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
         return _problem(error)
     records = [*made.records, *([_record_of(left, made.records)] if left else ())]
     workspace.write_atomic(folder / METRICS, b"".join(line + b"\n" for line in records))
-    idle = {"volatile_idle": dict(made.idle)} if made.idle else {}
+    idle: dict[str, Any] = {"volatile_idle": dict(made.idle)} if made.idle else {}
+    idle |= {"printed_idle": list(made.printed_idle)} if made.printed_idle else {}
     return {"sources": dict(made.sources), "volatile": dict(made.volatile), **idle}
 
 
