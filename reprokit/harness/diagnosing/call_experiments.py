@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 from reprokit import diagnosis
@@ -44,9 +43,9 @@ class Proof:
         odds: Of what was proven, or None.
     """
 
-    def __init__(self, inquiry: Investigation, pair: tuple[InstrumentedRun, InstrumentedRun]) -> None:
+    def __init__(self, inquiry: Investigation, free: Sequence[InstrumentedRun]) -> None:
         self.inquiry = inquiry
-        self.free: list[InstrumentedRun] = [inquiry.first, inquiry.other, *pair]
+        self.free = list(free)
         self.kept: list[InstrumentedRun] = []
         self.confidence = "medium"
         self.problem = ""
@@ -93,8 +92,9 @@ class Proof:
 
     def _enough(self, held: tuple[Candidate, ...]) -> bool:
         """Whether runs in which these calls give what they gave equal the one in which that was kept."""
-        seen = self._seen.setdefault(tuple(one.site for one in held), [])
-        while all(seen) and self._odds(len(seen)).luck >= _LUCK_IN_SEARCH:
+        key = tuple(one.site for one in held)
+        seen = self._seen.setdefault(key, [])
+        while all(seen) and self._odds(len(seen), self._standard_of(key)).luck >= _LUCK_IN_SEARCH:
             seen.append(self._given(held))
         return all(seen)
 
@@ -106,7 +106,7 @@ class Proof:
         """
         lab, key = self.inquiry.lab, tuple(one.site for one in held)
         given = replace(watched(self.inquiry, mode="give", sites=list(key)), like=self.kept[0])
-        standard = self._standard.get(key, self.kept[0])
+        standard = self._standard_of(key)
         if any(one.elsewhere for one in held) and key not in self._standard:
             standard = lab.run("calls-given", given)
             if standard.trouble or not _were_given(standard):
@@ -117,10 +117,15 @@ class Proof:
         ran = lab.run("calls-given", given)
         return not ran.trouble and _were_given(ran) and same(self.inquiry, standard, ran)
 
+    def _standard_of(self, key: tuple[str, ...]) -> InstrumentedRun:
+        """The run that those in which these calls were given have to equal."""
+        return self._standard.get(key, self.kept[0])
+
     def _confirmed(self, held: tuple[Candidate, ...]) -> bool:
         """Whether so many more runs with these are equal that it is no luck, all looks together."""
-        seen = self._seen[tuple(one.site for one in held)]
-        while not (odds := self._odds(len(seen), looks=len(self._seen))).enough:
+        key = tuple(one.site for one in held)
+        seen, standard = self._seen[key], self._standard_of(key)
+        while not (odds := self._odds(len(seen), standard, looks=len(self._seen))).enough:
             if not self.inquiry.lab.can_make(1):
                 self.problem = f"the budget is used up: equal in {len(seen)} runs, which may be luck"
                 return False
@@ -152,7 +157,7 @@ class Proof:
         given = replace(given, environment=dict(environment or {}))
         label = "-".join(["under", *(calls or {}).values(), *(environment or {})])[:40].lower()
         standard, equal = like, 0
-        while equal < 1 if once else not self._odds(equal).enough:
+        while equal < 1 if once else standard is None or not self._odds(equal, standard).enough:
             if not lab.can_make(1 if standard else 2):
                 return None
             ran = lab.run(label, given)
@@ -166,15 +171,23 @@ class Proof:
                 return None
         return standard
 
-    def _odds(self, repeated: int, *, looks: int = 1) -> Odds:
-        """Of so many equal runs, from how often those in which nothing was given are equal."""
-        for one, other in combinations(self.free, 2):
-            key = one.label, other.label
-            if key not in self._pairs:
-                self._pairs[key] = same(self.inquiry, one, other)
-        equal = sum(self._pairs.values())
-        differ, more = len(self._pairs) - equal, self.inquiry.free_equal
-        return Odds(differ=differ, equal=equal + more, repeated=repeated, looks=looks)
+    def _odds(self, repeated: int, standard: InstrumentedRun, *, looks: int = 1) -> Odds:
+        """Of so many runs that equal another one, from how many in which nothing was given equal that one."""
+        found = [self._equal(standard, one) for one in self.free if one is not standard]
+        as_first = [equal for held, equal in self.inquiry.held_runs if not held]
+        as_first += [True] * self.inquiry.free_equal
+        if self._equal(standard, self.inquiry.first):
+            found += as_first
+        else:
+            found += [False] * sum(as_first)  # of the others it is not known
+        equal = sum(found)
+        return Odds(differ=len(found) - equal, equal=equal, repeated=repeated, looks=looks)
+
+    def _equal(self, one: InstrumentedRun, other: InstrumentedRun) -> bool:
+        key = one.label, other.label
+        if key not in self._pairs:
+            self._pairs[key] = same(self.inquiry, one, other)
+        return self._pairs[key]
 
 
 def _were_given(ran: InstrumentedRun) -> bool:

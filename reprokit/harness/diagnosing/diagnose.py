@@ -5,11 +5,9 @@ Asked in order: are two runs equal, are they equal under varied conditions, what
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from reprokit import diagnosis, recipes
 from reprokit.core.comparing import clock_metrics
@@ -17,13 +15,11 @@ from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Cause
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
-from reprokit.execution.docker_config import MOUNTS
 from reprokit.harness.diagnosing.answers import answer, provisional
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import (
     Diagnosis,
     InterruptedDiagnosisError,
-    Tap,
 )
 from reprokit.harness.diagnosing.experiments import explain
 from reprokit.harness.diagnosing.first_call import by_first_call
@@ -40,6 +36,7 @@ from reprokit.harness.diagnosing.instrumented_runs import (
     need,
 )
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
+from reprokit.harness.diagnosing.paths_of_copies import in_source, to_source
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines
@@ -49,10 +46,8 @@ from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
-from reprokit.layout import PROGRAM
-from reprokit.recipes import PARTS, Recipe
+from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import write_json
@@ -69,7 +64,6 @@ USUAL_BUDGET, USUAL_BUDGET_S = 60, 900.0
 _INTERRUPTED = "interrupted: what is named is not confirmed"
 _SPENT = "the budget is used up: what is named is not confirmed"
 _NOT_ALL_VARIED = "the budget is used up: the conditions were not varied, or not all of them"
-_Placed = TypeVar("_Placed", Cause, Tap)
 
 
 def diagnose_command(
@@ -135,7 +129,7 @@ def diagnose_recipe(
         budget=budget,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
-    lab.in_source = _to_source(recipe)
+    lab.in_source = to_source(recipe)
     options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
     return _written(lab, [recipe.name, *options], recipe=recipe)
 
@@ -191,44 +185,11 @@ def _within_budget(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagn
 def _finished(
     found: Diagnosis, lab: InstrumentedProgram, arguments: Sequence[str], recipe: Recipe | None
 ) -> Diagnosis:
-    found = _in_source(found, recipe) if recipe else found
+    found = in_source(found, recipe) if recipe else found
     found = with_source_lines(found, below=recipe.project_dir if recipe else None)
     found = replace(found, replay=(shell_line(["reprokit", "diagnose", *arguments]),))
     write_json(lab.folder / "diagnosis.json", found.as_data())
     return found
-
-
-def _to_source(recipe: Recipe) -> Callable[[str], str]:
-    """A function that puts the paths of the program's own files in place of those of their copies."""
-    if recipe.trainer is None:
-        copies = rf"(?:/[^\s:]*/{PROGRAM}|{MOUNTS}/{PROGRAM_MOUNT}|[^\s:]*/{re.escape(WORK)})"
-        copy, files = re.compile(rf"{copies}/([^\s:]+)"), {}
-    else:
-        files = {f"trainers/{recipe.trainer.name}": recipe.trainer}
-        files |= {f"{PARTS}/{part.name}": part.path for part in recipe.parts}
-        names = "|".join(map(re.escape, files))
-        copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/({names})(?![\w.])")
-
-    def there(text: str) -> str:
-        return copy.sub(lambda match: str(files.get(match[1]) or recipe.project_dir / match[1]), text)
-
-    return there
-
-
-def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
-    """The same answer, with the paths of the program's own files instead of their copies."""
-    there = _to_source(recipe)
-
-    def moved(one: _Placed) -> _Placed:
-        return replace(one, file=there(one.file)) if one.file else one
-
-    return replace(
-        found,
-        causes=tuple(map(moved, found.causes)),
-        taps=tuple(map(moved, found.taps)),
-        known=tuple(map(there, found.known)),
-        ruled_out=tuple(replace(one, what=there(one.what)) for one in found.ruled_out),
-    )
 
 
 def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:

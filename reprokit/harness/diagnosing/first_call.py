@@ -50,13 +50,14 @@ def by_first_call(inquiry: Investigation) -> FirstCall | None:
     if inquiry.variations or not lab.can_make(2):
         return None
     lab.progress.phase("which call gives another result for the same?")
-    found = _unlike(inquiry)
+    free = [inquiry.first, inquiry.other]
+    found = _unlike(inquiry, free)
     if found is None:
         return None
     pair, unlike = found
     if not unlike.candidates:
         return _only_where(unlike)
-    proof = Proof(inquiry, pair)
+    proof = Proof(inquiry, free)
     try:
         held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
     finally:
@@ -75,12 +76,17 @@ def by_first_call(inquiry: Investigation) -> FirstCall | None:
     return FirstCall(cause=cause, more=tuple(more), proven=True, not_seen=not_seen)
 
 
-def _unlike(inquiry: Investigation) -> tuple[tuple[InstrumentedRun, InstrumentedRun], Unlike] | None:
-    """Two runs that differ and where their calls do; None where no such pair was made."""
+def _unlike(
+    inquiry: Investigation, free: list[InstrumentedRun]
+) -> tuple[tuple[InstrumentedRun, InstrumentedRun], Unlike] | None:
+    """Two runs that differ and where their calls do; None where no such pair was made.
+
+    ``free`` takes up all runs, those too that are equal.
+    """
     window: dict[str, Any] | None = None
     last = None
     for _ in range(1 + _MOST_WINDOWS):
-        pair = _pair(inquiry, window)
+        pair = _pair(inquiry, window, free)
         if pair is None:
             return last
         unlike = inexplicable(*(read_calls(one.traced) for one in pair))
@@ -95,7 +101,7 @@ def _unlike(inquiry: Investigation) -> tuple[tuple[InstrumentedRun, Instrumented
 
 
 def _pair(
-    inquiry: Investigation, window: dict[str, Any] | None
+    inquiry: Investigation, window: dict[str, Any] | None, free: list[InstrumentedRun]
 ) -> tuple[InstrumentedRun, InstrumentedRun] | None:
     """Two runs whose calls are watched, and that differ; a quick program is run again until it does."""
     lab = inquiry.lab
@@ -104,11 +110,15 @@ def _pair(
     if first.trouble:
         inquiry.known.append(f"with its calls watched the program does not finish: {first.trouble}")
         return None
+    free.append(first)
     made = 0
     while lab.can_make(1) and made <= (_MORE_RUNS if first.duration_s < _QUICK_S else 1):
         made += 1
         second = lab.run("calls", given)
-        if not second.trouble and not same(inquiry, first, second):
+        if second.trouble:
+            continue
+        free.append(second)
+        if not same(inquiry, first, second):
             return first, second
     inquiry.known.append(f"with its calls watched the program was equal in {made + 1} runs")
     return None

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from reprokit.diagnosis import Cause
-from reprokit.harness.diagnosing.diagnose import _in_source
 from reprokit.harness.diagnosing.diagnosis import Diagnosis
+from reprokit.harness.diagnosing.paths_of_copies import in_source
 
 RECIPE = SimpleNamespace(
     trainer=Path("/home/me/recipes/trainers/dqn.py"),
@@ -25,7 +25,7 @@ def test_the_copy_of_a_trainer_or_part_is_named_by_its_source(copies, name):
     found = Diagnosis(
         verdict="NONDETERMINISTIC", causes=(cause,), known=(f"{place}:3 draws",), folder=Path("/f"), runs=2
     )
-    told = _in_source(found, RECIPE)
+    told = in_source(found, RECIPE)
     assert told.causes[0].file == f"/home/me/recipes/{name}"
     assert told.known == (f"/home/me/recipes/{name}:3 draws",)
 
@@ -37,4 +37,4 @@ def test_another_file_keeps_its_path():
         folder=Path("/f"),
         runs=2,
     )
-    assert _in_source(found, RECIPE).known == found.known
+    assert in_source(found, RECIPE).known == found.known

@@ -1,0 +1,81 @@
+"""What the substitution of calls proves, and how rarely luck passes for it: with known programs."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+
+from reprokit.diagnosis.calls import Candidate
+from reprokit.harness.diagnosing.call_experiments import Proof
+from reprokit.harness.diagnosing.conditions import Conditions
+from support.known_program_lab import Lab, asked
+
+FIT, SHUFFLE = (
+    Candidate(site=f"/me/train.py:{line}:0-9", file="/me/train.py", line=line, name="f", at=line)
+    for line in (8, 9)
+)
+
+
+@pytest.fixture
+def proof_for(tmp_path):
+    """Makes the experiments with a program whose number is known; every call takes what it is given."""
+    notes = [json.dumps({"site": one.site, "note": "given"}) for one in (FIT, SHUFFLE)]
+    (tmp_path / "calls-0.jsonl").write_text("\n".join(notes) + "\n")
+
+    class Traced(Lab):
+        def run(self, label, given):
+            return replace(super().run(label, given), traced=tmp_path)
+
+    def make(number):
+        lab = Traced(number)
+        inquiry = asked(lab)
+        free = [inquiry.first, inquiry.other, lab.run("calls", Conditions())]
+        while lab.made < 10 and (len(free) < 4 or lab.equal(free[2], free[-1])):
+            free.append(lab.run("calls", Conditions()))
+        return Proof(inquiry, free)
+
+    return make
+
+
+def sites_of(given):
+    return given.calls.get("sites", ()) if given.calls.get("mode") == "give" else ()
+
+
+def decided_by(cause):
+    """A number of its own in every run, but where the cause gives what it gave in the run that kept it."""
+    kept = {}
+
+    def number(drawn, run, given):
+        if given.calls.get("mode") == "keep":
+            kept.setdefault("number", run)
+        return kept["number"] if cause.site in sites_of(given) else run
+
+    return number
+
+
+def test_a_call_that_decides_alone_is_proven_and_one_beside_it_is_not(proof_for):
+    proof = proof_for(decided_by(FIT))
+    assert proof.held([SHUFFLE, FIT]) == (FIT,)
+    assert proof.confidence == "high"
+    assert proof.odds.enough
+
+
+def test_a_call_that_decides_nothing_is_not_proven(proof_for):
+    proof = proof_for(lambda drawn, run, given: run)
+    assert proof.held([FIT]) == ()
+    assert proof.odds is None
+
+
+@pytest.mark.parametrize("odds", [[0.5, 0.5], [0.8, 0.2], [0.4, 0.3, 0.3], [0.25] * 4, [0.1] * 10])
+def test_where_substitution_decides_nothing_luck_seldom_passes_for_it(proof_for, odds):
+    chance = random.Random(3)
+    proven = made = 0
+    while made < 300:
+        proof = proof_for(lambda *_: chance.choices(range(len(odds)), odds)[0])
+        if not proof.inquiry.lab.equal(proof.inquiry.first, proof.inquiry.other):
+            made += 1
+            proven += bool(proof.held([SHUFFLE, FIT]))
+    assert proven / made < 0.02
