@@ -61,6 +61,11 @@ def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
             break
         if _explains(inquiry, source):
             return _answer(inquiry, source)
+    both = [one for one in chosen[:_MOST_TRIED] if one.generator]
+    if len(both) == 2 and inquiry.lab.can_make(1):  # neither was enough alone: if both are, it takes both
+        together = Source(sites=(*both[0].sites, *both[1].sites), generator="")
+        if _explains(inquiry, together):
+            return _answer(inquiry, *both)
     return None
 
 
@@ -116,24 +121,26 @@ def _first_that_matters(inquiry: Investigation, source: Source) -> str:
     return next(name for name in source.sites if not sites[name].overwritten)
 
 
-def _answer(inquiry: Investigation, found: Source) -> tuple[str, ...]:
-    """Name the source by its first line that matters; rule out what differed all the same."""
-    name = _first_that_matters(inquiry, found)
+def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
+    """Name each source by its first line that matters; rule out what differed all the same."""
+    names = tuple(_first_that_matters(inquiry, one) for one in found)
     inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.confirmed += 1
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
-    if found.generator:
-        inquiry.never_seeded = found.generator
-    others = [one for one in found.sites if one != name]
-    if others:
-        lines = ", ".join(described(inquiry, one) for one in others[:3])
-        more = f" and {counted(len(others) - 3, 'other line')}" if len(others) > 3 else ""
-        inquiry.known.append(f"the same generator is drawn from at {lines}{more}")
+    if len(found) == 1:
+        inquiry.never_seeded = found[0].generator
+    for source, name in zip(found, names, strict=True):
+        others = [one for one in source.sites if one != name]
+        if others:
+            lines = ", ".join(described(inquiry, one) for one in others[:3])
+            more = f" and {counted(len(others) - 3, 'other line')}" if len(others) > 3 else ""
+            inquiry.known.append(f"the same generator is drawn from at {lines}{more}")
+    held = {one for source in found for one in source.sites}
     for one in diagnosis.differing(inquiry.first.trace, inquiry.other.trace):
-        if one not in found.sites:
+        if one not in held:
             how = "left to chance, the runs are equal all the same"
             inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
-    return (name,)
+    return names
 
 
 def look_at_pairs(inquiry: Investigation) -> None:

@@ -53,6 +53,24 @@ def test_lines_of_a_generator_that_is_seeded_too_late_are_told_apart():
     assert inquiry.never_seeded == ""
 
 
+def two_generators(number):
+    inquiry = inquiry_of(number, [DRAWN, AGAIN, CLOCK], what="np.random.rand")
+    for ran in (inquiry.first, inquiry.other):
+        ran.trace.sites[AGAIN] = replace(ran.trace.sites[AGAIN], what="random.random")
+    return inquiry
+
+
+def test_two_generators_that_nothing_seeds_are_named_together_where_neither_is_enough():
+    inquiry = two_generators(both)
+    assert set(simple_cause(inquiry)) == {DRAWN, AGAIN}
+    assert (inquiry.lab.made, inquiry.confidence, inquiry.never_seeded) == (6, "high", "")
+
+
+def test_of_two_generators_the_one_that_matters_is_named_alone():
+    inquiry = two_generators(lambda drawn, *_: drawn[AGAIN])
+    assert simple_cause(inquiry) == (AGAIN,)
+
+
 def test_few_digits_are_no_proof():
     inquiry = inquiry_of(lambda drawn, *_: drawn[CLOCK] % 2, [CLOCK], digits=1)
     assert simple_cause(inquiry) is None
