@@ -205,6 +205,10 @@ VERBS = {
     "diff": [("diff GOLDEN RUN", 0, "IDENTICAL"), ("diff --trace RUN OTHER", 2, "there is no trace")],
     "diagnose": [("diagnose train", 0, "Ruled out")],
     "bisect": [("bisect train --good good --bad HEAD", 4, "there is nothing to find")],
+    "compare": [
+        ("compare train --a HEAD --b HEAD", 2, "the same commit"),
+        ("compare train --b-args --stop-after=99", 0, "EQUAL"),
+    ],
     "report show": [("report show REPORT", 0, "REPRODUCED"), ("report show RUN OTHER", 0, "REPRODUCED")],
     "report verify": [("report verify REPORT", 0, "The verdict")],
     "report export": [("report export REPORT --format latex", 0, "begin{")],
