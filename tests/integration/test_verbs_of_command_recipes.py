@@ -204,6 +204,10 @@ VERBS = {
     ],
     "diff": [("diff GOLDEN RUN", 0, "IDENTICAL"), ("diff --trace RUN OTHER", 2, "there is no trace")],
     "diagnose": [("diagnose train", 0, "Ruled out")],
+    "compare": [
+        ("compare train", 2, "the two sides are the same commit with the same settings"),
+        ("compare train --b-with numpy==2.0", 2, "no lock to change: its variant is none"),
+    ],
     "bisect": [("bisect train --good good --bad HEAD", 4, "there is nothing to find")],
     "compare": [
         ("compare train --a HEAD --b HEAD", 2, "the same commit"),
