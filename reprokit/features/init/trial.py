@@ -26,10 +26,10 @@ from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.programs import program_files, program_output
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.images import locks
+from reprokit.images import interpreters, locks
 from reprokit.layout import METRICS, PROGRAM, RECIPE, STDERR, STDOUT
 from reprokit.project import Project, project_folder
-from reprokit.recipes import Program, Recipe
+from reprokit.recipes import NO_VARIANT, Program, Recipe
 from reprokit.records import run_json
 from reprokit.request import Request
 from reprokit.session import Progress, Session
@@ -61,13 +61,20 @@ class DraftProject:
 
     def run(self, recipe: Recipe, *, seed: int, repeats: int) -> tuple[Path, ...]:
         """Run folders, whether the program ended well or not."""
-        request = Request(seed=seed, repeats=repeats, backend="local", side_by_side=False)
+        request = Request(seed=seed, repeats=repeats, backend=self._backend(recipe), side_by_side=False)
         return run_recipe(
             recipe,
             request,
             WholeRun(repeats=repeats),
             session=Session(project=self.project, progress=self.progress),
         )
+
+    def _backend(self, recipe: Recipe) -> str:
+        """On this host, unless it has no such Python: a container may."""
+        if recipe.variant == NO_VARIANT:
+            return "local"
+        python = locks.read_lock(self.project.root).variant(recipe.variant).python
+        return "local" if interpreters.on_this_host(python) else "auto"
 
 
 @contextmanager
