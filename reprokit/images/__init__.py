@@ -116,7 +116,8 @@ def why_no_image(variant: str, *, project: Path) -> str:
         chosen = lock.variant(variant)
         bases.fitting_kinds(lock.based_for(chosen), chosen, wanted=bases.AUTO)
     except bases.NoBaseError as error:
-        return error.told()
+        versions = f": {error.actual}, and not {error.expected}" if error.expected else ""
+        return f"{error.what}{versions}"
     except ReprokitError:
         return ""
     return ""

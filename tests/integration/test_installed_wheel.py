@@ -87,7 +87,7 @@ def test_the_distribution_has_the_free_name_and_the_files_from_outside_the_packa
     assert [name for name in names if not name.startswith(("reprokit/", "reprokit_verify-"))] == []
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.13"])
+@pytest.mark.parametrize("version", ["3.11", "3.13", "3.14"])
 def test_in_an_empty_repository(wheel: Path, version: str, tmp_path: Path) -> None:
     repository, environment = tmp_path / "repository", tmp_path / "environment"
     repository.mkdir()
@@ -124,7 +124,7 @@ def typed(line: str, *, folder: Path, variables: dict[str, str]) -> str:
     return said
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.13"])
+@pytest.mark.parametrize("version", ["3.11", "3.13", "3.14"])
 def test_the_readme_as_it_is_typed(wheel: Path, version: str, tmp_path: Path, project: Path) -> None:
     lines, found, regression = blocks_below("Your program", (project / "README.md").read_text())[:3]
     environment, folder = tmp_path / "environment", tmp_path / "my-project"

@@ -125,7 +125,7 @@ def _environments(seen: HostFacts) -> Iterator[HostFinding]:
     if wanted and not seen.engine.reachable:
         yield warning(
             "locked Python",
-            f"no Python {', '.join(wanted)} on this host: uv fetches it",
+            f"no Python {', '.join(wanted)} on this host, and runs fetch none",
             fix=" && ".join(f"uv python install {version}" for version in wanted),
         )
     if seen.cache_problem:

@@ -18,11 +18,11 @@ from reprokit.errors import ReprokitError
 from reprokit.execution import accelerators, engine_status
 from reprokit.execution.engine_status import EngineStatus
 from reprokit.images import cache as image_cache
-from reprokit.images import locks, packages
+from reprokit.images import interpreters, locks, packages
 from reprokit.project import Project
 
 #: The versions of Python that the tool runs on: from the first, and below the second.
-PYTHONS = ((3, 11), (3, 14))
+PYTHONS = ((3, 11), (3, 15))
 _OTHERS = {"reprokit", "reprokit-ml"}  # of other people, on the package index
 _PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "nvidia-ctk", "ssh-keygen")
 
@@ -38,7 +38,7 @@ class HostFacts:
     locks: Mapping[str, int]  # variant → number of locked packages
     locks_problem: str  # why the locks cannot be used, or "" (no `images/` at all is no problem)
     lock_pythons: Mapping[str, str]  # variant → minor version that its lock is for
-    pythons: tuple[str, ...]  # minor versions found on this host
+    pythons: tuple[str, ...]  # the tool's own and those of locked environments, where this host has them
     cache: str  # the cache folder, or ""
     cache_problem: str  # why it cannot be written, or ""
     held: Mapping[str, int] = field(default_factory=dict)  # bytes that environments take, by part
@@ -51,7 +51,6 @@ class HostFacts:
 
 def look(folder: Path) -> HostFacts:
     """Read the host; ``folder`` is at or below a project's root."""
-    versions = [f"3.{minor}" for minor in range(PYTHONS[0][1], PYTHONS[1][1])]
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     counts, pythons, problem = _locks(folder)
     cache, cache_problem = _cache()
@@ -64,7 +63,7 @@ def look(folder: Path) -> HostFacts:
         locks=counts,
         locks_problem=problem,
         lock_pythons=pythons,
-        pythons=tuple(version for version in versions if version == here or shutil.which(f"python{version}")),
+        pythons=tuple(one for one in sorted({here, *pythons.values()}) if interpreters.on_this_host(one)),
         cache=cache,
         cache_problem=cache_problem,
         held=_sizes(Path(cache)) if cache and extras.is_installed("docker") else {},

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from reprokit.errors import UsageError
+from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_options import Options, find_options
 
 _LIKELY = (
@@ -25,6 +26,10 @@ _LIKELY = (
     "scripts/train.py",
 )
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "horovodrun")
+#: Options of ``uv run`` that say nothing of what the program sees.
+_PLAIN_OPTIONS_OF_UV = frozenset(
+    {"--frozen", "--locked", "--no-sync", "--offline", "--quiet", "-q", "--script", "--"}
+)
 _LARGEST_BYTES = 4 << 20
 
 
@@ -37,19 +42,42 @@ class ProgramCommand:
         script: The program's file below the project's folder; "" where none was found.
         options: What its source says of its options.
         added: The placeholders that were put in, as a sentence says it.
+        typed: The command as a person typed it.
     """
 
     words: tuple[str, ...]
     script: str
     options: Options
     added: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
 
 
 def given_command(words: Sequence[str], root: Path) -> ProgramCommand:
-    """A command that a person typed, with placeholders where its seed and its folder go."""
+    """A command that a person typed, with placeholders where its seed and its folder go.
+
+    ``uv run`` is left out: it makes an environment of its own, in place of the one that is locked.
+    """
+    typed, words = words, _without_uv(words, root)
     script = script_of(words, root)
     options = find_options(_text(root / script)) if script else Options()
-    return with_placeholders(words, options, script=script)
+    return replace(with_placeholders(words, options, script=script), typed=tuple(typed))
+
+
+def _without_uv(words: Sequence[str], root: Path) -> Sequence[str]:
+    """``uv run --frozen train.py`` → ``python train.py``, where its packages can be locked.
+
+    As it is where uv is asked for more than to run it.
+    """
+    if tuple(words[:2]) != ("uv", "run"):
+        return words
+    at = next(
+        (at for at, word in enumerate(words) if at > 1 and word not in _PLAIN_OPTIONS_OF_UV), len(words)
+    )
+    behind = list(words[at:])
+    if behind[:1] and behind[0].endswith(".py") and (root / behind[0]).is_file():
+        behind = ["python", *behind]
+    is_plain = bool(behind) and not behind[0].startswith("-")
+    return behind if is_plain and find_dependencies(root, script_of(behind, root)) else words
 
 
 def found_command(root: Path) -> ProgramCommand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,12 +14,15 @@ _NAMED = ("requirements.lock", "requirements.txt", "requirements/base.txt", "req
 _OTHERS = ("environment.yml", "environment.yaml")
 
 
-def find_dependencies(root: Path) -> Path | None:
+def find_dependencies(root: Path, script: str = "") -> Path | None:
     """The file to lock an environment from; None where the project names no dependency.
 
     Args:
         root: The project's folder.
+        script: The program's file below it, which may say itself what it needs (PEP 723); "" for none.
     """
+    if script and _says_itself(root / script):
+        return root / script
     for name in (*_LOCKS, *_NAMED):
         if (root / name).is_file():
             return root / name
@@ -28,6 +32,16 @@ def find_dependencies(root: Path) -> Path | None:
     if _names_dependencies(root / "pyproject.toml"):
         return root / "pyproject.toml"
     return next((root / name for name in _OTHERS if (root / name).is_file()), None)
+
+
+def _says_itself(path: Path) -> bool:
+    try:
+        return (
+            re.search(r"^# /// script$", read_regular(path).decode("utf-8", "replace"), re.MULTILINE)
+            is not None
+        )
+    except OSError:
+        return False
 
 
 def _names_dependencies(path: Path) -> bool:

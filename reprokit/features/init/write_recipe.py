@@ -147,7 +147,7 @@ class _ProgramInspection:
         )
 
     def _environment(self) -> None:
-        source = find_dependencies(self._trial.project.root)
+        source = find_dependencies(self._trial.project.root, self._command.script)
         if source is None:
             return self._unpinned("no file names its dependencies: this Python, which nothing pins")
         name = str(self._values["name"])
@@ -167,7 +167,7 @@ class _ProgramInspection:
             name,
             source,
             self._trial,
-            command=self._command.words,
+            command=self._command.typed,
             started_in=self._project.root,
             asked=self._python,
         )

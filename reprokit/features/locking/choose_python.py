@@ -115,17 +115,20 @@ def python_of(command: Sequence[str], *, root: Path) -> CommandPython:
 
     What only a manager of environments finds is asked where that changes nothing: uv and conda, no others.
     """
+    if tuple(command[:2]) == ("uv", "run"):  # asked by the uv that the tool brings, which makes nothing
+        found = (
+            interpreters.describe([path], folder=root) if (path := interpreters.of_uv(folder=root)) else None
+        )
+        return CommandPython(python=found.minor) if found else CommandPython(unknown="uv finds none here")
     start = start_of(command, folder=root)
     if start.unknown:
         return CommandPython(unknown=start.unknown)
     words = start.words
-    if start.is_managed and words[0].rpartition("/")[2] == "uv":
-        words = (interpreters.of_uv(folder=root),)
-    elif start.is_managed and words[1:2] == ("run",) and "conda" not in words[0] and "mamba" not in words[0]:
+    if start.is_managed and words[1:2] == ("run",) and "conda" not in words[0] and "mamba" not in words[0]:
         return CommandPython(unknown=f"which Python {words[0]} starts is not known before it makes one")
-    found = interpreters.describe(words, folder=root) if words[0] else None
+    found = interpreters.describe(words, folder=root)
     if found is None:
-        return CommandPython(unknown=f"{words[-1] or 'uv'} does not run here as a CPython")
+        return CommandPython(unknown=f"{words[-1]} does not run here as a CPython")
     return CommandPython(python=found.minor)
 
 

@@ -82,7 +82,13 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
         ImageError: The file cannot be read, is none of these kinds, or names something that cannot be
             pinned; the message names it.
     """
-    from reprokit.features.locking import environment_file, project_file, requirements_file, tool_locks
+    from reprokit.features.locking import (
+        environment_file,
+        project_file,
+        requirements_file,
+        script_file,
+        tool_locks,
+    )
 
     name = path.name
     if not path.is_file():
@@ -97,14 +103,18 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
         return tool_locks.read_pylock(path, root=root, wanted=wanted)
     if name == "pyproject.toml":
         return project_file.read_project(path, root=root, wanted=wanted)
-    if path.suffix in {".yml", ".yaml"}:
-        return environment_file.read_environment(path, root=root, wanted=wanted)
-    if path.suffix in {".txt", ".in", ".lock"}:
-        return requirements_file.read_requirements(path, root=root, wanted=wanted)
+    by_suffix = {
+        **dict.fromkeys((".yml", ".yaml"), environment_file.read_environment),
+        **dict.fromkeys((".txt", ".in", ".lock"), requirements_file.read_requirements),
+        ".py": script_file.read_script,
+    }
+    if path.suffix in by_suffix:
+        return by_suffix[path.suffix](path, root=root, wanted=wanted)
     raise ImageError(
         "this kind of file is not known",
         where=str(path),
-        expected="requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or environment.yml",
+        expected="requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock, environment.yml or a "
+        "script that names its own",
     )
 
 

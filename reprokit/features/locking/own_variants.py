@@ -92,7 +92,7 @@ def lock_from_file(
         Its Python, and why it is the one.
 
     Raises:
-        ImageError: As for ``lock_from``; or this host has no such interpreter.
+        ImageError: As for ``lock_from``; or uv cannot fetch the interpreter.
         UsageError: As for ``lock_from``.
     """
     made = lock_from(
@@ -103,8 +103,9 @@ def lock_from_file(
         command=python_of(command, root=started_in),
         on_progress=on_progress,
     )
-    variant = locks.read_lock(project).variant(name)
-    interpreters.find_interpreter(variant.python, fetch=fetch, on_progress=on_progress)
+    if fetch:
+        variant = locks.read_lock(project).variant(name)
+        interpreters.find_interpreter(variant.python, fetch=True, on_progress=on_progress)
     return made.python
 
 

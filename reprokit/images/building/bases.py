@@ -64,7 +64,7 @@ def fitting_kinds(lock: Lock, variant: Variant, *, wanted: str) -> tuple[str, ..
     kinds = allowed_kinds(wanted)
     faults = {kind: fault for kind in kinds if (fault := _misfit(lock, variant, kind=kind)) is not None}
     if len(faults) == len(kinds):
-        raise faults[kinds[0]]
+        raise faults[kinds[-1]]
     return tuple(kind for kind in kinds if kind not in faults)
 
 

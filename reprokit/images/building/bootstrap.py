@@ -12,7 +12,7 @@ from reprokit.errors import ImageError
 from reprokit.images.building import debian_packages
 from reprokit.images.building.architecture import architecture
 from reprokit.images.building.debian_packages import Deb
-from reprokit.images.building.suites import PYTHON_OF_SUITE
+from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE
 from reprokit.images.cache import Progress
 from reprokit.images.locks import BootstrapBase, Lock
 from reprokit.images.subprocesses import heartbeat, run_command
@@ -23,6 +23,9 @@ _NEUTRAL = (
     ': > "$1/etc/resolv.conf"',
     'echo "# made of pinned packages: no archive" > "$1/etc/apt/sources.list"',
 )
+# The list of packages of an unfinished release says that it expires within days, and mirrors lag behind. Its
+# signature is still checked, and what is found is written into a lock.
+_LAGGING = ('--aptopt=Acquire::Check-Valid-Until "false"',)
 
 
 def sources(base: BootstrapBase) -> tuple[str, ...]:
@@ -85,7 +88,11 @@ def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) 
         with heartbeat(on_progress, f"base: resolving the current packages of {base.suite}"):
             rootfs, named = Path(name) / "rootfs.tar", architecture(machine)
             copy_out = f"--customize-hook=copy-out /var/cache/apt/archives {name}"
-            options = ("--skip=essential/unlink", copy_out)
+            options = (
+                "--skip=essential/unlink",
+                copy_out,
+                *(_LAGGING if base.suite in MOVING_SUITES else ()),
+            )
             _mmdebstrap(base, rootfs, architecture=named, archive=sources(base), options=options)
         found = sorted((Path(name) / "archives").glob("*.deb"))
         debian_packages.keep(found, cache=cache)

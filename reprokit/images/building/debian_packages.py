@@ -245,6 +245,7 @@ def _download(debs: Sequence[Deb], sources: Sequence[str], architecture: str, ro
         "APT::Architectures": architecture,
         "APT::Sandbox::User": "",
         "Acquire::Languages": "none",
+        "Acquire::Check-Valid-Until": "false",  # versions and hashes are pinned: an old list is as good
     }
     options = [f"-o{key}={value}" for key, value in settings.items()]
     _apt(["apt-get", *options, "update", "--error-on=any"], root)

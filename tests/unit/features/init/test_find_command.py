@@ -6,6 +6,7 @@ import pytest
 
 from reprokit.errors import UsageError
 from reprokit.features.init.find_command import found_command, given_command
+from reprokit.features.init.find_dependencies import find_dependencies
 
 PROGRAM = 'import argparse\np.add_argument("--seed")\np.add_argument("--out")\n'
 
@@ -81,3 +82,31 @@ def test_a_console_script_whose_file_is_not_there_has_no_options(tmp_path, text)
 def test_a_word_that_is_called_like_a_script_is_no_script(root):
     (root / "pyproject.toml").write_text('[project.scripts]\nfast = "train:main"\n')
     assert given_command(["echo", "fast"], root).words == ("echo", "fast")
+
+
+@pytest.mark.parametrize(
+    ("typed", "made"),
+    [
+        ("uv run train.py", "python train.py"),
+        ("uv run --frozen -- python train.py", "python train.py"),
+        ("uv run --script train.py", "python train.py"),
+        ("uv run --with six train.py", "uv run --with six train.py"),
+        ("uv run", "uv run"),
+    ],
+)
+def test_uv_run_is_left_out_where_the_packages_can_be_locked(root, typed, made):
+    (root / "requirements.txt").write_text("six\n")
+    found = given_command(typed.split(), root)
+    assert " ".join(found.words).startswith(made)
+    assert " ".join(found.typed) == typed
+
+
+def test_uv_run_stays_where_nothing_names_the_packages(root):
+    assert given_command(["uv", "run", "train.py"], root).words[:2] == ("uv", "run")
+
+
+def test_a_script_that_names_its_packages_itself_is_locked_from_itself(root):
+    (root / "requirements.txt").write_text("six\n")
+    assert find_dependencies(root, "train.py") == root / "requirements.txt"
+    (root / "train.py").write_text('# /// script\n# dependencies = ["six"]\n# ///\n' + PROGRAM)
+    assert find_dependencies(root, "train.py") == root / "train.py"

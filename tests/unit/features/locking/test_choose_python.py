@@ -191,3 +191,11 @@ def test_what_is_no_range_is_named():
 )
 def test_ranges_of_poetry_in_the_standard_form(text, expected):
     assert standard_range(text) == expected
+
+
+def test_uv_is_asked_which_python_it_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(interpreters, "of_uv", lambda **_: sys.executable)
+    found = python_of(["uv", "run", "train.py"], root=tmp_path)
+    assert found.python.rstrip("t") == f"3.{sys.version_info.minor}"
+    monkeypatch.setattr(interpreters, "of_uv", lambda **_: "")
+    assert python_of(["uv", "run", "train.py"], root=tmp_path).unknown == "uv finds none here"
