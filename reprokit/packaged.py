@@ -41,7 +41,7 @@ class Topic:
 
 
 def packaged(name: str) -> Path:
-    """The folder ``images`` or ``docs``: inside an installed package, or beside it in a checkout."""
+    """The folder ``images`` or ``docs``: inside an installed package, or next to it in a checkout."""
     inside = _PACKAGE / "packaged" / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 

@@ -23,7 +23,7 @@ import struct
 import threading
 from collections.abc import Iterable, Mapping
 
-#: Of an architecture: its number in the kernel, that of seccomp(2), those of the calls that are told of.
+#: Of an architecture: its number in the kernel, that of seccomp(2), those of the calls that are reported.
 _CALLS: Mapping[str, tuple[int, int, Mapping[str, int]]] = {
     "x86_64": (
         0xC000003E,
@@ -56,7 +56,7 @@ _MOST_FILES, _MOST_SCRIPTS, _LOOK_UP_MS, _LAST_WAIT_S = 20_000, 4, 100, 5
 def tell_of_code(to: socket.socket) -> None:
     """From now on the kernel tells of this process and of all that it starts.
 
-    Who is told gets a descriptor through the socket; no descriptor where this kernel cannot.
+    Who is informed gets a descriptor through the socket; no descriptor where this kernel cannot.
     """
     listener = _listener() if _MACHINE in _CALLS else -1
     if listener < 0:

@@ -100,7 +100,7 @@ _WEBHOOK = re.compile(
     r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
     r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
 )
-# What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
+# What says of a key that it is one: the user next to it, as in kaggle.json, or the service that it is for.
 _USER_AND_KEY = re.compile(
     r"(?P<name>\\*[\"']username\\*[\"'][ \t]*:[^{}\r\n]{1,200}?\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])"
     r"[0-9a-f]{32,64}(?=\\*[\"'])"

@@ -50,7 +50,7 @@ def search(content: bytes, asked: dict[str, Any]) -> None:
 
 
 def _cut(match: re.Match[str]) -> str | None:
-    """The group whose number goes on after the match; a pattern that goes on itself was meant so."""
+    """The group whose number continues after the match; a pattern that continues itself was meant so."""
     if not match[0][-1:].isdigit() or not _GOES_ON.match(match.string, match.end()):
         return None
     return next((name for name in match.re.groupindex if match.end(name) == match.end()), None)

@@ -210,7 +210,7 @@ def _show_across(
 
 
 def _keep_page(found: Any, *, subject: str, sentence: str) -> None:
-    """Write ``diagnosis.html`` beside ``diagnosis.json``."""
+    """Write ``diagnosis.html`` next to ``diagnosis.json``."""
     from reprokit import workspace
     from reprokit.reports import shorten
     from reprokit.reports.formats import to_html

@@ -59,8 +59,8 @@ def command(
 ) -> int:
     """Say whether ACTUAL's metrics equal EXPECTED's, and where they first differ.
 
-    Each is a metrics file, or a folder with metrics.jsonl; other logs beside it that differ are named. In two
-    folders without one, all metrics files are compared.
+    Each is a metrics file, or a folder with metrics.jsonl; other logs next to it that differ are named. In
+    two folders without one, all metrics files are compared.
 
     Exit codes: 0 equal, or within the tolerance; 1 different; 2 cannot be compared.
     """

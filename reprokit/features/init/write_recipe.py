@@ -52,7 +52,7 @@ def propose(words: Sequence[str], *, name: str | None = None, session: Session) 
     Args:
         words: The command that trains; empty to look for it.
         name: Of the recipe; that of the program's file when None.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
 
     Raises:
         UsageError: No program was found, or it is in no git repository.

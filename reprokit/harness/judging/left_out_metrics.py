@@ -1,4 +1,4 @@
-"""Patterns of metrics that are left out: one that fits none hides nothing, and is told."""
+"""Patterns of metrics that are left out: one that fits none hides nothing, and is named."""
 
 from __future__ import annotations
 
