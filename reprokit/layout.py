@@ -51,12 +51,12 @@ BUNDLE = "bundle.json"
 # A sweep, below the folder of runs.
 SWEEPS = "sweeps"
 SWEEP = "sweep.json"
-#: Of one whose runs are made on other machines, beside its sweep.json: what was asked for; and what each task
-#: is to do, what became of it and what it printed.
+#: Of one whose runs are made on other machines, next to its sweep.json: what was asked for; and what each
+#: task is to do, what became of it and what it printed.
 ASKED = "asked.json"
 MACHINES = ".machines"  # below the folder of runs: what machines were asked, and what engines wrote
 JOBS = "jobs"
-#: Of a search, beside its sweep.json.
+#: Of a search, next to its sweep.json.
 STUDY = "study.json"
 
 # A recipe, and the lock of a variant.

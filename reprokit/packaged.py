@@ -44,7 +44,7 @@ def _as_command(link: re.Match[str], known: Collection[str]) -> str:
 
 
 def packaged(name: str) -> Path:
-    """The folder ``images`` or ``docs``: inside an installed package, or beside it in a checkout."""
+    """The folder ``images`` or ``docs``: inside an installed package, or next to it in a checkout."""
     inside = _PACKAGE / "packaged" / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 

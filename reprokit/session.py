@@ -25,7 +25,7 @@ class Progress(Protocol):
         """A run has come this far."""
 
     def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
-        """A run goes on; how far it is, it does not say. ``expected_s``: how long such a run took before."""
+        """A run is under way and does not say how far it is; ``expected_s``: how long one took before."""
 
     def ended(self, run_label: str) -> None:
         """A run has ended, and others follow in the same phase."""
@@ -40,7 +40,7 @@ class HowFar:
 
     Attributes:
         phase: What it is doing, or how it ended.
-        step: Its last step; None where it told none.
+        step: Its last step; None where it names none.
         total: Of how many.
         steps_per_s: Its speed.
         last_return: The number that a person looks at, as it was last.

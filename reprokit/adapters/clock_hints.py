@@ -37,7 +37,7 @@ def machine_metrics(
             if kind:
                 found[prefix + name] = kind
         left = "time left" in found.values()
-        if left and "Passed" in names:  # CatBoost's, beside what remains
+        if left and "Passed" in names:  # CatBoost's, next to what remains
             found[f"{prefix}Passed"] = "duration"
         if (
             left and "data" in names and found.get(f"{prefix}time")

@@ -73,7 +73,7 @@ def compare_first(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
 ) -> Comparison:
-    """Compare the first records of two JSON Lines files; how either goes on is not looked at.
+    """Compare the first records of two JSON Lines files; how either continues is not looked at.
 
     ``records`` None is as many as both have whole. A metric of which means are judged (``mean_of``) differs
     in nothing here, unless it is no finite number.

@@ -104,7 +104,7 @@ def _must_be_whole(path: Path, size: int) -> None:
 
 
 def _size_of(path: Path, ending: str) -> int:
-    """Size of a file beside the database; a link or a special file counts as one that holds something."""
+    """Size of a file next to the database; a link or a special file counts as one that holds something."""
     try:
         found = path.with_name(path.name + ending).lstat()
     except OSError:

@@ -129,7 +129,7 @@ def _as_apptainer(facts: Facts) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _dockerfile(facts: Facts) -> str:
-    """Wheels that lie in ``wheels/`` beside it are used first: then it builds without a network."""
+    """Wheels that lie in ``wheels/`` next to it are used first: then it builds without a network."""
     settings = [f'{name}="{value}"' for name, value in facts.settings.items()]
     variables = " \\\n    ".join([f"PATH={_ENVIRONMENT}/bin:$PATH", *settings])
     install = " \\\n && ".join(_install(facts))

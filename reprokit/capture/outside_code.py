@@ -25,7 +25,7 @@ class _TooMuchError(Exception):
 
 
 def outside_code(command: Sequence[str], *, root: Path, working_dir: Path) -> dict[str, Any]:
-    """The files of code in the folders of PYTHONPATH, and beside the program, that lie outside a repository.
+    """The files of code in the folders of PYTHONPATH, and next to the program, that lie outside a repository.
 
     Args:
         command: The program as it is started.
@@ -52,7 +52,7 @@ def outside_code(command: Sequence[str], *, root: Path, working_dir: Path) -> di
 def _digests(found: Mapping[str, Path]) -> dict[str, str]:
     if len(found) > _MOST_FILES or sum(path.stat().st_size for path in found.values()) > _MOST_BYTES:
         raise _TooMuchError
-    from reprokit.workspace import sha256_of  # noqa: PLC0415  (this package is imported beside a training, too)
+    from reprokit.workspace import sha256_of  # noqa: PLC0415  (this package is imported alongside a training, too)
 
     return {name: sha256_of(path) for name, path in found.items()}
 

@@ -1,7 +1,7 @@
 """Which files of a work tree are not as its commit has them, by their content alone.
 
 No index, no time stamp, no filter and no list of exclusions but the commit's own ``.gitignore`` files comes
-between. A file that these leave out counts all the same where it is code beside code of the commit: it is
+between. A file that these leave out counts all the same where it is code next to code of the commit: it is
 imported like any other.
 """
 
@@ -179,7 +179,7 @@ def _not_in_commit(
     within: str,
     apart_from: tuple[str, ...],
 ) -> Iterator[str]:
-    """Files that the commit does not have and does not leave out, and code that lies beside its code."""
+    """Files that the commit does not have and does not leave out, and code that lies next to its code."""
     known = {folder.as_posix() for path in entries for folder in PurePosixPath(path).parents}
     with_code = {path.rpartition("/")[0] for path in entries if PurePosixPath(path).suffix in _CODE}
     importable: set[str] = set()

@@ -117,7 +117,7 @@ def read(path: Path) -> dict[Any, Any]:
 
 
 def metadata_of(path: Path) -> dict[str, str]:
-    """The texts beside the tensors; a ``CheckpointError`` where the header is corrupt."""
+    """The texts next to the tensors; a ``CheckpointError`` where the header is corrupt."""
     with path.open("rb") as stream:
         return _header(stream)[1]
 

@@ -38,7 +38,7 @@ _LOCK = "lock a numpy whose features can be switched off, or declare `numerics: 
 _UNSEEN = "the program is unmodified, and nothing looked inside it"
 _WATCH_IT = "declare `instrument: light`, which watches it from outside: `reprokit help watch-a-program`"
 _ALIKE = "let the program set them by its settings alone, not by what it finds"
-#: What is told of a program that nothing pins, and what is compared between its runs besides.
+#: What is said of a program that nothing pins, and what is compared between its runs besides.
 _TOLD = ("torch.threads", "torch.interop_threads", "numpy.openblas.threads")
 _SWITCHES = ("torch.cpu_capability", "torch.mkl_cbwr", "numpy.openblas.core", "numpy.cpu_features.in_force")
 #: A setting that changes no number, and that no library reports.

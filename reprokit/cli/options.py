@@ -136,7 +136,7 @@ def ignore_option(
 
 
 def output_option() -> Callable[[_Function], _Function]:
-    """``--output``: files that are compared beside the metrics."""
+    """``--output``: files that are compared next to the metrics."""
     about = "Compare these files of {run_dir} too, such as '*.pt' (plain commands only)."
     option = click.option("--output", "outputs", multiple=True, metavar="PATTERN", help=about)
     return titled(Title.JUDGING, option)

@@ -162,7 +162,7 @@ def keep_differences(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> di
     """Findings in which differences stay that an earlier measurement saw in the same environment.
 
     Whether threads meet depends on what else a machine does, for all repeats of a process alike: an
-    operation that differed once is not told to be the same because it did not differ, or could not be run,
+    operation that differed once is not said to be the same because it did not differ, or could not be run,
     today. What was not measured today stays as well.
 
     Args:

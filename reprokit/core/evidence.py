@@ -124,7 +124,7 @@ class GoldenEvidence:
         program_changes: Where an unmodified program is not the golden's: ``file:line old → new``.
         trace: The first run's trace against the golden's thinned one, at the steps that the golden
             holds. None when the golden or the run has none.
-        is_foreign: Whether it is a log that someone published, of which nothing is known but its numbers.
+        is_foreign: Whether it is a log that someone published, about which nothing is known but its numbers.
     """
 
     noun: str = "the golden"
@@ -247,7 +247,7 @@ class ResumeEvidence:
         resumed_s: Seconds that the resumed run took, of its own clock; None when it does not say.
         whole_s: Seconds that the uninterrupted run took, likewise.
         stop_args: What stopped an unmodified program; () where a whole run left what it was resumed from.
-            None for a trainer. Such a program is told by its records alone, aligned by step.
+            None for a trainer. Such a program is judged by its records alone, aligned by step.
     """
 
     stopped: str

@@ -1,6 +1,6 @@
 """Data that trainings read: fetched once, compared with size and digest, shared by all recipes.
 
-Nothing here runs beside a training: the network is used by `reprokit data fetch` alone.
+Nothing here runs alongside a training: the network is used by `reprokit data fetch` alone.
 """
 
 from reprokit.data.cache import (

@@ -169,7 +169,7 @@ def _problem_of_file(path: Path, source: DataSource) -> str:
 
 
 def _unpack(source: DataSource, file: Path, place: Path) -> None:
-    """Fill a folder beside its place, and give it its name once it is whole."""
+    """Fill a folder next to its place, and give it its name once it is whole."""
     for leftover in place.parent.glob(f".{place.name}.*"):
         shutil.rmtree(leftover, ignore_errors=True)
     try:

@@ -59,11 +59,11 @@ def download(
 
 
 def _from_place(source: DataSource, place: str, target: PartialFile, *, on_progress: OnProgress) -> None:
-    """The whole file, as declared, in ``target``; begun anew once where what was there before is at fault."""
+    """The whole file, as declared, in ``target``; begun again once where what was there is at fault."""
     resumed = target.num_bytes > 0
     _to_the_end(source, place, target, on_progress=on_progress)
     if target.sha256 != source.sha256 and resumed:
-        on_progress(source, 0, "what an earlier attempt left is not of this file: begun anew")
+        on_progress(source, 0, "what an earlier attempt left is not of this file: begun again")
         target.restart()
         _to_the_end(source, place, target, on_progress=on_progress)
     if target.sha256 != source.sha256:

@@ -1,4 +1,4 @@
-"""A download under way: a file that grows beside its place, is hashed meanwhile, renamed once whole."""
+"""A download under way: a file that grows next to its place, is hashed meanwhile, renamed once whole."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def _paired(
 
 
 def _elsewhere(first: Iterable[Call], second: Iterable[Call]) -> Iterator[Candidate]:
-    """Calls of other threads and processes with equal inputs and other outputs; told once a line.
+    """Calls of other threads and processes with equal inputs and other outputs; named once a line.
 
     Where a line was given nothing alike in the two runs but what it works on, that holds a state of its own.
     """

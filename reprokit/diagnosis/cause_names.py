@@ -174,7 +174,7 @@ def cause_of(site: Site, *, confidence: str, never_seeded: str = "") -> Cause:
     """
     category, what, fix = _KINDS.get(site.kind, _UNKNOWN)
     if never_seeded:
-        what = f"draws first from {never_seeded}, of which no seed call was seen"
+        what = f"draws first from {never_seeded}, for which no seed call was seen"
     subject = f"{site.what}: " if site.what else ""
     return Cause.at(site, category=category, what=subject + what, fix=fix, confidence=confidence)
 

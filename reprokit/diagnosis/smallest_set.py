@@ -1,8 +1,8 @@
 """The smallest set that must be held fixed for two runs to be equal.
 
 It is bisected: the shortest beginning of the list that is enough ends with a unit that is needed. With that
-unit held, the search goes on among those before it. One unit of n takes about log2(n) experiments, k of them
-k times as many; fewer, where what is likely weighs more.
+unit held, the search continues among those before it. One unit of n takes about log2(n) experiments, k of
+them k times as many; fewer, where what is likely weighs more.
 
 Source: Junker, "QuickXplain: Preferred Explanations and Relaxations for Over-Constrained Problems", 2004.
 

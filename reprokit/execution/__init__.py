@@ -24,7 +24,7 @@ class Backend(Protocol):
         Args:
             spec: What to run.
             run_dir: The run folder on the host. The program may write only to ``run_dir/output``
-                (which exists); the backend writes ``stdout.log`` and ``stderr.log`` beside it.
+                (which exists); the backend writes ``stdout.log`` and ``stderr.log`` next to it.
             on_tick: Called about twice a second while the program runs, in the calling thread.
                 Whatever it raises stops and removes the program, and is raised again: the way to
                 stop a run from another thread. ``outcome.StopRunError`` is not raised again: the

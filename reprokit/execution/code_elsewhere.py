@@ -19,7 +19,7 @@ from typing import Any
 
 from reprokit.workspace import sha256_of
 
-#: What the tool itself puts beside a program: the hook, and what starts it under other conditions.
+#: What the tool itself puts next to a program: the hook, and what starts it under other conditions.
 OURS = (
     str(Path(__file__).parent.parent / "instrumentation"),
     str(Path(__file__).with_name("varied_start.py")),
@@ -89,7 +89,7 @@ def _foreign(what: str, path: str, program: str, *, python: Sequence[str]) -> It
 
 
 def _is_of_system(path: str, python: Sequence[str]) -> bool:
-    """Whether a file is a shared library of the system, or one beside the library of the program's Python."""
+    """Whether a file is a shared library of the system, or next to the library of the program's Python."""
     if not _SHARED.fullmatch(path) or _OF_PYTHON.fullmatch(path):
         return False
     beside = any(os.path.dirname(folder) == os.path.dirname(path) for folder in python)  # noqa: PTH120
@@ -136,7 +136,7 @@ def _is_data(path: str) -> bool:
 
 
 def _source_of(path: str) -> str:
-    """The source that Python's byte-code was made of, where it lies beside it."""
+    """The source that Python's byte-code was made of, where it lies next to it."""
     file = Path(path)
     if file.suffix == ".pyc" and file.parent.name == "__pycache__":
         source = file.parent.parent / f"{file.name.partition('.')[0]}.py"

@@ -117,7 +117,7 @@ class ContainerLife(threading.Thread):
     def _copy_output(self, stream: Any) -> None:
         """Write what the program prints to its logs, byte for byte, until its end.
 
-        When a log cannot be written, reading goes on: an engine whose output is not read cannot
+        When a log cannot be written, reading continues: an engine whose output is not read cannot
         even kill the container.
         """
         frames = frames_iter(stream, tty=False)  # type: ignore[no-untyped-call]  # not in the stubs

@@ -60,7 +60,7 @@ class OwnerProcess:
         return None
 
     def is_gone(self) -> bool:
-        """Whether it certainly ended: False for processes of other hosts, of which nothing is known."""
+        """Whether it certainly ended: False for processes of other hosts, about which nothing is known."""
         if self.host != platform.node():
             return False
         return self.boot != _boot() or self.started != _started(self.pid)

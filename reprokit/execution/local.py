@@ -150,7 +150,7 @@ def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
 
 
 def _cannot_write_beside(spec: RunSpec, run_dir: Path) -> bool:
-    """Whether the program can write to nothing beside its run folder: confined, and not in shared memory."""
+    """Whether the program can write to nothing next to its run folder: confined, and not in shared memory."""
     return spec.confined and can_confine() and not run_dir.resolve().is_relative_to("/dev")
 
 
@@ -173,7 +173,7 @@ def _minimal_variables(python: str, scratch: str) -> dict[str, str]:
 def _byte_code(spec: RunSpec, given: Mapping[str, str]) -> str:
     """The folder of an environment's own byte-code, "" where there is none or the program may write to it.
 
-    No ``__pycache__`` that is beside a source is read either way.
+    No ``__pycache__`` that is next to a source is read either way.
     """
     kept = Path(spec.realisation.reference) / BYTE_CODE if spec.realisation else Path()
     is_read_only = bool(given.get("PYTHONDONTWRITEBYTECODE"))

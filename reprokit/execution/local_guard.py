@@ -118,7 +118,7 @@ def _ring_on_child_exit() -> int:
 
 
 def _opened_code() -> Any:
-    """The module beside this one, from its source: byte-code there is neither read, nor written."""
+    """The module next to this one, from its source: byte-code there is neither read, nor written."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opened_code.py")  # noqa: PTH100, PTH118, PTH120
     with open(path, "rb") as source:  # noqa: PTH123
         code = compile(source.read(), path, "exec")

@@ -94,7 +94,7 @@ def _made(spec: RunSpec, own: Path, *, shared: SharedCopies | None) -> MountedCo
 
 
 class SharedCopies:
-    """Copies that runs share, one of each mount, beside the run folders; removed with this object.
+    """Copies that runs share, one of each mount, next to the run folders; removed with this object.
 
     Only for programs that cannot write there. Safe to use from several threads.
 

@@ -59,7 +59,7 @@ _MOST_FILES, _MOST_SCRIPTS, _LOOK_UP_MS, _LAST_WAIT_S = 20_000, 4, 100, 5
 def tell_of_code(to: socket.socket) -> None:
     """From now on the kernel tells of this process and of all that it starts.
 
-    Who is told gets a descriptor through the socket; no descriptor where this kernel cannot.
+    Who is informed gets a descriptor through the socket; no descriptor where this kernel cannot.
     """
     listener = _listener() if _MACHINE in _CALLS else -1
     if listener < 0:

@@ -274,7 +274,7 @@ def _last_words(stderr_tail: str) -> str:
     return _last_line(stderr_tail)
 
 
-# Tracebacks under these headings did not end the program: finalizers, and threads beside the main one.
+# Tracebacks under these headings did not end the program: finalizers, and threads alongside the main one.
 _NOT_THE_END = ("Exception ignored in", "Exception in thread")
 
 

@@ -1,6 +1,6 @@
 """The source files of a folder whose content is pinned, and their digest.
 
-Python prefers a ``__pycache__`` and a compiled module to the source beside them; both are left out.
+Python prefers a ``__pycache__`` and a compiled module to the source next to them; both are left out.
 
     >>> digest_of(Path("reprokit"))
     'sha256:5d1e…'

@@ -1,6 +1,6 @@
 """Goldens on disk: ``golden/<recipe>/<platform>/seed-<n>/``, a promoted run, or a foreign log.
 
-The ensemble of a recipe and platform, the golden of many seeds, lies beside them.
+The ensemble of a recipe and platform, the golden of many seeds, lies next to them.
 """
 
 from reprokit.golden.candidate import GoldenCandidate

@@ -139,7 +139,7 @@ def promote_ensemble(
 
 
 def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any], judged: str) -> None:
-    """Write all files beside the ensemble's place, then put that folder there."""
+    """Write all files next to the ensemble's place, then put that folder there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:

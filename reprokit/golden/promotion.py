@@ -243,7 +243,7 @@ def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> 
 
 
 def _write(folder: Path, run: GoldenCandidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
-    """Write all files beside the golden's place, then put that folder there."""
+    """Write all files next to the golden's place, then put that folder there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:

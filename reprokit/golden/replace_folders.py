@@ -12,7 +12,7 @@ def replace_folders(pairs: Sequence[tuple[Path, Path]]) -> None:
     """Rename each new folder to its place; where one cannot be, all old ones are back as they were.
 
     Readers see an old golden or a new one. Only a kill between two renames leaves none; the old ones then
-    stand beside (``.seed-7.before``), and in git.
+    stand next to (``.seed-7.before``), and in git.
 
     Args:
         pairs: The new folder and its place, on one file system.

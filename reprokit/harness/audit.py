@@ -96,7 +96,7 @@ def _places(report: Report) -> tuple[str, ...]:
 
 
 def _beside(report: Report) -> RunsBesidePair:
-    """The runs beside the pair, as the rows name them that looked at them."""
+    """The runs alongside the pair, as the rows name them that looked at them."""
     told = {row.id: row.evidence for row in report.checks}
     halves = told.get("resume_equal", {})
     varied = told.get("unchanged_when_varied", {}).get("runs")

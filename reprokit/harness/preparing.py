@@ -294,7 +294,7 @@ def _problem(prepared: PreparedData, declared: Mapping[str, Mapping[str, Any]]) 
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether the disk was not full when a step ended; what one that goes on regardless left may be cut."""
+    """Whether the disk was not full when a step ended; what one that continues regardless left may be cut."""
     disk = os.statvfs(folder)
     return disk.f_bavail > 0 and (disk.f_files == 0 or disk.f_favail > 0)
 

@@ -1,4 +1,4 @@
-"""Earlier runs used again: one repeated and judged, several laid beside each other."""
+"""Earlier runs used again: one repeated and judged, several laid next to each other."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
         folder: Anyone's run folder. What its ``source/`` holds is run: in a container, unless the
             request or this host wants otherwise.
         request: Repeats, backend, limits; seed and overrides are the run's own.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
 
     Returns:
         The report, and the folder it was written to.

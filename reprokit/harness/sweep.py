@@ -1,7 +1,7 @@
 """Sweep: one recipe or several, over seeds and settings, each member a run that is made only once.
 
 A member is finished where the folder of runs has a complete, unmodified run of everything that it stands on.
-So a sweep that was killed goes on where it stopped, and one that is larger begins with what is there.
+So a sweep that was killed continues where it stopped, and one that is larger begins with what is there.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def sweep(
     Args:
         asked: Its members, and where they are run.
         request: How runs are made: backend, base, time limit.
-        session: The project, and who is told how far each member is.
+        session: The project, and the progress that is shown.
         dry_run: Say what would be run, and run nothing. An environment that is missing is made all the same,
             because it is part of what a member stands on.
 

@@ -51,7 +51,7 @@ def verify(
     Args:
         request: As for ``reproduce``; without a seed, every seed that the recipe declares or
             that has a golden is judged.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
         names: Only these recipes, whatever they declare; all when empty.
         changed: A commit: recipes that stand on what they stood on there are left out, and said to be.
 

@@ -149,7 +149,7 @@ def _taken(source: Path, folder: Path, known: Sequence[tuple[Path, Mapping[str, 
 def _compile(
     folder: Path, files: Sequence[Path], *, environment: Mapping[str, str], prefix: Path | None = None
 ) -> None:
-    """Compile files in an environment's own Python, beside them or below ``prefix``."""
+    """Compile files in an environment's own Python, next to them or below ``prefix``."""
     with tempfile.TemporaryFile() as names:
         names.write("\0".join([str(folder), *map(str, files)]).encode("utf-8", "surrogateescape"))
         names.seek(0)

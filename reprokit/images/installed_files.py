@@ -1,7 +1,7 @@
 """Every file of a virtual environment compared with what was installed from the lock.
 
 When an environment is made, its files and those of the library of its Python are listed with their digests,
-beside it. A file whose size, times and inode are as at the last look is not read again; where something was
+next to it. A file whose size, times and inode are as at the last look is not read again; where something was
 moved, or on request, all are, and then the wheels of the lock are compared too.
 """
 

@@ -25,7 +25,7 @@ from reprokit.packaged import packaged
 from reprokit.project import project_folder
 
 SCHEMA = 1
-#: The file of a variant that stands alone, beside its lock.
+#: The file of a variant that stands alone, next to its lock.
 VARIANT = "variant.toml"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -125,7 +125,7 @@ class Variant:
 
     @property
     def local_wheels(self) -> Path:
-        """The folder of wheels that no package index has, beside the lock."""
+        """The folder of wheels that no package index has, next to the lock."""
         return self.folder / "local"
 
     @property

@@ -1,6 +1,6 @@
 """Goldens and runs in anyone's test suite: ``golden_run``, ``reprokit_golden``, ``reprokit_run``.
 
-It is loaded with every pytest that has reprokit beside it, so it imports next to nothing before it is used.
+It is loaded with every pytest that has reprokit next to it, so it imports next to nothing before it is used.
 
     def test_ppo(golden_run):
         golden_run("python train.py --seed 1")
@@ -175,7 +175,7 @@ class GoldenFixture:
 
         A golden that is not there is written, and the test fails: look at it, commit it, run again. Where
         the variable ``CI`` is set none is written.
-        Where they differ, the metrics are written beside the golden (``<test>.obtained.jsonl``).
+        Where they differ, the metrics are written next to the golden (``<test>.obtained.jsonl``).
         The data is never changed.
 
         Args:

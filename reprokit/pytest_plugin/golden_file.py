@@ -1,4 +1,4 @@
-"""A test's golden on disk: ``<module>/<test>.jsonl`` and, beside it, where it comes from."""
+"""A test's golden on disk: ``<module>/<test>.jsonl`` and, next to it, where it comes from."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _line(record: Any, position: int) -> bytes:
 
 
 def _python_value(value: Any) -> Any:
-    """Numbers, text, lists and dicts of Python's own, made anew."""
+    """Numbers, text, lists and dicts of Python's own, copied."""
     if isinstance(value, Mapping):
         return {str(name): _python_value(item) for name, item in value.items()}
     if isinstance(value, str | bytes | bytearray):

@@ -1,4 +1,4 @@
-"""A recipe or a command run within a test: the tool runs beside pytest, whose other processes it never sees.
+"""A recipe or a command run within a test: the tool runs next to pytest, whose other processes it never sees.
 
 A run that did not finish, a log without metrics and a verdict that was not asked for are errors, so that no
 test passes on an empty result.

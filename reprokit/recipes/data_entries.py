@@ -1,4 +1,4 @@
-"""What a recipe may say under ``data``: ``none``, files beside it, or files by name with their URLs."""
+"""What a recipe may say under ``data``: ``none``, files next to it, or files by name with their URLs."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
 def _elsewhere(
     data: dict[str, Any], sections: dict[str, type[BaseModel]] | None, origin: SettingOrigins
 ) -> list[RecipeError]:
-    """The mistakes in what a recipe, right by itself, sets on its other platforms: not only told there.
+    """The mistakes in what a recipe, right by itself, sets on its other platforms: not only reported there.
 
     Of the file as it stands: overrides are meant for the platform that is asked for.
     """

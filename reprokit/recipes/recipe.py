@@ -190,7 +190,7 @@ class Recipe:
     checks: CheckRules  # rows of the checklist relaxed and required
     keep_checkpoints: int | None  # how many of the last checkpoints a run keeps; None for all
     ranks: Mapping[str, Any] | None  # `world_size`, `reduction`, …; None for one process
-    data: str | tuple[Any, ...] | Mapping[str, Any]  # `none`, files beside the recipe, or files by name
+    data: str | tuple[Any, ...] | Mapping[str, Any]  # `none`, files next to the recipe, or files by name
     training_config: Mapping[str, Any]  # the trainer's sections, every default filled in, as plain JSON data
     modified: tuple[str, ...]  # overrides as `path=value`, in the order given
     lines: Mapping[str, int]  # dotted path of a key → its line in `file`, counted from 1

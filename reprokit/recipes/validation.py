@@ -19,7 +19,7 @@ from reprokit.recipes.schema import DEVICES, NO_VARIANT, OF_COMMANDS, ONE, SEVER
 from reprokit.recipes.setting_origin import SettingOrigins, dotted
 
 ANY = "*"
-#: Folder of the program's files, beside the recipe's own in a run (``layout.PROGRAM``).
+#: Folder of the program's files, next to the recipe's own in a run (``layout.PROGRAM``).
 _TAKEN = "program"
 _LOWER_PRECISIONS = ("bfloat16", "float16")
 _NATIVE = "write `numerics: native`"
@@ -78,7 +78,7 @@ def validate(
 
 
 def whole_model(sections: Mapping[str, type[BaseModel]] | None) -> type[RecipeModel]:
-    """The model of a whole recipe: its own keys, and the trainer's sections beside them."""
+    """The model of a whole recipe: its own keys, and the trainer's sections next to them."""
     if sections is None:
         return _WithoutTrainer
     return _model_of(tuple(sections.items()))

@@ -82,7 +82,7 @@ def _without_value(record: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def _of(name: str, value: Any, *, of_user: bool) -> Any:
-    """What a record has under a name; a key beside a user's name, or in a service's record, is a secret."""
+    """What a record has under a name; a key next to a user's name, or in a service's record, is a secret."""
     if is_secret_name(name.rpartition("/")[2]):  # of a nested record's own name: config/api_key
         return _marked(value)
     if name == "key" and of_user and _DIGITS.fullmatch(str(value)):

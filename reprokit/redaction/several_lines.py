@@ -25,7 +25,7 @@ _NEXT_WORD = re.compile(
     r"(?=[\"']?,?[ \t]*\\?[ \t]*(?:\r?\n|\Z))",
     re.MULTILINE,
 )
-# Beside each other in a table or a list in HTML.
+# Next to each other in a table or a list in HTML.
 _CELL = (
     r"[ \t]*<(?:t[dh]|dt)(?:[ ][^<>\n]{0,200})?>\s{0,40}(?P<name>[\w.-]{2,80})\s{0,40}</(?:t[dh]|dt)>\s{0,40}"
 )
@@ -162,7 +162,7 @@ def _named(text: str, *, code: bool) -> Iterator[_Span]:
 
 
 def _of_keys(text: str) -> Iterator[_Span]:
-    """Of keys that have no other name: beside a user's name, in a service's section, and in a call."""
+    """Of keys that have no other name: next to a user's name, in a service's section, and in a call."""
     for match in _USER_AND_KEY.finditer(text):
         if _USERNAME.search(text, max(0, match.start() - _NEAR), match.end() + _NEAR):
             yield match.span("value")

@@ -52,7 +52,7 @@ class SweepMember:
         kind: Where a sweep has several kinds of machines: what of its own can change numbers, as a digest.
         mixed: Whether machines of any kind may run it, so that members of its sweep differ by more than seeds
             and settings.
-        called: What a person calls it beside the other members of its sweep, by what differs; "" for all of
+        called: What a person calls it next to the other members of its sweep, by what differs; "" for all of
             it. It is no part of the record.
     """
 
@@ -110,7 +110,7 @@ class _WrittenSweep:
 
 
 def group_names(members: Sequence[SweepMember]) -> dict[str, str]:
-    """Group of each member → its name beside the others: by the recipe, settings and machines that differ."""
+    """Group of each member → its name among the others: by the recipe, settings and machines that differ."""
     groups = {member.group: member for member in members}
     several = len({member.recipe for member in members}) > 1
     found: dict[str, str] = {}

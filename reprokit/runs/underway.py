@@ -20,7 +20,7 @@ from reprokit.workspace import is_alive
 
 _TAIL_BYTES = 64 << 10
 _MOST_FILES = 200
-#: A metric of which a person looks at the curve, the first of them first.
+#: A metric whose curve a person looks at, the first of them first.
 _HEADLINES = (*RESULT_WORDS, "loss")
 
 

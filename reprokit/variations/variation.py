@@ -41,7 +41,7 @@ class Variation:
     # Words for `execution/varied_start.py`, which changes what a process inherits
     start: tuple[str, ...] = ()
     cpu: str = ""  # the CPU to emulate, or ""
-    # What shows in the process itself that it is in force, beside ``vary`` and ``environment``: a condition
+    # What shows in the process itself that it is in force, next to ``vary`` and ``environment``: a condition
     # (see ``reprokit_hook/conditions.py``) → the values that it may have
     shows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     # Conditions that must not be those of the run of which nothing is varied, where that one's are known

@@ -207,12 +207,9 @@ VERBS = {
     "compare": [
         ("compare train", 2, "the two sides are the same commit with the same settings"),
         ("compare train --b-with numpy==2.0", 2, "no lock to change: its variant is none"),
+        ("compare train --b-args --stop-after=99", 0, "EQUAL"),
     ],
-    "bisect": [
-        ("bisect train --good good --bad HEAD", 4, "there is nothing to find")(
-            "compare train --b-args --stop-after=99", 0, "EQUAL"
-        ),
-    ],
+    "bisect": [("bisect train --good good --bad HEAD", 4, "there is nothing to find")],
     "report show": [("report show REPORT", 0, "REPRODUCED"), ("report show RUN OTHER", 0, "REPRODUCED")],
     "report verify": [("report verify REPORT", 0, "The verdict")],
     "report export": [("report export REPORT --format latex", 0, "begin{")],

@@ -18,7 +18,7 @@ _NOTHING = frozenset({"empty_file", "no_records", "blank_line", "blank_end"})
 
 
 def holds_number(readings: Iterable[Reading]) -> bool:
-    """Whether a record has a number beside its step; also where one is damaged, which hides what it held."""
+    """Whether a record has a number next to its step; also where one is damaged, which hides what it held."""
     for reading in readings:
         record = reading.record
         if record is None:

@@ -21,7 +21,7 @@ _NO_METRICS_OF = {
     True: frozenset({"output"}),
     False: frozenset({"output", "source", "checkpoints"}),
 }
-#: What the harness writes into a folder that holds its record, beside the metrics.
+#: What the harness writes into a folder that holds its record, next to the metrics.
 _OURS = frozenset(
     {
         *(RECORD, layout.ENVIRONMENT, layout.RUNTIME, layout.INSTRUMENT, layout.OTHER_SEED, layout.MANIFEST),

@@ -72,7 +72,7 @@ def compare_paths(
 
 
 def _beside(expected: Path, actual: Path) -> tuple[Problem, ...]:
-    """Logs beside metrics.jsonl that differ, in folders of others: that of a run or a golden holds all."""
+    """Logs next to metrics.jsonl that differ, in folders of others: that of a run or a golden holds all."""
     if any((folder / own).exists() for folder in (expected, actual) for own in (RECORD, PROVENANCE)):
         return ()
     pairs, unpaired = pair_runs(expected, actual)
@@ -86,7 +86,7 @@ def _beside(expected: Path, actual: Path) -> tuple[Problem, ...]:
 
 
 def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:
-    """Files like logs that both folders have, that differ, and that were not read beside known ones."""
+    """Files like logs that both folders have, that differ, and that were not read next to known ones."""
     log = ProblemLog()
     right = sources.unread_logs(actual)
     for name, path in sources.unread_logs(expected).items():
@@ -96,7 +96,7 @@ def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:
 
 
 def _source_like(path: Path, other: Path) -> MetricsSource:
-    """The source of one side: of a folder's several files the one that is called like the file beside it.
+    """The source of one side: of a folder's several files the one that is called like the file next to it.
 
     Raises:
         MetricsError: No file of the folder, or none of several, is called so.
@@ -201,7 +201,7 @@ def compare_runs(
 
 
 def _compare_outputs(expected: Path, actual: Path) -> Comparison | None:
-    """The output files that count beside the metrics, by the digests in ``run.json``; None where none do.
+    """The output files that count next to the metrics, by the digests in ``run.json``; None where none do.
 
     Raises:
         MetricsError: Other files were asked for in one run than in the other.

@@ -1,4 +1,4 @@
-"""What is left of a printed line beside its numbers and their names, where it may hold another number.
+"""What is left of a printed line next to its numbers and their names, where it may hold another number.
 
 >>> rest_of("tokens 1_298_000 seen in /tmp/run7 ", "")
 ['1_298_000']

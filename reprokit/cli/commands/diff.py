@@ -68,8 +68,8 @@ def command(
 ) -> int:
     """Say whether ACTUAL's metrics equal EXPECTED's, and where they first differ.
 
-    Each is a metrics file, or a folder with metrics.jsonl; other logs beside it that differ are named. In two
-    folders without one, all metrics files are compared.
+    Each is a metrics file, or a folder with metrics.jsonl; other logs next to it that differ are named. In
+    two folders without one, all metrics files are compared.
 
     With --trace both are folders with a trace: of `reprokit diagnose`, whose drawing lines are compared in
     the order of EXPECTED, or run folders of recipes, which are compared by their digests of each update; of

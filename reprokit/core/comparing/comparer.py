@@ -63,7 +63,7 @@ class Comparer:
         self._position = 0
         self._compared = 0
         self._placeholders = placeholders
-        #: The first that is no matter of words alone, which is told before one that is.
+        #: The first that is no matter of words alone, which is named before one that is.
         self._divergence: Divergence | None = None
         self._of_words: Divergence | None = None
 

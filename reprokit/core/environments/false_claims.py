@@ -3,7 +3,7 @@
     >>> [(one.line, one.operation) for one in false_calls("x.index_add_(0, i, y)", rows)]
     [(1, 'index_add')]
 
-Names decide: a call is told where it may be the operation, whatever it is called on.
+Names decide: a call is named where it may be the operation, whatever it is called on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ledger of a resumed program, told as the run that was never stopped tells it.
+"""The ledger of a resumed program, in the words of the run that was never stopped.
 
 A resumed program counts its updates from the start, and may read its samples with other loaders.
 """
@@ -25,7 +25,7 @@ def continued(
     Args:
         whole: Records of the run that was never stopped, with ``parameters`` after each update.
         resumed: Those of the resumed one, which counts its updates from the start.
-        began_with: The parameters that it had before its first update, told in the same way.
+        began_with: The parameters that it had before its first update, given in the same way.
         loaders: What is known of the loaders of both, in the order of their ledgers. A resumed program may
             make one that the whole run never made, and numbers them from the start. Of several loaders of the
             same lines, in each update the one is meant that has the same samples there, if any has.

@@ -3,8 +3,8 @@
 A seed follows where every run with the same seed gives the same generator the same seed, and a run with
 another seed gives it another one. A generator is known by process, kind and the line that seeds it; of
 a line that seeds several, none may have a seed that the other run has there too. Nothing else counts: a seed
-that equals the run's by chance (``42`` where the run's is 42) is the same in the other run, and is told as
-constant.
+that equals the run's by chance (``42`` where the run's is 42) is the same in the other run, and is
+reported as constant.
 
 ``broken`` is what was seen to be otherwise, ``unseen`` what could not be seen. Where neither says anything,
 every generator's seed follows.

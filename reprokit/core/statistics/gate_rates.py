@@ -1,4 +1,4 @@
-"""How often the statistical gate is wrong, as it is told with each of its answers."""
+"""How often the statistical gate is wrong, as each of its answers says."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def bundle(
     Args:
         path: A run, a golden or a report.
         output: The archive, a name that ends in ``.tar.gz``.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
         vendor: Whether the packages of the environment come with it.
         most_data_bytes: Of the data that comes with it, together; 0 for none.
 

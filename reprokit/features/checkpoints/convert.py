@@ -26,7 +26,7 @@ class Converted:
         target: The file that was written, read back, and found to hold the same.
         content: Digest of what both hold.
         changes: What a migration moved where; empty where the layout was today's.
-        lacking: What a training that goes on from it would miss.
+        lacking: What a training that continues from it would miss.
     """
 
     source: Path

@@ -56,7 +56,7 @@ def from_place(place: Path) -> Collected:
 
 
 def from_archive(content: bytes) -> Collected:
-    """Read a ZIP file of which nothing is known.
+    """Read a ZIP file about which nothing is known.
 
     Raises:
         ReportError: It is no ZIP file, too large, or holds something else than a gate's answers.

@@ -22,7 +22,7 @@ _MAX_PAGES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
-    """The comments that were written, and why the reports could not be told; or why there is none.
+    """The comments that were written, and why the reports could not be posted; or why there is none.
 
     Attributes:
         urls: Each comment's address.

@@ -1,4 +1,4 @@
-"""The text of a recipe that ``init`` writes: what a person would have written, with the reason beside it."""
+"""The text of a recipe that ``init`` writes: what a person would have written, with the reason next to it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def propose(
         words: The command that trains; empty to look for it.
         name: Of the recipe; that of the program's file when None.
         python: What a person says of the program's Python.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
 
     Raises:
         UsageError: No program was found, it is in no git repository, or its files forbid the Python that is

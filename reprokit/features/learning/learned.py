@@ -54,7 +54,7 @@ def learned(reference: str, request: Request, *, session: Session, probe: bool =
     Args:
         reference: A run folder's path, or a run id or its unambiguous beginning.
         request: How the probe is run: backend, base, time limit.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
         probe: Look at the first updates, check the environments, and memorise one transition.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Wheels that no package index has, kept beside a lock: the repository's, built ones, editable projects.
+"""Wheels that no package index has, kept next to a lock: the repository's, built ones, editable projects.
 
 An editable project is a wheel of its metadata and scripts only; its modules are imported from the repository.
 """
@@ -35,7 +35,7 @@ def fill(
     """Make the folder hold exactly these; a built wheel that is there is kept, and not built again.
 
     Args:
-        folder: Beside the lock; removed where nothing belongs in it.
+        folder: Next to the lock; removed where nothing belongs in it.
         wheels: Files of the repository.
         editables: Projects of the repository.
         build: ``name==version`` of packages that are distributed as source only.

@@ -1,7 +1,7 @@
 """The members of a sweep on other machines: handed to an engine, followed in their folders, tried again.
 
 The folder of a run, which all machines share, is the only truth of how it ended. What the engine says is used
-only to know whether a run that has not ended still goes on.
+only to know whether a run that has not ended still runs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def carry_out_elsewhere(
 
     Raises:
         KeyboardInterrupt: All tasks of this call were ended, and the folders of their runs closed.
-        SchedulerError: The engine does not answer; what it has begun goes on.
+        SchedulerError: The engine does not answer; what it has begun continues.
     """
     underway = crew.adopted()
     taken = {one.at for one in underway}
@@ -161,7 +161,7 @@ class RemoteMembers:
         return _Underway(at=at, first=job, job=job, handle=handle, folder=folder, shown=shown)
 
     def adopted(self) -> list[_Underway]:
-        """What a tool that was killed had handed over, and goes on."""
+        """What a tool that was killed had handed over, and still runs."""
         wanted = {self.board.members[at].identity: at for at in self.groups}
         found = []
         for file in sorted((self.folder / JOBS).glob("*.handle.json")):

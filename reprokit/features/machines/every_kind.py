@@ -77,7 +77,7 @@ def run_on_every_kind(
         sleep: Waits some seconds.
 
     Returns:
-        A cell for each recipe, seed and kind; and the machines that were busy, of which nothing is known.
+        A cell for each recipe, seed and kind; and the machines that were busy, about which nothing is known.
 
     Raises:
         MixedMachinesError: A machine has another environment, code or data, or cannot run a recipe.

@@ -42,9 +42,9 @@ class FarmRow:
     """What came of one recipe and seed on one kind of CPU.
 
     Attributes:
-        recipe: Its recipe; "" for a machine of which nothing is known.
+        recipe: Its recipe; "" for a machine about which nothing is known.
         seed: Its seed, or None.
-        cpu: The kind of CPU, or the name of the machine of which nothing is known.
+        cpu: The kind of CPU, or the name of the machine about which nothing is known.
         machines: The engine's names of the machines of this kind.
         verdict: A verdict of a report, or one of this module's.
         sentence: Why, one sentence.
@@ -81,7 +81,7 @@ def record_goldens(
     Args:
         asked: The recipes, their seeds, and on what: ``ray`` or ``slurm``.
         request: How runs are made.
-        session: The project, and who is told how far things are.
+        session: The project, and the progress that is shown.
         promotion: Why, when, and what is allowed.
 
     Raises:
@@ -119,7 +119,7 @@ def verify_on(
         asked: The recipes, all that declare this platform where none is named; and on what: ``ray`` or
             ``slurm``.
         request: How runs are made and judged; a seed alone, where it names one.
-        session: The project, and who is told how far things are.
+        session: The project, and the progress that is shown.
 
     Raises:
         CannotJudgeError: There is no recipe to judge.

@@ -16,7 +16,7 @@ def serve() -> None:
     """Carry out what stdin says, one command after the other; end with it.
 
     A line is ``{"words": […], "log": PATH}``: the words after ``reprokit``, and the file that gets what it
-    prints. A line on stdout says that a command has ended. SIGTERM goes on to the command.
+    prints. A line on stdout says that a command has ended. SIGTERM is passed to the command.
     """
     from reprokit import harness  # noqa: F401
     from reprokit.cli import main

@@ -1,4 +1,4 @@
-"""A core of this machine for a run beside runs of other tools: each takes one that no one has."""
+"""A core of this machine for a run alongside runs of other tools: each takes one that no one has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machines of an engine answered about a sweep, kept beside its runs.
+"""What the machines of an engine answered about a sweep, kept next to its runs.
 
 With it a sweep whose members are all complete is known to be, without asking any machine again.
 """

@@ -1,4 +1,4 @@
-"""``--on``, and what the engine there is told, of ``sweep``, ``verify`` and ``golden record``."""
+"""``--on``, and what is passed to the engine there, of ``sweep``, ``verify`` and ``golden record``."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
 
 
 def place_settings(options: Options) -> dict[str, str]:
-    """What the engine is told, by name.
+    """What is passed to the engine, by name.
 
     Raises:
-        UsageError: It is told to another engine, or has no value.
+        UsageError: It is for another engine, or has no value.
     """
     from reprokit.errors import UsageError
 

@@ -1,7 +1,7 @@
 """Where runs are made besides this machine: engines that carry out tasks, each behind one protocol.
 
 A task is a command line; that of a run is ``reprokit runs carry-out JOB``, which closes the run's folder
-itself. So an engine has to start a command on some machine, to say whether it still goes on, and to end it.
+itself. So an engine has to start a command on some machine, to say whether it still runs, and to end it.
 Nothing of a scheduler is written here.
 """
 
@@ -47,7 +47,7 @@ class Task:
         environment: All variables of the command; nothing of the engine's is added.
         working_dir: Where it starts.
         log: What it prints goes here.
-        num_cpus: Cores that it needs; 0 where it may run beside others.
+        num_cpus: Cores that it needs; 0 where it may run alongside others.
         num_gpus: Accelerators that it needs.
         memory_bytes: Memory that it needs, or None where no one said.
         timeout_s: The engine ends it after so long, seconds; None for no limit.

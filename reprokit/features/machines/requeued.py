@@ -1,7 +1,7 @@
-"""A job that its engine began again: the next run of it, and the checkpoint that it goes on from.
+"""A job that its engine began again: the next run of it, and the checkpoint that it continues from.
 
-Slurm begins a job anew whose node went down, that was preempted, or that someone requeued. Its run folder is
-there then; the next run has a folder of its own, which a file beside the job names to whoever follows it.
+Slurm begins a job again whose node went down, that was preempted, or that someone requeued. Its run folder is
+there then; the next run has a folder of its own, which a file next to the job names to whoever follows it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Next:
 
     Attributes:
         job: With the run id and the number of this attempt.
-        point: The checkpoint that it goes on from; None where it begins with the first step.
+        point: The checkpoint that it continues from; None where it begins with the first step.
         over: Whether there is nothing to make: the job's run has ended by itself.
     """
 

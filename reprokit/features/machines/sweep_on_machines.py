@@ -98,7 +98,7 @@ def attach(record: Path, *, session: SweepSession) -> Sweep:
 
     Args:
         record: The sweep's folder, or its ``sweep.json``.
-        session: The project, and who is told how far each member is; runs are where the sweep's record is.
+        session: The project, and the progress that is shown; runs are where the sweep's record is.
 
     Raises:
         ReportError: It is no sweep on other machines.

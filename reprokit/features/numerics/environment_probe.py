@@ -35,7 +35,7 @@ def probe_spec(
     variables: Mapping[str, str],
     timeout_s: float,
 ) -> RunSpec:
-    """What starts ``python -m module --device … --output … *arguments`` with reprokit beside it."""
+    """What starts ``python -m module --device … --output … *arguments`` with reprokit next to it."""
     command = ("{python}", "-m", module, "--device", "{device}", "--output", f"{{run_dir}}/{_ANSWER}")
     return RunSpec(
         recipe=label,

@@ -145,7 +145,7 @@ def clean(stage: Stage, number: int) -> Judged:
 
 
 def answered(stage: Stage, place: str = "") -> PlantedAnswer:
-    """What ``reprokit report show RUN RUN`` says; with the runs beside the pair where the fault is in one."""
+    """What ``reprokit report show RUN RUN`` says; with the runs next to the pair where one is at fault."""
     beside = None
     if place in {STOPPED, RESUMED}:
         beside = RunsBesidePair(stopped=stage.beside[STOPPED], resumed=stage.beside[RESUMED])

@@ -21,7 +21,7 @@ from reprokit.features.selftest.faults import (
 )
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD, TRACE
 
-#: Where a fault is: in one run, in both alike, in the golden; ``report`` for a report of them all. Beside
+#: Where a fault is: in one run, in both alike, in the golden; ``report`` for a report of them all. Next to
 #: these, in a run made of the first one: VARIED, STOPPED, RESUMED.
 RUN_1, RUN_2, BOTH, GOLDEN, REPORT = "run-1", "run-2", "both", "golden", "report"
 

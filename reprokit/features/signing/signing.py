@@ -88,7 +88,7 @@ def signing_key(path: Path, *, may_ask: bool) -> Iterator[SigningKey]:
 
 
 def sign_report(report: Path, *, key: SigningKey) -> Path:
-    """Write the signature beside a ``report.json``, and return where.
+    """Write the signature next to a ``report.json``, and return where.
 
     Raises:
         ReportError: The report cannot be read.

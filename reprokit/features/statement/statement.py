@@ -32,7 +32,7 @@ _QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Is the hardware recorded?", ("hardware_recorded",)),
     ("Is there a command that checks the result?", ("verification_available",)),
 )
-#: What is told of the environment of the first run.
+#: What is said of the environment of the first run.
 _FACTS: tuple[tuple[str, str], ...] = (
     ("Commit", "source.commit"),
     ("Image", "image.digest"),

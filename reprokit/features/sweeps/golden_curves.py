@@ -1,4 +1,4 @@
-"""The golden that is drawn beside the curves of several seeds."""
+"""The golden that is drawn next to the curves of several seeds."""
 
 from __future__ import annotations
 

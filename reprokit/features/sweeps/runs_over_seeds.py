@@ -55,7 +55,7 @@ class SeedGroup:
         digests: Of the inputs, as ``run.json`` has them.
         kind: Of a sweep over machines of several kinds: what can change numbers on those of this group.
         is_mixed: Whether its runs were made on machines of several kinds.
-        label: What it is called beside others, by what differs; "" for its name.
+        label: What it is called alongside others, by what differs; "" for its name.
     """
 
     name: str

@@ -108,7 +108,7 @@ def statistics(
     except ValueError as error:
         raise UsageError(str(error), where="--window") from error
     groups = [group for target in targets for group in _groups(target, project=project, like=like)]
-    if len(targets) > 1:  # what differs inside a sweep says nothing beside another one
+    if len(targets) > 1:  # what differs inside a sweep says nothing alongside another one
         groups = [replace(one, label="") for one in groups]
     generator = np.random.default_rng(bootstrap_seed)
     promised = _promised(groups, project=project)
@@ -193,7 +193,7 @@ def _compared(found: Sequence[GroupStatistics]) -> Iterator[tuple[GroupStatistic
 
 
 def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves]:
-    """The golden that is drawn beside each group that has one, by the group's name."""
+    """The golden that is drawn next to each group that has one, by the group's name."""
     named = {
         group.group.name: golden_curves(group.group, golden_dir=project.golden_dir)
         for group in found.groups

@@ -1,4 +1,4 @@
-"""`reprokit data`: tables, of files or of what recipes declare, told, compared, split and converted."""
+"""`reprokit data`: tables, of files or of what recipes declare, described, compared, split and converted."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def converted(reference: str, output: Path, *, vocabulary: Path | None, project:
     """Write a table in another format; a text as tokens, or tokens as the text that they stand for.
 
     Returns:
-        File → ``sha256`` and ``bytes`` of all that was written: beside tokens, the vocabulary that was made.
+        File → ``sha256`` and ``bytes`` of all that was written: next to tokens, the vocabulary that was made.
 
     Raises:
         UsageError: The output is there already, a row would not survive, or the vocabulary does not fit.

@@ -2,7 +2,7 @@
 
 Everything in it follows from the search's definition and from run folders, and nothing in it from the time
 or the order in which runs ended: equal searches have equal bytes. Which run a trial stands on says
-``sweep.json`` beside it, by ``identity``.
+``sweep.json`` next to it, by ``identity``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tune: settings drawn one after the other, a run for each, and the best of them; the same however it is run.
 
-A trial stands on run folders, so a search that was killed goes on where it stopped, and one of more trials
+A trial stands on run folders, so a search that was killed continues where it stopped, and one of more trials
 begins with those that are there.
 """
 

@@ -157,8 +157,8 @@ class _Silent:
 def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.FailedCheck, ...]:
     """Every required row that the runs failed: judged again without a golden, and as their reports say.
 
-    A report alone knows of a run that was resumed or varied beside them; of it only those rows count, because
-    all others are judged again here, and those about the golden that is to be replaced do not matter.
+    A report alone knows of a run that was resumed or varied next to them; of it only those rows count,
+    because all others are judged again here, and those about the golden that is to be replaced do not matter.
     """
     stored = runs.read(folders[0], verify=False)
     recipe, plain = recipe_of(stored), stored.record.plain_command

@@ -172,7 +172,7 @@ def _promoted(
     *,
     write: bool,
 ) -> tuple[GoldenDiff, ...]:
-    """Promote all beside the goldens' places; put them there once each of them could be."""
+    """Promote all next to the goldens' places; put them there once each of them could be."""
     try:
         staging = Path(tempfile.mkdtemp(dir=project.golden_dir, prefix=".stale."))
     except OSError as error:

@@ -220,7 +220,7 @@ def _left_out(members: Sequence[SweepMember], project: Project, same: Collection
     """The seeds of runs of the same inputs that finished or failed, whoever made them, and are no members.
 
     A run counts also where its backend or its number of cores is another one, as of a single `reprokit run`
-    beside a sweep. What a record of a sweep says of one counts too: its folder may be gone, or changed since.
+    next to a sweep. What a record of a sweep says of one counts too: its folder may be gone or changed.
 
     Args:
         members: Of the sweep.

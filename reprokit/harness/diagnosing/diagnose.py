@@ -149,7 +149,7 @@ def _how_words(lab: InstrumentedProgram) -> list[str]:
 def _written(
     lab: InstrumentedProgram, arguments: Sequence[str], *, recipe: Recipe | None = None
 ) -> Diagnosis:
-    """The answer, written beside its runs with the command that shows it again."""
+    """The answer, written next to its runs with the command that shows it again."""
     kept: list[Investigation] = []
     try:
         with lab:

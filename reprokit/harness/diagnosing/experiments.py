@@ -215,7 +215,7 @@ def _by_luck(inquiry: Investigation, held: tuple[str, ...]) -> str:
 def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool = False) -> bool:
     """Whether one more run with the other's values equals it; or, when varied, differs.
 
-    The other run may have been made under variations, or beside leftovers: where lines alone reproduce it
+    The other run may have been made under variations, or next to leftovers: where lines alone reproduce it
     without those, that shows more than that they make a difference.
     """
     lab, other = inquiry.lab, inquiry.other

@@ -41,7 +41,7 @@ class Investigation:
         outcomes: Runs that differ from the first, from the other and from each other.
         suspected: What explains the difference so far, where that is not confirmed.
         not_seen: What could not be read of calls: type → how often.
-        never_seeded: Where it is the cause: the global generator of which no seed call was seen; else "".
+        never_seeded: Where it is the cause: the global generator for which no seed call was seen; else "".
         free_equal: Runs under equal conditions that equal the first.
         by_replay: Whether a run became another one in so many digits that no luck does it.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.

@@ -101,7 +101,7 @@ class Odds:
         return f"so far {reached}: {self.wanted} repeated runs are wanted, {self.repeated} were made"
 
     def sentence(self) -> str:
-        """The number that stands beside the confidence."""
+        """The number that stands next to the confidence."""
         pairs = f"{self.differ} of {counted(self.differ + self.equal, 'pair')} of runs differ"
         if not self.repeated:
             return pairs

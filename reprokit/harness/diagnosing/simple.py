@@ -44,7 +44,7 @@ class Source:
     """Lines that draw on one thing: a generator that nothing seeds, or one line alone.
 
     Attributes:
-        generator: The global generator of which no seed call was seen; "" for any other.
+        generator: The global generator for which no seed call was seen; "" for any other.
     """
 
     sites: tuple[str, ...]

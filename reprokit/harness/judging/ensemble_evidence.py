@@ -236,7 +236,7 @@ def _silent(
 
 
 def _one_training(first: Path, stored: Sequence[runs.StoredRun]) -> str:
-    """That a result beside those judged, such as a loss, is equal in all seeds; "" where none is."""
+    """That a result next to those judged, such as a loss, is equal in all seeds; "" where none is."""
     logs = [adapters.read_series(folder / METRICS) for folder in (first, *(one.path for one in stored))]
     equal = [
         name

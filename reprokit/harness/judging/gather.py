@@ -241,7 +241,7 @@ def _golden_evidence(
         comparison=_compare_with(reference, first.path / METRICS, records=records),
         fingerprint_equal=fingerprint.same(expected, environment),
         environment_unknown=unknown,
-        # Beside a record that does not say what is inside, all of the other would be a difference.
+        # Next to a record that does not say what is inside, all of the other would be a difference.
         environment_diff=[one for one in differs if not (unknown and one["field"].startswith("inside."))],
         changed=changed,
         program_changes=program_changes(reference.path, reference.provenance, first),

@@ -1,4 +1,4 @@
-"""Patterns of metrics that are left out, or that are printed: one that fits none is told."""
+"""Patterns of metrics that are left out, or that are printed: one that fits none is named."""
 
 from __future__ import annotations
 

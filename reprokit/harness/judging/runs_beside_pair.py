@@ -1,4 +1,4 @@
-"""The runs that are made beside the pair whose agreement is judged."""
+"""The runs that are made alongside the pair whose agreement is judged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunsBesidePair:
 
 
 def runs_at_hand(first: Path) -> RunsBesidePair:
-    """What lies beside the first run of a pair: runs of sweeps, and what the rows of a program need.
+    """What lies alongside the first run of a pair: runs of sweeps, and what the rows of a program need.
 
     That is, of an unmodified program, a resumed run where its recipe says how it is resumed, and runs with
     other seeds.

@@ -257,7 +257,7 @@ def _are_equal(files: Sequence[Path]) -> bool:
 
 
 def runs_with_other_seeds(first: Path) -> tuple[Path, ...]:
-    """Finished runs of the same as ``first`` but for their seeds, beside it: up to two.
+    """Finished runs of the same as ``first`` but for their seeds, next to it: up to two.
 
     The newest in which a metric responds, else the newest two that show it together, else the newest ones.
     """
@@ -293,7 +293,7 @@ def find_other_seeds(
         recipe: Of the runs.
         folders: The runs that are to agree, and were asked for with ``request``.
         request: What was asked for.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
         run: Makes the runs of another request; None for runs of the recipe.
 
     Returns:

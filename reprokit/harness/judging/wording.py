@@ -180,7 +180,7 @@ def _tolerance(case: VerdictCase) -> str:
 def _rounding(case: VerdictCase) -> str:
     """Which operations round differently on this CPU than on the golden's; "" where it is not recorded.
 
-    Only beside an environment that computes differently: in one that computes the same it is no cause.
+    Only next to an environment that computes differently: in one that computes the same it is no cause.
     """
     golden, runs = case.evidence.golden, case.evidence.runs
     recorded = golden.provenance.environment if golden else None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reprokit.core.environment_record import EnvironmentRecord, InsideFacts, MachineFacts
     from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 
-#: From a run's folder to why the run is to be stopped; None where it goes on.
+#: From a run's folder to why the run is to be stopped; None where it continues.
 WhyStop = Callable[[Path], Explanation | None]
 #: From a run's folder and how it ended, before it is closed, to how it is closed.
 BeforeClose = Callable[[Path, RunResult], RunResult]

@@ -1,4 +1,4 @@
-"""How far a run is, by what stands in its folder while it goes on."""
+"""How far a run is, by what stands in its folder while it runs."""
 
 from __future__ import annotations
 

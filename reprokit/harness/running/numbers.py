@@ -3,7 +3,7 @@
 Three questions, three answers:
 
 - ``digests_of``: what can change the numbers of *this* recipe. A golden and every ``run.json`` hold these
-  digests; where one differs, the report says what changed and no stopped run goes on. Probes and
+  digests; where one differs, the report says what changed and no stopped run continues. Probes and
   instrumentation are none of it: nothing of them is loaded before a judged training has ended. Only where a
   recipe says ``instrument`` its program is watched from the first line on, and the instrumentation counts.
 - ``mounted_digest``: the whole package that a run could import from. ``run.json`` records it, and a run
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reprokit.recipes import Recipe
 
 PACKAGE = Path(reprokit.__file__).parent
-#: What runs beside every training and can change its numbers, below the package.
+#: What runs alongside every training and can change its numbers, below the package.
 _RUNTIME = ("runtime", "core/numerics.py")
 #: What a container image is made from besides; a project with virtual environments only may do without.
 _OF_CONTAINERS = ("images/Dockerfile", "images/base")

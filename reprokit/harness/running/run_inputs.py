@@ -38,7 +38,7 @@ _KEYS = (
 )
 _IMAGE_KEYS = ("variant", "kind", "digest", "lock_digest")
 _OF_THE_BACKEND = ("backend", "image.kind", "image.digest")
-#: The surroundings of members that machines of any kind may run, where the recipe says ``machines: mark``.
+#: The conditions of members that machines of any kind may run, where the recipe says ``machines: mark``.
 MIXED = "mixed"
 
 

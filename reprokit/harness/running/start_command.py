@@ -86,7 +86,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
 
 
 def _one_by_one(plan: RunPlan, request: Request, tree: Tree, *, engine: Engine) -> tuple[Path, ...]:
-    """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first.
+    """Make the runs of a command in turn, up to one that fails; a wrong pattern is reported after the first.
 
     What the earlier ones left in the tree is recorded with each later one.
     """

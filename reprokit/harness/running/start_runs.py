@@ -165,7 +165,7 @@ def ready_to_run(
         recipe: The validated recipe, overrides applied.
         request: What was asked for.
         kind: Whole runs and how many, or one that is stopped, resumed or varied.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
         host: What ``capture.capture_host`` found before; None to look now.
 
     Raises:

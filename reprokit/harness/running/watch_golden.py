@@ -57,7 +57,7 @@ class _Followed:
 
     @property
     def metrics(self) -> Path:
-        """Where its metrics lie: a run that has ended has them beside ``output/``."""
+        """Where its metrics lie: a run that has ended has them next to ``output/``."""
         folder = self.folder or Path()
         return folder / METRICS if (folder / METRICS).exists() else folder / OUTPUT / METRICS
 

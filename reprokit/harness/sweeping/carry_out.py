@@ -222,7 +222,7 @@ class Attempt:
         number: 1 for the first.
         stamped: What begins its run id; "" for the time and four random digits.
         facts: Further keys of ``run.json``.
-        point: The checkpoint of an earlier attempt that it goes on from; None where it begins anew.
+        point: The checkpoint of an earlier attempt that it continues from; None where it begins again.
         core: The core that a member which is pinned gets; None for all.
         lane: Its place among those that run side by side, from 0: which of the GPUs it gets.
     """
@@ -242,7 +242,7 @@ class Attempt:
 
 @dataclass(slots=True, kw_only=True)
 class MemberProgress:
-    """What an engine tells of one run, told as of a member of a sweep."""
+    """What an engine tells of one run, reported as of a member of a sweep."""
 
     member: SweepMember
     folder: Path

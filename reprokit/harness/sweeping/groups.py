@@ -96,7 +96,7 @@ class SweepGroup:
             seed: Its seed.
             core: Its core; None for all.
             stamped: What begins its run id; "" for the time and four random digits.
-            point: The checkpoint that it goes on from; None for a whole run.
+            point: The checkpoint that it continues from; None for a whole run.
             place: Its place among those that run side by side, from 0: which of the GPUs it gets.
         """
         plan = self.planned_again(seed, core=core, stamped=stamped, point=point, place=place)

@@ -40,7 +40,7 @@ def seeds_that_do_nothing(
             try:
                 yield from _warnings(name, folders, recipes[name])
             except (MetricsError, CannotJudgeError, OSError):
-                continue  # what cannot be read is told by `reprokit stats` and `golden promote`
+                continue  # what cannot be read is said by `reprokit stats` and `golden promote`
 
 
 def _warnings(name: str, folders: Mapping[int, Path], recipe: Recipe) -> Iterator[str]:

@@ -36,7 +36,7 @@ def run_new_seeds(
         recipe: What was run, overrides applied.
         folders: The runs with one seed, which equality and tolerance could not pass.
         request: What was asked for; ``statistical`` says whether the ensemble was.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
 
     Returns:
         The run folders of the new seeds, none where the ensemble needs or allows none; None where it was not

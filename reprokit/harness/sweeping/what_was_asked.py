@@ -18,7 +18,7 @@ class SweepAsked:
         settings: ``path=value,value``; the members are every combination of the values.
         jobs: How many members at one time; None for about as many as there are cores, one on an accelerator.
         on: Where runs are made: ``local``, or an engine of the feature ``machines``.
-        place_settings: What that engine is to be told.
+        place_settings: What is to be passed to that engine.
     """
 
     names: Sequence[str]

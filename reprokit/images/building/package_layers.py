@@ -77,7 +77,7 @@ def _packages(image: SavedImage, by_name: Mapping[str, File]) -> dict[str, set[s
 
 
 def _listed(image: SavedImage, record: File, *, site: str) -> Iterator[str]:
-    """The files that a package's list names, those beside its modules (scripts) left out.
+    """The files that a package's list names, those next to its modules (scripts) left out.
 
     https://packaging.python.org/en/latest/specifications/recording-installed-packages/
     """

@@ -50,7 +50,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """The exact values of every series at one step, told while a pointer is over the stretch around it."""
+    """The exact values of every series at one step, shown while a pointer is over the stretch around it."""
 
     left: float
     width: float
@@ -81,7 +81,7 @@ class Charts:
 
     shown: tuple[Chart, ...]
     num_cut: int
-    num_single: int  # metrics with one record only, of which there is no curve
+    num_single: int  # metrics with one record only, which have no curve
     legend: tuple[CurveLine, ...]
 
 

@@ -1,4 +1,4 @@
-"""Plots of the statistical gate: the difference of the means beside the margin, power by size of drop."""
+"""Plots of the statistical gate: the difference of the means next to the margin, power by size of drop."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def worse_is(looks: Sequence[JudgedLook]) -> float:
 
 
 def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float | None) -> Plot:
-    """New mean minus reference mean at each look, beside the drop that would be acceptable."""
+    """New mean minus reference mean at each look, next to the drop that would be acceptable."""
     sides = [worse] if (worse := worse_is(looks)) else [-1.0, 1.0]
     axis = _differences(looks, sides, margin=margin)
     tops = [TOP + _HEAD + at * _ROW for at in range(len(looks))]

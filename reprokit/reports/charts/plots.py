@@ -21,7 +21,7 @@ Numbers = npt.NDArray[np.float64]
 
 WIDTH = 480.0
 TOP, RIGHT, BOTTOM = 12.0, 16.0, 48.0
-#: Beside the plot, where values that are no numbers are marked.
+#: Next to the plot, where values that are no numbers are marked.
 STRIP = 26.0
 _NO_LABEL = Visible("")
 
@@ -59,7 +59,7 @@ class PlotLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedValue:
-    """A marked value: a line across the plot, vertical or horizontal, with its name beside it."""
+    """A marked value: a line across the plot, vertical or horizontal, with its name next to it."""
 
     at: float
     is_vertical: bool

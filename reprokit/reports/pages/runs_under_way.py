@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _CURVE_COLUMNS = 10
 _MOST_OF_NAME = 18
-_SILENT_S = 60.0  # of which it is worth a word
+_SILENT_S = 60.0  # after which it is worth a word
 _LEAST_NEEDED = ("run", "where", "recipe", "time", "seed")
 
 

@@ -1,6 +1,6 @@
 """The answer of `reprokit diagnose` on one screen: where two runs differ, the line of code, and the fix.
 
-About 30 lines, and no sentence is cut; the page beside ``diagnosis.json`` has the rest. Every ``found`` is a
+About 30 lines, and no sentence is cut; the page next to ``diagnosis.json`` has the rest. Every ``found`` is a
 ``harness.diagnosing`` answer.
 """
 

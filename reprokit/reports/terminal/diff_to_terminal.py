@@ -144,7 +144,7 @@ def _errors(per_metric: Mapping[str, MetricSummary], *, width: int, paint: Paint
 
 
 def _of_machine(comparison: Comparison, kinds: Mapping[str, str], *, paint: Paint) -> Iterator[str]:
-    """Which differing metrics measure the machine, how to leave them out, and what differs beside them."""
+    """Which differing metrics measure the machine, how to leave them out, and what differs next to them."""
     bare = {name.rpartition(":")[2]: kind for name, kind in kinds.items()}
     yield paint("Clocks and memory", "title")
     yield f"  by name and form no result of the training: {one_line(clock_metrics.sentence(bare))}"

@@ -36,7 +36,7 @@ IN_CAUSE = ("answer", "source", "fix", "kept in")
 def summary(found: Outline, *, width: int) -> list[TerminalLine]:
     """The verdict, why, the first divergence, the rows that did not pass, and what to type next.
 
-    A command that is longer than a line goes on after a backslash, so that it can be copied. Lines have at
+    A command that is longer than a line continues after a backslash, so that it can be copied. Lines have at
     most ``width`` columns; only a single word of a command may be longer.
     """
     above = [*_verdict(found, width=width), *_what_happened(found, width=width)]

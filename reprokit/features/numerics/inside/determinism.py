@@ -68,7 +68,7 @@ def verify_determinism(
         step: Takes nothing; what it returns (tensors, numbers, lists and dicts of them) is compared.
         model: What it trains. Put back to where it was before this function returns.
         optimizer: What it trains with, likewise.
-        generators: Name → generator that it draws from, beside the global ones.
+        generators: Name → generator that it draws from, next to the global ones.
         environments: Environments that it steps.
 
     Returns:

@@ -1,6 +1,6 @@
 """The tests that papers name, each with what it can see with so few seeds.
 
-A p-value above 0.05 is no evidence of anything where the test could hardly have gone below it: beside each
+A p-value above 0.05 is no evidence of anything where the test could hardly have gone below it: next to each
 stand the smallest p-value that can come out at all, and the power against a stated effect.
 
     >>> shapiro_wilk([1.0, 2.0, 4.0]).power < 0.2

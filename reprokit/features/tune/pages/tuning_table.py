@@ -18,7 +18,7 @@ _MOST_SETTINGS = 6
 
 
 def space_lines(space: Sequence[Distribution], own: Mapping[str, Any]) -> Iterator[str]:
-    """The settings that are searched, in order, each beside the recipe's own value.
+    """The settings that are searched, in order, each next to the recipe's own value.
 
     Args:
         space: The search space.

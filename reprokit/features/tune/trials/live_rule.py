@@ -43,7 +43,7 @@ class LiveRule:
         self._live: PruningRule | None = None
 
     def why_stop(self, folder: Path) -> Explanation | None:
-        """Why the run in a folder is to be stopped; None where it goes on."""
+        """Why the run in a folder is to be stopped; None where it continues."""
         self._live = self._live or self._rule()
         curve = curve_of(folder, definition=self._definition, recipe=self._recipe)
         if not _report(self._live, curve):

@@ -1,4 +1,4 @@
-"""Which files of two runs differ that nothing compared: what a program left beside its metrics."""
+"""Which files of two runs differ that nothing compared: what a program left next to its metrics."""
 
 from __future__ import annotations
 

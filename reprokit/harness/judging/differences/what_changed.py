@@ -46,7 +46,7 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     if config and golden.provenance.config:
         told = settings(golden.provenance.config, config, recipe=run.recipe or "", lines=lines)
     told = (*told, *golden.program_changes, *outside)
-    # The recipe's digest holds those of trainer, parts and configuration: beside them, it tells nothing.
+    # The recipe's digest holds those of trainer, parts and configuration: next to them, it tells nothing.
     sources = {"trainer", "parts", "program"}.intersection(golden.changed)
     explained = {"config", "recipe"} if told else {"recipe"} if sources else set()
     explained |= {"program"} if golden.program_changes else set()

@@ -80,7 +80,7 @@ def _are_the_same_logs(
 ) -> bool:
     """Whether the resumed run has all logs of the whole run, and no other.
 
-    It need not have those that the stopped run had left whole, such as logs beside earlier checkpoints.
+    It need not have those that the stopped run had left whole, such as logs next to earlier checkpoints.
     """
     sources = [adapters.pair_runs(side, side)[0] for side in (whole, resumed)]
     ours, theirs = ({one.path: one for one, _ in found} for found in sources)

@@ -24,7 +24,7 @@ def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None
     Args:
         recipe: What is about to run.
         seed: With this seed.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
 
     Raises:
         GoldenError: The golden that the runs would be compared with is damaged.
@@ -59,7 +59,7 @@ def tell_false_claims(recipe: Recipe, *, session: Session) -> None:
 
     Args:
         recipe: What is about to run.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
     """
     if not is_any_known():
         return

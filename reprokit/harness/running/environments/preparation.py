@@ -16,7 +16,7 @@ from reprokit.errors import RecipeError
 from reprokit.images.cache import cache_folder
 from reprokit.recipes import PARTS, Recipe
 
-#: Where a step finds the Python files beside recipe.yaml, the project's parts, and its launcher.
+#: Where a step finds the Python files next to recipe.yaml, the project's parts, and its launcher.
 CODE, LAUNCHER = "recipe", "step_launcher.py"
 _MOST_FILES = 1000
 
@@ -28,7 +28,7 @@ def outputs_of(recipe: Recipe, step: str) -> dict[str, Mapping[str, Any]]:
 
 
 def code_of(recipe: Recipe) -> dict[str, bytes]:
-    """Every file that a step can import, by its place beside the launcher.
+    """Every file that a step can import, by its place next to the launcher.
 
     Raises:
         RecipeError: There are too many, or one cannot be read.
@@ -57,12 +57,12 @@ def inputs_of(
     """All that a step's files can depend on.
 
     Raises:
-        RecipeError: Its script is not among the files beside the recipe.
+        RecipeError: Its script is not among the files next to the recipe.
     """
     said = recipe.plain["prepare"][step]
     if said["script"] and f"{CODE}/{said['script']}" not in code:
         raise RecipeError(
-            f"there is no {said['script']} beside {recipe.file.name}",
+            f"there is no {said['script']} next to {recipe.file.name}",
             where=recipe.where(f"prepare.{step}.script"),
         )
     entries = recipe.plain["data"]

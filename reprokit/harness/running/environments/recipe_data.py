@@ -38,7 +38,7 @@ class FetchedData:
 
 
 def sources_of(recipe: Recipe) -> tuple[data.DataSource, ...]:
-    """What a recipe declares by name; nothing where it declares files beside recipe.yaml, or none."""
+    """What a recipe declares by name; nothing where it declares files next to recipe.yaml, or none."""
     if not isinstance(recipe.data, Mapping):
         return ()
     return tuple(

@@ -2,7 +2,7 @@
 
 A file counts that this user wrote while an earlier run was under way and that was read while a later one was.
 Which program it was the system does not say, so what is open now is left out: that is another program's. Of
-shared memory it is enough that it was left. What a plain command leaves in its own folder is told elsewhere.
+shared memory it is enough that it was left. What a plain command leaves in its own folder is said elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The folder of a program that runs beside runs: it has the same files, and is no run folder."""
+"""The folder of a program that runs alongside runs: it has the same files, and is no run folder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How a recipe's program is started: command line, variables, files, and what ``run.json`` says of it.
 
 Here a recipe's trainer or command becomes a program; runs, seeds and conditions are added in ``plan``. The
-files that a recipe declares under ``data`` lie beside recipe.yaml and go into every run folder. One that
+files that a recipe declares under ``data`` lie next to recipe.yaml and go into every run folder. One that
 differs from its declared digest is refused before anything starts; a trainer checks it once more
 (``runtime.data_files``).
 """
@@ -82,7 +82,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """One file: its name beside recipe.yaml, its digest, its content."""
+    """One file: its name next to recipe.yaml, its digest, its content."""
 
     name: str
     sha256: str
@@ -94,7 +94,7 @@ def launch_of(recipe: Recipe, environment: Environment, *, profile_step: int | N
 
     Args:
         recipe: The validated recipe, overrides applied.
-        environment: Where it runs; a recipe that was read from a run's folder has no ``images/`` beside it.
+        environment: Where it runs; a recipe that was read from a run's folder has no ``images/`` next to it.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
 
     Raises:
@@ -273,7 +273,7 @@ def _options(
 
 
 def declared(recipe: Recipe) -> tuple[DataFile, ...]:
-    """Every file that the recipe declares beside it, read and compared with its digest.
+    """Every file that the recipe declares next to it, read and compared with its digest.
 
     Raises:
         RecipeError: An entry names no file, or the file is missing or another one.

@@ -131,7 +131,7 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
 
 
 def digests_asked(folder: Path, patterns: Sequence[str]) -> dict[str, Any]:
-    """What the output files hold that count beside the metrics of a plain command.
+    """What the output files hold that count next to the metrics of a plain command.
 
     Returns:
         ``output_digests``, a key of ``run.json``; ``metrics_problem`` where they cannot be compared.

@@ -1,7 +1,7 @@
 """What one run leaves in the folders that the next one starts in, where it could be read.
 
 Files are told apart by size, time of change and place on the disk, never read. Byte-code that Python
-keeps beside a source, as that stands, is no change.
+keeps next to a source, as that stands, is no change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BYTE_CODE = "__pycache__"
 #: How the name of each of our run and report folders begins; they lie one level below a recipe's name.
 _OURS = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 _HEADER = struct.Struct("<IIII")  # magic, flags, the source's time, its size; PEP 552
-#: What we keep beside them.
+#: What we keep next to them.
 _BESIDE_RUNS = (".index.json", ".lock", ".machines", ".pruned")
 
 #: Path → what its file is told apart by; of a folder nothing.
@@ -147,7 +147,7 @@ class Tree:
         return _told_apart_by(told) if stat.S_ISREG(told.st_mode) else ()
 
     def _is_ours(self, folder: str, name: str) -> bool:
-        """Whether we wrote an entry of a folder: a run, a report, sweeps, or what we keep beside them."""
+        """Whether we wrote an entry of a folder: a run, a report, sweeps, or what we keep next to them."""
         if folder in self.kept:
             return name == SWEEPS or name.startswith(_BESIDE_RUNS)
         return str(Path(folder).parent) in self.kept and _OURS.match(name) is not None
@@ -171,7 +171,7 @@ def work_tree_of(working_dir: Path) -> Path:
 
 
 def _is_byte_code(path: str) -> bool:
-    """Whether a file is what Python keeps of the source beside it, as that stands now."""
+    """Whether a file is what Python keeps of the source next to it, as that stands now."""
     file = Path(path)
     if file.parent.name != _BYTE_CODE:
         return False

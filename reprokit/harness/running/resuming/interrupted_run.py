@@ -24,7 +24,7 @@ def interrupt(recipe: Recipe, request: Request, *, whole: Path, session: Session
         recipe: As it was trained.
         request: ``stop_at`` says where; drawn from recipe and seed when None.
         whole: The folder of a finished run of the same.
-        session: The project, and who is told what takes long.
+        session: The project, and the progress that is shown.
 
     Returns:
         The folder of the stopped run, and that of the resumed one; None where there was nothing

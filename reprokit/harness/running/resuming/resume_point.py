@@ -123,7 +123,7 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
 
 
 def changed_inputs(record: RunRecord, recipe: Recipe, *, project: Project) -> list[str]:
-    """What a run's numbers followed from, beside its settings, and is another today: in words.
+    """What a run's numbers followed from, next to its settings, and is another today: in words.
 
     Args:
         record: Its ``run.json``.
@@ -142,7 +142,7 @@ def changed_inputs(record: RunRecord, recipe: Recipe, *, project: Project) -> li
     lock = record.digests.get("lock") if unpinned else _lock_today(record, project)
     now = {**code_digests(recipe), "lock": lock}
     differing = inputs.changed(record.digests, now)
-    # The digests of recipe and configuration hold others: named beside these, they tell nothing.
+    # The digests of recipe and configuration hold others: named next to these, they tell nothing.
     found = [*told, *(inputs.INPUTS[name] for name in differing if name not in {"config", "recipe"})]
     return found or [inputs.INPUTS[name] for name in differing]
 

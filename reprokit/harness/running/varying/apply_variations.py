@@ -148,7 +148,7 @@ def check_names(wanted: Sequence[str]) -> None:
     """See that every variation exists.
 
     Raises:
-        UsageError: One does not; the nearest name is told.
+        UsageError: One does not; the nearest name is named.
     """
     known = names()
     for name in wanted:

@@ -87,7 +87,7 @@ def check_names(cpus: Sequence[str], *, emulator: str) -> None:
     """See that the emulator knows every model.
 
     Raises:
-        UsageError: It does not know one; the nearest names are told.
+        UsageError: It does not know one; the nearest names are given.
     """
     listed = subprocess.run(
         [emulator, "-cpu", "help"], capture_output=True, text=True, check=False, timeout=_ASK_S
