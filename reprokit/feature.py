@@ -19,6 +19,7 @@ FEATURES = (
     "bundles",
     "checkpoints",
     "compare",
+    "demo",
     "doctor",
     "github",
     "init",

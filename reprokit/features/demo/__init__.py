@@ -1,0 +1,1 @@
+"""Finds the commit that changed a recipe's numbers."""
