@@ -99,6 +99,7 @@ def test_in_an_empty_repository(wheel: Path, version: str, tmp_path: Path) -> No
     assert "reproduce" in answer(reprokit, "--help", folder=repository)
     assert "read-a-verdict" in answer(reprokit, "help", folder=repository)
     assert "REPRODUCED" in answer(reprokit, "help", "read-a-verdict", folder=repository)
+    assert "unseeded_rng at fit.py" in answer(reprokit, "demo", folder=repository)
     assert "other project" not in answer(reprokit, "doctor", folder=repository)
     (repository / "requirements.txt").write_text("six\n")
     answer(reprokit, "image", "lock", "mine", "--from", "requirements.txt", folder=repository)

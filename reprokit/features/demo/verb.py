@@ -119,7 +119,9 @@ def _find_the_fault(folder: Path) -> int:
             "the planted fault was not found", expected=f"line {planted}", actual=f"line {found}"
         )
     click.echo(f"\nFound: the planted fault is in line {planted} of {trained.PROGRAM}.")
-    click.prompt(f"Its pages are in {folder}\nEnter removes this folder", default="", show_default=False)
+    click.prompt(
+        f"All that was written is in {folder}\nEnter removes this folder", default="", show_default=False
+    )
     return 0
 
 

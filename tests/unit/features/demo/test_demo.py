@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from reprokit import cli, extras, runs
 from reprokit.errors import CannotJudgeError
 from reprokit.features.demo import recorded, trained, verb
+from reprokit.runs import writing
 from support.without import answers
 
 FOLDER = Path(recorded.__file__).parent
@@ -47,12 +48,11 @@ def test_the_verdict_is_judged_when_it_is_shown(tmp_path, monkeypatch):
     shutil.copytree(FOLDER / "recorded", tmp_path / "recorded")
     monkeypatch.setattr(recorded, "_DATA", tmp_path / "recorded")
     first, other = sorted((tmp_path / "recorded/runs/plain-fit").iterdir())
-    for name in ("metrics.jsonl", "COMPLETE"):
-        shutil.copyfile(first / name, other / name)
-    marker = json.loads((other / "COMPLETE").read_text())
-    del marker["files"]["run.json"]
-    (other / "COMPLETE").write_text(json.dumps(marker))
-    assert recorded.report().verdict != "NONDETERMINISTIC"
+    assert recorded.report().verdict == "NONDETERMINISTIC"
+    shutil.copyfile(first / "metrics.jsonl", other / "metrics.jsonl")
+    (other / "COMPLETE").unlink()
+    writing._write_marker(other)
+    assert recorded.report().verdict == "REPEATABLE"
 
 
 def test_the_recorded_runs_are_whole_and_name_no_machine():
