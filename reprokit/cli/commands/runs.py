@@ -13,7 +13,9 @@ import click
 
 from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.options import (
+    MOST_DAYS,
     PLOT_POINTS,
+    FiniteRange,
     backend_option,
     base_option,
     examples,
@@ -190,7 +192,7 @@ def reproduce(run: str, **options: Any) -> int:
 @click.option(
     "--older-than",
     "older_than_days",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0, max=MOST_DAYS),
     metavar="DAYS",
     help="Only runs started longer ago.",
 )
