@@ -125,6 +125,14 @@ def test_the_common_options_of_a_verb_are_its_own(words, command):
     assert set(named) <= {name for param in command.params for name in param.opts}
 
 
+@pytest.mark.parametrize(("words", "command"), ANSWERING)
+def test_a_mistyped_option_of_any_verb_gets_the_nearest(words, command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words, "-json"])
+    assert ended.value.code == 2
+    assert "Did you mean" in capsys.readouterr().err
+
+
 def test_a_page_has_the_common_options_first_and_then_groups(capsys):
     with pytest.raises(SystemExit):
         cli.main(["reproduce", "--help"])
