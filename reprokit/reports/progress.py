@@ -217,7 +217,7 @@ class ProgressDisplay:
             self._lines_drawn = 0
 
     def _write_if_due(self, label: Visible, now: float, *, part: object) -> None:
-        """Off a terminal: the first update, then tenths of the steps, at least ten seconds apart.
+        """Off a terminal: the first update, tenths of the steps ten seconds apart or more, the last.
 
         Without a number of steps what changed is said once a minute; a sign of life comes every five.
         """
@@ -226,7 +226,7 @@ class ProgressDisplay:
         if last is not None:
             changed, waited = part != last[1], now - last[0]
             is_tenth = changed and run.share is not None and isinstance(part, int)
-            is_tenth = is_tenth and waited >= _TENTHS_APART_S
+            is_tenth = is_tenth and (waited >= _TENTHS_APART_S or run.share == 1.0)
             if not (is_tenth or (changed and waited >= _PLAIN_EVERY_S) or waited >= HEARTBEAT_S):
                 return
         self._written[label] = (now, part)

@@ -67,14 +67,15 @@ def test_off_a_terminal_a_line_comes_every_tenth_of_the_way_and_at_the_end() -> 
     assert "step 100,000 of 100,000, 100%" in stream.getvalue()
 
 
-def test_off_a_terminal_a_short_run_has_one_line() -> None:
+def test_off_a_terminal_a_short_run_has_two_lines() -> None:
     progress, stream, clock = _make(is_terminal=False)
 
     for step in range(0, 100_001, 1000):
         clock.now = step / 20_000
         _update(progress, step)
 
-    assert len(stream.getvalue().splitlines()) == 1
+    lines = stream.getvalue().splitlines()
+    assert [line.partition(" of")[0] for line in lines] == ["run 1: step 0", "run 1: step 100,000"]
 
 
 def test_off_a_terminal_a_run_that_says_nothing_new_is_heard_of_every_five_minutes() -> None:
