@@ -15,9 +15,11 @@ import click
 import pytest
 
 from reprokit import cli
+from reprokit.cli import streams
 from reprokit.errors import CannotJudgeError, EngineError, MetricsError, RecipeError
 from reprokit.feature import Heading, load
 from reprokit.recipes.mistakes import combined
+from support.terminal import Terminal
 from support.tool_process import ROOT, TERMINAL, reprokit
 
 HEAVY = (
@@ -415,3 +417,15 @@ def test_words_are_completed(line, expected):
     ended = reprokit(env=environ)
     assert ended.returncode == 0
     assert {one.partition(",")[2] for one in ended.stdout.split()} == expected
+
+
+def test_an_error_is_broken_between_words_on_a_terminal_only(monkeypatch):
+    text = "Error: there is no folder of recipes in /a/long/path/to/a/project\nHint: make a recipe"
+    assert streams.fitted(text) == text
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((40, 24)))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert streams.fitted(text).split("\n") == [
+        "Error: there is no folder of recipes in",
+        "  /a/long/path/to/a/project",
+        "Hint: make a recipe",
+    ]
