@@ -1,4 +1,4 @@
-"""Without an extra nothing passes silently: a verb ends with 3, a row is not judged, with the line that helps."""
+"""Without an extra a verb ends with 3 and a row is not judged, with the line that helps: nothing passes."""
 
 from __future__ import annotations
 
@@ -95,8 +95,9 @@ from support.without import WINDOWS, block
 block((WINDOWS,))
 from reprokit.core.tolerance import Tolerances
 from reprokit.pytest_plugin import golden_file
+how = {"folder": Path(sys.argv[1]), "stem": "t", "tolerances": Tolerances(), "update": False}
 for loss in (0.5, 0.5, 0.25):
-    found = golden_file.judge([{"loss": loss}], folder=Path(sys.argv[1]), stem="t", tolerances=Tolerances(), update=False)
+    found = golden_file.judge([{"loss": loss}], **how)
     print(found.split(":")[0])
 """
 
