@@ -18,7 +18,8 @@ from reprokit import checks, extras
 from reprokit.core.evidence import Evidence
 from reprokit.core.verdicts.rows import Status, passed
 from reprokit.data import downloading
-from reprokit.errors import MissingExtraError
+from reprokit.errors import EngineError, MissingExtraError
+from reprokit.harness.running.environments.environment import choose_backend
 from support.without import WINDOWS, answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,6 +145,13 @@ def test_a_row_that_needs_what_is_not_installed_is_not_judged(check, monkeypatch
         assert row.status is Status.ERROR
         assert row.required
         assert row.remedy == "pip install 'reprokit-verify[statistics]'"
+
+
+def test_without_the_docker_sdk_no_engine_is_there_and_the_line_is_told(monkeypatch):
+    lacking("docker", monkeypatch=monkeypatch)
+    assert choose_backend("") == "local"
+    with pytest.raises(EngineError, match=r"docker, which is not installed.*reprokit-verify\[containers\]"):
+        choose_backend("docker")
 
 
 def test_a_file_behind_http_names_the_extra(tmp_path, monkeypatch):
