@@ -111,7 +111,10 @@ def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
     if wanted == "docker":
         raise EngineError(status.error, fix=status.remedy)
     if progress is not None:
-        progress.note("no container engine answers: training runs in a virtual environment of the same lock")
+        why = "no container engine answers"
+        if not extras.is_installed("docker"):
+            why = f"the package docker is not installed ({extras.install_line('containers')})"
+        progress.note(f"{why}: training runs in a virtual environment of the same lock")
     return "local"
 
 
