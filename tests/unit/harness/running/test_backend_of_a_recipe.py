@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from reprokit import images
+from reprokit.errors import RecipeError
 from reprokit.harness.running.environments import environment
 from reprokit.request import Request
 from tests.support.recorded_progress import RecordedProgress
@@ -45,3 +47,12 @@ def test_a_container_that_is_asked_for_is_no_virtual_environment(why, asked):
 
 def test_a_virtual_environment_that_is_asked_for_stays_one(why):
     assert backend(backend="local") == "local"
+
+
+@pytest.mark.parametrize(("python", "is_refused"), [("3.10", True), ("3.11", False), ("3.14t", False)])
+def test_a_trainer_is_not_run_in_a_python_older_than_the_tools(monkeypatch, tmp_path, python, is_refused):
+    lock = SimpleNamespace(variant=lambda _name: SimpleNamespace(python=python))
+    monkeypatch.setattr(environment.locks, "read_lock", lambda _root: lock)
+    recipe = SimpleNamespace(variant="mine", trainer=tmp_path / "train.py", file=tmp_path / "recipe.yaml")
+    with pytest.raises(RecipeError, match=r"mine: Python 3\.10") if is_refused else nullcontext():
+        environment._check_python_of_trainer(recipe, root=tmp_path)
