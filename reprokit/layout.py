@@ -45,6 +45,9 @@ ENSEMBLE_LINES = "ensemble.jsonl"
 
 # A report folder.
 REPORT = "report.json"
+#: Below the folder of reports: where two sides were compared, and the file of that, which has no verdict.
+COMPARISONS = "compare"
+COMPARISON = "compare.json"
 
 # A bundle: what is in it.
 BUNDLE = "bundle.json"

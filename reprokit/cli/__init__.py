@@ -172,7 +172,7 @@ def _run(arguments: list[str] | None) -> int:
     try:
         code = _answer(sys.argv[1:] if arguments is None else arguments)
     except ReprokitError as error:
-        click.echo(f"Error: {_error_text(error)}", err=True)
+        click.echo(streams.fitted(f"Error: {_error_text(error)}"), err=True)
         code = error.exit_code
     except click.exceptions.Exit as error:
         code = error.exit_code

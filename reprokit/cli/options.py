@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -23,8 +25,21 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: How many points of a curve are drawn at most.
 PLOT_POINTS = 600
 DEFAULTS = Request()
+#: Further back no run was made: a century.
+MOST_DAYS = 36_500
 _PLAIN = "reprokit.plain_command"
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; NaN, which no comparison refuses, and infinities are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; what is no number at all is refused as ever."""
+        with contextlib.suppress(ValueError):
+            if not math.isfinite(float(value)):
+                self.fail(f"{value} is not a finite number", param, ctx)
+        return float(super().convert(value, param, ctx))
 
 
 def examples(*commands: str) -> str:
@@ -86,7 +101,7 @@ def timeout_option(what: str = "a run") -> Callable[[_Function], _Function]:
             "--timeout",
             "timeout_s",
             cls=Option,
-            type=click.FloatRange(min=0, min_open=True),
+            type=FiniteRange(min=0, min_open=True),
             metavar="SECONDS",
             help=f"Stop {what} after this many seconds.",
         ),

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import sys
+import textwrap
 from types import TracebackType
 
 import click
 
-__all__ = ["exit_code_of", "is_of_output", "must_be_open", "say"]
+__all__ = ["exit_code_of", "fitted", "is_of_output", "must_be_open", "say"]
 
 _CANNOT_WRITE = {
     errno.EPIPE,
@@ -26,6 +28,7 @@ _CANNOT_WRITE = {
 _WRITERS = ("click", "rich", "reprokit.reports.progress", "reprokit.reports.terminal.to_terminal")
 _READER_GONE = 141  # as shells say it: 128 + SIGPIPE
 _FAILED = 3
+_LEAST_COLUMNS = 40
 
 
 def must_be_open() -> int:
@@ -53,6 +56,17 @@ def say(message: str) -> None:
     """Write a line to standard error, where that can be done: no exit code depends on it."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(message, err=True)
+
+
+def fitted(text: str) -> str:
+    """The text, broken between words where standard error is a terminal; elsewhere as it is."""
+    if not sys.stderr.isatty():
+        return text
+    columns = max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
+    return "\n".join(
+        textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 def is_of_output(error: BaseException) -> bool:

@@ -24,6 +24,7 @@ from typing import Self, TextIO
 from reprokit.reports.escaping import Visible, one_line, shortened
 
 LIVE_EVERY_S = 0.2
+_TENTHS_APART_S = 10.0  # a short run has few lines
 _PLAIN_EVERY_S = 60.0  # where something changed
 HEARTBEAT_S = 300.0  # where nothing did: CI ends a job that is silent for long
 _LEAST_S = 1.0  # over which a speed is measured
@@ -216,12 +217,16 @@ class ProgressDisplay:
             self._lines_drawn = 0
 
     def _write_if_due(self, label: Visible, now: float, *, part: object) -> None:
-        """Off a terminal: the first update, a tenth of the steps, or a minute after which it is elsewhere."""
+        """Off a terminal: the first update, tenths of the steps ten seconds apart or more, the last.
+
+        Without a number of steps what changed is said once a minute; a sign of life comes every five.
+        """
         last = self._written.get(label)
         run = self._runs[label]
         if last is not None:
             changed, waited = part != last[1], now - last[0]
             is_tenth = changed and run.share is not None and isinstance(part, int)
+            is_tenth = is_tenth and (waited >= _TENTHS_APART_S or run.share == 1.0)
             if not (is_tenth or (changed and waited >= _PLAIN_EVERY_S) or waited >= HEARTBEAT_S):
                 return
         self._written[label] = (now, part)

@@ -170,10 +170,10 @@ def as_made(made, capsys, monkeypatch) -> Theirs:
 VERBS = {
     "reproduce": [
         ("reproduce train --seed 4", 4, "no golden"),
-        ("reproduce train --vary", 0, "PASSED unchanged_when_varied"),
-        ("reproduce train --resume", 0, "4 records from step 4 to 7 as if never stopped"),
+        ("reproduce train --vary -v", 0, "PASSED unchanged_when_varied"),
+        ("reproduce train --resume -v", 0, "4 records from step 4 to 7 as if never stopped"),
         ("reproduce train --resume --stop-at 3", 2, "stopped by its own arguments, not at a step"),
-        ("reproduce train --strict", 4, "versions_locked"),
+        ("reproduce train --strict -v", 4, "versions_locked"),
         ("reproduce train --backend docker", 3, "the recipe's variant is none"),
     ],
     "run": [
@@ -218,6 +218,7 @@ VERBS = {
         ("runs export k8s train --image a/b@sha256:" + "0" * 64, 0, '"completionMode": "Indexed"'),
         ("runs export k8s train --image a/b:latest", 2, "the image is not named by its digest"),
     ],
+    "runs watch": [("runs watch --once", 0, "No run is under way")],
     "runs list": [("runs list", 0, "train")],
     "runs show": [("runs show RUN", 0, "source/program/train.py")],
     "runs compare": [("runs compare RUN OTHER", 0, "IDENTICAL")],

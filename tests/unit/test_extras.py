@@ -1,4 +1,4 @@
-"""Without an extra nothing passes silently: a verb ends with 3, a row is unjudged, a line says what helps."""
+"""Without an extra a verb ends with 3 and a row is not judged, with the line that helps: nothing passes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from reprokit import checks, extras
 from reprokit.core.evidence import Evidence
 from reprokit.core.verdicts.rows import Status, passed
 from reprokit.data import downloading
-from reprokit.errors import MissingExtraError
+from reprokit.errors import EngineError, MissingExtraError
+from reprokit.harness.running.environments.environment import choose_backend
 from support.without import WINDOWS, answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,10 +96,9 @@ from support.without import WINDOWS, block
 block((WINDOWS,))
 from reprokit.core.tolerance import Tolerances
 from reprokit.pytest_plugin import golden_file
+how = {"folder": Path(sys.argv[1]), "stem": "t", "tolerances": Tolerances(), "update": False}
 for loss in (0.5, 0.5, 0.25):
-    found = golden_file.judge(
-        [{"loss": loss}], folder=Path(sys.argv[1]), stem="t", tolerances=Tolerances(), update=False
-    )
+    found = golden_file.judge([{"loss": loss}], **how)
     print(found.split(":")[0])
 """
 
@@ -145,6 +145,13 @@ def test_a_row_that_needs_what_is_not_installed_is_not_judged(check, monkeypatch
         assert row.status is Status.ERROR
         assert row.required
         assert row.remedy == "pip install 'reprokit-verify[statistics]'"
+
+
+def test_without_the_docker_sdk_no_engine_is_there_and_the_line_is_told(monkeypatch):
+    lacking("docker", monkeypatch=monkeypatch)
+    assert choose_backend("") == "local"
+    with pytest.raises(EngineError, match=r"docker, which is not installed.*reprokit-verify\[containers\]"):
+        choose_backend("docker")
 
 
 def test_a_file_behind_http_names_the_extra(tmp_path, monkeypatch):

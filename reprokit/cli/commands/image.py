@@ -9,7 +9,7 @@ import click
 
 from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.help_pages import Option
-from reprokit.cli.options import base_option, engine_option, examples, json_option
+from reprokit.cli.options import MOST_DAYS, FiniteRange, base_option, engine_option, examples, json_option
 from reprokit.cli.output import print_answer
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def list_images(as_json: bool) -> int:
     "--older-than",
     "older_than_days",
     cls=Option,
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0, max=MOST_DAYS),
     default=30,
     show_default=True,
     metavar="DAYS",

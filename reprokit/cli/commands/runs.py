@@ -15,7 +15,9 @@ from reprokit.cli.commands.runs_watch import watch
 from reprokit.cli.extensions import ExtensibleGroup
 from reprokit.cli.help_pages import Option, titled
 from reprokit.cli.options import (
+    MOST_DAYS,
     PLOT_POINTS,
+    FiniteRange,
     backend_option,
     base_option,
     examples,
@@ -211,7 +213,7 @@ def reproduce(run: str, **options: Any) -> int:
     "--older-than",
     "older_than_days",
     cls=Option,
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0, max=MOST_DAYS),
     metavar="DAYS",
     help="Only runs started longer ago.",
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, folder_options, json_option, project_of
 from reprokit.cli.output import print_answer
 
@@ -22,6 +23,7 @@ _EVERY_S = 1.0
 
 @click.command(
     "watch",
+    cls=Command,
     short_help="Show the runs that are under way, live.",
     epilog=examples(
         "reprokit runs watch",

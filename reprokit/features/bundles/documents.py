@@ -70,7 +70,7 @@ def read_me(
                 f"{manifest.platform or 'an unknown platform'} with reprokit {manifest.tool}"
                 + (f", at commit {manifest.commit}." if manifest.commit else "."),
                 "To reproduce it, with DIGEST as its author published it, apart from this file:",
-                f"```\npip install reprokit-verify=={manifest.tool}\n{shell_line(command)}\n```",
+                f"```\npip install 'reprokit-verify[all]=={manifest.tool}'\n{shell_line(command)}\n```",
                 _HOW_LOCAL if local else _HOW_CONTAINED,
                 "What is here:",
                 "\n".join(listed),

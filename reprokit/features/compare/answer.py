@@ -11,8 +11,9 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.errors import ReportError
+from reprokit.layout import COMPARISON
 
-FILE = "compare.json"
+FILE = COMPARISON
 SCHEMA = 1
 #: The sides, in the order in which they are told and run.
 SIDES = ("a", "b")

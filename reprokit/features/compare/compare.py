@@ -16,11 +16,9 @@ from reprokit.features.compare.report import write_report
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.running.clock import now, stamp
+from reprokit.layout import COMPARISONS
 from reprokit.request import Request
 from reprokit.session import Session
-
-#: Where the reports are, below the folder of reports.
-FOLDER = "compare"
 
 
 def compare_commands(
@@ -85,7 +83,7 @@ def answered(
         if broken := seals.broken():
             answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
-    folder = session.project.reports_dir / FOLDER / name / stamp()
+    folder = session.project.reports_dir / COMPARISONS / name / stamp()
     folders = [folder for side in SIDES for folder in made[side]]
     stored = StoredAnswer(
         name=name,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from reprokit import runs
 from reprokit.core.evidence import fact
-from reprokit.core.run_record import RunImage
+from reprokit.core.run_record import RunImage, RunRecord
 from reprokit.harness.running.plan import shell_line
 from reprokit.records import environment_json
 from reprokit.redaction import redact_text
@@ -47,8 +48,23 @@ def _parts(run: runs.StoredRun) -> Iterator[str]:
     for one in record.modified or ():
         name, _, value = one.partition("=")
         yield redact_text(f"{name}: {_command(value)}" if name == "command" else one)
-    if record.varied is not None:
-        yield from record.varied.names or ()
+    yield from conditions_told(record)
+
+
+def conditions_told(record: RunRecord) -> Iterator[str]:
+    """Threads and CPU, where they were changed on purpose.
+
+    >>> list(conditions_told(runs.read(Path("runs/train/20261126T101500Z-3fa9-seed0-varied1")).record))
+    ['CPU Haswell, emulated']
+    """
+    names = record.varied.names or () if record.varied else ()
+    words = record.command or ()
+    cpu = next((after for word, after in pairwise(words) if word == "-cpu"), "another")
+    told = {
+        "cpu_model": f"CPU {cpu}, emulated",
+        "threads": f"{record.environment.get('OMP_NUM_THREADS')} threads",
+    }
+    yield from (told.get(name, name) for name in names)
 
 
 def _command(value: str) -> str:

@@ -75,6 +75,24 @@ def metric_rows(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...
     ]
 
 
+def seed_rows(statistical: Mapping[str, Any] | None) -> list[tuple[str, ...]]:
+    """Metric, mean of each side, their difference with its limits, and the margin; none where bits count."""
+    looks = statistical["outcome"]["looks"] if statistical else ()
+    return [
+        (
+            one["name"],
+            *(fact_text(one[key]) for key in ("reference_mean", "new_mean")),
+            _with_limits(*(one[key] for key in ("difference", "difference_low", "difference_high"))),
+            fact_text(one["margin"]),
+        )
+        for one in (looks[-1]["metrics"] if looks else ())
+    ]
+
+
+def _with_limits(value: Any, low: Any, high: Any) -> str:
+    return f"{fact_text(value)} [{fact_text(low)}, {fact_text(high)}]"
+
+
 def fact_text(value: Any) -> str:
     """A value in a cell."""
     if value is None:

@@ -13,7 +13,7 @@ from reprokit.core.report_parts import DrawnCurve
 from reprokit.errors import MetricsError
 from reprokit.features.compare.answer import SIDES, StoredAnswer
 from reprokit.features.compare.difference_chart import difference_chart
-from reprokit.features.compare.lines import fact_text, first_facts, metric_rows
+from reprokit.features.compare.lines import fact_text, first_facts, metric_rows, seed_rows
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
 from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line
 from reprokit.reports.formats.to_html import page
@@ -38,6 +38,7 @@ class _Page:
     first: Sequence[tuple[Visible, Visible]]
     differs: Sequence[tuple[Visible, Visible]]
     metrics: Sequence[Sequence[Visible]]
+    seeds: Sequence[Sequence[Visible]]
     notes: Sequence[Visible]
     charts: Charts
     apart: Sequence[Chart]
@@ -79,6 +80,7 @@ def _page(stored: StoredAnswer) -> _Page:
         first=[(one_line(name), one_line(text)) for name, text in first_facts(answer)],
         differs=[(one_line(one["kind"]), one_line(one["what"])) for one in answer["what_differs"]],
         metrics=[[one_line(cell) for cell in row] for row in metric_rows(answer["metrics"])],
+        seeds=[[one_line(cell) for cell in row] for row in seed_rows(answer["statistical"])],
         notes=[one_line(note) for note in answer["notes"]],
         charts=_charts(whole, answer["first"]),
         apart=_apart(whole),
@@ -141,5 +143,9 @@ def _markdown(found: _Page) -> str:
         lines += ["", "## Metrics", "", "| metric | differ | first step | largest | relative |"]
         lines += ["|---|---|---|---|---|"]
         lines += ["| " + " | ".join(markdown(cell) for cell in row) + " |" for row in found.metrics]
+    if found.seeds:
+        lines += ["", "## Results over seeds", "", "| metric | mean of a | mean of b | difference | margin |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(markdown(cell) for cell in row) + " |" for row in found.seeds]
     lines += ["", "## Notes", "", *(f"- {markdown(note)}" for note in found.notes)] if found.notes else []
     return "\n".join([*lines, ""])

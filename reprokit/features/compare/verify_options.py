@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reprokit.cli.extensions import Added, Extension, Finish, Options
+from reprokit.cli.help_pages import titled
 from reprokit.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -91,20 +92,23 @@ def _compared(reports: Sequence[Report], options: Options, session: Session) -> 
 
 GATE = Extension(
     options=(
-        click.option(
-            "--compare",
-            "compare_with",
-            metavar="REV",
-            help="Then compare each recipe with this commit: did a number move?",
-        ),
-        click.option(
-            "--compare-file",
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="Write what --compare found as JSON, for `reprokit report comment`.",
-        ),
-        click.option(
-            "--moved-fails", is_flag=True, help="Fail where --compare does not find every number equal."
+        titled(
+            "Compared with an earlier commit",
+            click.option(
+                "--compare",
+                "compare_with",
+                metavar="REV",
+                help="Then compare each recipe with this commit: did a number move?",
+            ),
+            click.option(
+                "--compare-file",
+                type=click.Path(dir_okay=False, path_type=Path),
+                metavar="FILE",
+                help="Write what --compare found as JSON, for `reprokit report comment`.",
+            ),
+            click.option(
+                "--moved-fails", is_flag=True, help="Fail where --compare does not find every number equal."
+            ),
         ),
     ),
     prepares=_asked,

@@ -14,6 +14,7 @@ from typing import Any
 from reprokit import file_tree, runs
 from reprokit.capture import environment_diff
 from reprokit.core.environment_record import DifferingFact
+from reprokit.features.compare.describe import conditions_told
 from reprokit.file_tree import Kind
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import RECIPE, SOURCE
@@ -104,7 +105,7 @@ def _of_records(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[s
             "kind": "environment",
             "what": f"{one.backend} on {one.device} → {two.backend} on {two.device}",
         }
-    conditions = [", ".join(record.varied.names or ()) if record.varied else "" for record in (one, two)]
+    conditions = [", ".join(conditions_told(record)) for record in (one, two)]
     if conditions[0] != conditions[1]:
         yield {"kind": "condition", "what": f"{conditions[0] or 'as here'} → {conditions[1] or 'as here'}"}
 

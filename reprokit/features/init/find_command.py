@@ -103,6 +103,14 @@ def found_command(root: Path) -> ProgramCommand:
     )
 
 
+def recipe_name(command: ProgramCommand) -> str:
+    """What the recipe of a program is called where nobody says: its file, or its command."""
+    is_named = command.script in command.words or "-m" in command.words
+    path = Path(command.script if command.script and is_named else command.words[0])
+    stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:60] or "training"
+
+
 def with_placeholders(words: Sequence[str], options: Options, *, script: str = "") -> ProgramCommand:
     """The command with ``{seed}`` and ``{run_dir}`` in it, where the program takes them."""
     made, added = list(words), []

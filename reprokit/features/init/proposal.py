@@ -39,3 +39,20 @@ class Proposal:
             "problem": self.problem,
             "next": list(self.next_commands),
         }
+
+
+def next_commands(name: str, problem: str) -> tuple[str, ...]:
+    """What a person types next."""
+    if problem:
+        return (f"reprokit diagnose {name}",)
+    return (
+        'git add --all && git commit --message "Add a recipe"',
+        f"reprokit reproduce {name}",
+        f'reprokit golden promote {name} --reason "first golden"',
+    )
+
+
+def ignores(text: str, line: str) -> bool:
+    """Whether a ``.gitignore`` has a line, however it spells it."""
+    plain = line.strip("/")
+    return any(line.strip().strip("/") == plain for line in text.splitlines())

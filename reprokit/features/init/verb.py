@@ -65,7 +65,8 @@ def command(
     if as_json:
         click.echo(json.dumps(proposal.as_data(), indent=2))
     else:
-        _show(proposal)
+        # In a pipe what is written need not be printed, too.
+        _show(proposal, whole=dry_run or sys.stdout.isatty())
     if proposal.changed and not dry_run and (yes or click.confirm("Write these files?", default=True)):
         for path in write(proposal, project=project):
             click.echo(f"Written: {path.relative_to(project.root)}", err=True)
@@ -77,13 +78,19 @@ def command(
     return 0
 
 
-def _show(proposal: Any) -> None:
+def _show(proposal: Any, *, whole: bool) -> None:
+    from reprokit.reports.tables import folded
+
     for what, sentence in proposal.found.items():
-        click.echo(f"{what:<12} {sentence}")
+        click.echo(folded(f"{what:<12} {sentence}", indent=13))
+    if not whole:
+        return
     recipe = proposal.files.get(f"recipes/{proposal.name}/recipe.yaml")
     if recipe is not None:
         click.echo(f"\nrecipes/{proposal.name}/recipe.yaml:")
-        click.echo("".join(f"  {line}\n" for line in recipe.decode().splitlines()), nl=False)
+        for line in recipe.decode().splitlines():
+            click.echo(folded(f"  {line}", indent=6))
     others = sorted(set(proposal.files) - {f"recipes/{proposal.name}/recipe.yaml"})
     if others:
-        click.echo(f"and {', '.join(others[:6])}{f' and {len(others) - 6} more' if others[6:] else ''}")
+        more = f" and {len(others) - 6} more" if others[6:] else ""
+        click.echo(folded(f"and {', '.join(others[:6])}{more}", indent=4))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ from reprokit.core import fingerprint
 from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
-from reprokit.features.init.find_command import ProgramCommand, found_command, given_command
+from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
 from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
-from reprokit.features.init.proposal import Proposal
+from reprokit.features.init.proposal import Proposal, ignores, next_commands
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.features.init.trial import (
     DraftProject,
@@ -77,7 +76,7 @@ def propose(
         raise UsageError(
             f"there is no {missing}", where=str(session.project.root), fix="name a file of this folder"
         )
-    name = name or _name_of(command)
+    name = name or recipe_name(command)
     existing = session.project.recipes_dir / name / RECIPE
     if existing.is_file():
         return _unchanged(name, existing, command)
@@ -143,7 +142,7 @@ class _ProgramInspection:
             files=self._files(),
             found={**self._found, "command": " ".join(self._values["command"])},
             problem=problem,
-            next_commands=_next(name, problem),
+            next_commands=next_commands(name, problem),
         )
 
     def _environment(self) -> None:
@@ -287,23 +286,11 @@ class _ProgramInspection:
         ignored = self._project.root / ".gitignore"
         text = ignored.read_text("utf-8") if ignored.is_file() else ""
         ignored_folders = (f"/{told.runs}/", f"/{told.reports}/")
-        missing = [line for line in ignored_folders if not _ignores(text, line)]
+        missing = [line for line in ignored_folders if not ignores(text, line)]
         if missing:
             lines = [*text.splitlines(), *missing]
             files[".gitignore"] = "".join(f"{line}\n" for line in lines).encode()
         return files
-
-
-def _ignores(text: str, line: str) -> bool:
-    plain = line.strip("/")
-    return any(line.strip().strip("/") == plain for line in text.splitlines())
-
-
-def _name_of(command: ProgramCommand) -> str:
-    is_named = command.script in command.words or "-m" in command.words
-    path = Path(command.script if command.script and is_named else command.words[0])
-    stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:60] or "training"
 
 
 def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
@@ -320,14 +307,4 @@ def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
             fix="choose another name: --name NAME",
         )
     found = {"recipe": f"{existing} is there already: nothing to do"}
-    return Proposal(name=name, found=found, next_commands=_next(name, ""))
-
-
-def _next(name: str, problem: str) -> tuple[str, ...]:
-    if problem:
-        return (f"reprokit diagnose {name}",)
-    return (
-        'git add --all && git commit --message "Add a recipe"',
-        f"reprokit reproduce {name}",
-        f'reprokit golden promote {name} --reason "first golden"',
-    )
+    return Proposal(name=name, found=found, next_commands=next_commands(name, ""))

@@ -84,7 +84,8 @@ def choose_python(
     if command and command.python and command.python.rstrip("t") in allowed:
         return ChosenPython(python=command.python, because=", which the command starts here")
     chosen = next((one for one in allowed if command and interpreters.on_this_host(one)), allowed[0])
-    said = "; ".join(f"{one.where} asks for {one.range}" for one in limits)
+    different = {one.range.replace(" ", ""): one for one in reversed(limits)}
+    said = "; ".join(f"{one.where} asks for {one.range}" for one in limits if one in different.values())
     why = said or "no file says which"
     if command is not None:
         own = f"the command starts {command.python} here" if command.python else command.unknown

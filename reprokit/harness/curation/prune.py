@@ -12,10 +12,11 @@ from pathlib import Path
 
 from reprokit import file_tree, golden, workspace
 from reprokit.errors import UsageError
-from reprokit.layout import MARKER, METRICS, read_json
+from reprokit.layout import COMPARISON, COMPARISONS, MARKER, METRICS, read_json
 from reprokit.project import Project
 from reprokit.records import run_json
 from reprokit.runs import listing
+from reprokit.runs.reading import files_two_below
 
 _BIN = ".pruned"
 
@@ -68,7 +69,13 @@ def plan_prune(project: Project, choice: PruneChoice, *, now: datetime) -> Prune
     now_ns = int(now.timestamp() * 1e9)
     found = listing.summaries(project.runs_dir, reports_dir=project.reports_dir, now_ns=now_ns)
     chosen = list(_chosen(found, choice, now=now))
-    reasons = (_at_work, _link_out_of(project.runs_dir), _reported(project, now_ns), _golden(project))
+    reasons = (
+        _at_work,
+        _link_out_of(project.runs_dir),
+        _reported(project, now_ns),
+        _compared(project),
+        _golden(project),
+    )
     going, kept = [], []
     for run in chosen:
         path = Path(run.path)
@@ -167,6 +174,27 @@ def _reported(project: Project, now_ns: int) -> Reason:
             note = unreadable[run.recipe]
             return f"{note.path} may depend on it: {note.problem}"
         return ""
+
+    return reason
+
+
+def _compared(project: Project) -> Reason:
+    """A comparison of two sides stands on the runs that it names; of one that cannot be read, any may be."""
+    depends: dict[str, str] = {}
+    unreadable = ""
+    for _, _, folder in files_two_below(project.reports_dir / COMPARISONS, COMPARISON):
+        file = Path(folder) / COMPARISON
+        try:
+            for side in read_json(file)["answer"]["sides"].values():
+                depends |= dict.fromkeys(map(listing.key_of, side["runs"]), str(file))
+        except (KeyError, TypeError, AttributeError):
+            unreadable = str(file)
+
+    def reason(run: listing.RunSummary) -> str:
+        file = depends.get(f"{run.recipe}/{run.run_id}")
+        if file is not None:
+            return f"{file} depends on it"
+        return f"{unreadable} may depend on it: it cannot be read" if unreadable else ""
 
     return reason
 

@@ -8,13 +8,11 @@ changes nothing, is no cause.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 from reprokit import diagnosis
-from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.evidence import EQUAL_RUNS, MANY
+from reprokit.harness.diagnosing.evidence import EQUAL_RUNS
+from reprokit.harness.diagnosing.held_runs import equal_with, reproduces
 from reprokit.harness.diagnosing.inquiry import (
     BY_HASH,
     CAREFUL,
@@ -24,9 +22,7 @@ from reprokit.harness.diagnosing.inquiry import (
     Investigation,
     described,
     is_site,
-    under,
 )
-from reprokit.harness.diagnosing.odds import in_full_precision
 
 #: Kinds of lines that seldom decide a number.
 _SELDOM = frozenset(["library_clock", "thread_order"])
@@ -77,7 +73,7 @@ def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[st
         return None
     held = _isolated(inquiry, units, repeats=1)
     if lab.cut is not None and not lab.spent:
-        if not _equal_with(inquiry, held, closely=True):
+        if not equal_with(inquiry, held, closely=True):
             lab.cut = None  # what differs later has another cause
             inquiry.forget_runs()
             return _suspected_units(inquiry, units)
@@ -108,12 +104,12 @@ def _confirmed(inquiry: Investigation, held: tuple[str, ...], *, rest: tuple[str
     """
     wanted = frozenset(held)
     if not (inquiry.variations or inquiry.outcomes or inquiry.evidence(held).equal >= EQUAL_RUNS):
-        _equal_with(inquiry, rest)
+        equal_with(inquiry, rest)
     while True:
         seen = [equal for one, equal in inquiry.held_runs if wanted <= one]
         if not all(seen) or len(seen) >= inquiry.evidence(held).equal_wanted:
             return all(seen)
-        inquiry.confirmed += _equal_with(inquiry, held, closely=True)
+        inquiry.confirmed += equal_with(inquiry, held, closely=True)
 
 
 def _differs_without(inquiry: Investigation, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
@@ -132,7 +128,7 @@ def _with_partners(inquiry: Investigation, held: tuple[str, ...], units: tuple[s
     Holding one of two is enough where both are needed. Whatever comes before the one that was found was held
     in a run that differs, so it is not needed.
     """
-    if _reproduces(inquiry, held, closely=True):
+    if reproduces(inquiry, held, closely=True):
         return held
     later = _in_order(units)
     later = later[later.index(held[0]) + 1 :] if len(held) == 1 else later
@@ -140,12 +136,12 @@ def _with_partners(inquiry: Investigation, held: tuple[str, ...], units: tuple[s
     if not others or inquiry.lab.spent:
         return held
     partners = diagnosis.isolate(
-        others, enough=lambda some: not inquiry.lab.spent and _reproduces(inquiry, (*held, *some))
+        others, enough=lambda some: not inquiry.lab.spent and reproduces(inquiry, (*held, *some))
     )
     both = (*held, *partners)
-    if (frozenset(both), True) not in inquiry.given_runs and not _reproduces(inquiry, both, closely=True):
+    if (frozenset(both), True) not in inquiry.given_runs and not reproduces(inquiry, both, closely=True):
         return held
-    if _reproduces(inquiry, partners, closely=True):  # what was held was equal by luck
+    if reproduces(inquiry, partners, closely=True):  # what was held was equal by luck
         return partners
     inquiry.together = True
     names = " and ".join(described(inquiry, one) for one in both)
@@ -174,13 +170,13 @@ def _brings_back(inquiry: Investigation, held: tuple[str, ...], rest: tuple[str,
     while inquiry.evidence(held).moves_left:
         if inquiry.lab.spent:
             return False
-        if not _reproduces(inquiry, held, closely=True):
+        if not reproduces(inquiry, held, closely=True):
             break
     else:
         return True
-    if not all(_equal_with(inquiry, held) for _ in range(EQUAL_RUNS)):
+    if not all(equal_with(inquiry, held) for _ in range(EQUAL_RUNS)):
         return False
-    differed = sum(not _equal_with(inquiry, rest) for _ in range(CAREFUL))
+    differed = sum(not equal_with(inquiry, rest) for _ in range(CAREFUL))
     return 2 * differed > CAREFUL
 
 
@@ -195,9 +191,9 @@ def _beyond_luck(inquiry: Investigation, held: tuple[str, ...]) -> bool:
             inquiry.known.append(odds.bound())
             return False
         if odds.varied and odds.differ <= odds.repeated:
-            as_expected = _reproduces(inquiry, held) or 2 * odds.equal < odds.differ
+            as_expected = reproduces(inquiry, held) or 2 * odds.equal < odds.differ
         else:
-            as_expected = _equal_with(inquiry, held)
+            as_expected = equal_with(inquiry, held)
             inquiry.confirmed += as_expected
         if not as_expected:
             inquiry.suspected = ()
@@ -210,49 +206,6 @@ def _by_luck(inquiry: Investigation, held: tuple[str, ...]) -> str:
     names = ", ".join(described(inquiry, one) for one in held)
     equal = inquiry.evidence(held).equal
     return f"{names}: held fixed, {equal} runs were equal by luck, and one more differs"
-
-
-def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool = False) -> bool:
-    """Whether one more run with the other's values equals it; or, when varied, differs.
-
-    The other run may have been made under variations, or next to leftovers: where lines alone reproduce it
-    without those, that shows more than that they make a difference.
-    """
-    lab, other = inquiry.lab, inquiry.other
-    varied = [variation for variation in inquiry.variations if VARIATION + variation.name in held]
-    if LEFTOVERS in held:
-        found = not _equal_with(inquiry, ())
-    else:
-        pins = tuple(one for one in held if is_site(one))
-        given = replace(under(varied, other), pins=pins, hash_seed=HASH_SEED in held)
-        closely = closely and inquiry.close_pair[1] is None
-        given = replace(given, progress=_closely(inquiry) if closely else {}, short=not closely)
-        ran = lab.run("as-the-other", given)
-        found = lab.equal(other, ran) or (
-            bool(varied) and not ran.trouble and not lab.equal(inquiry.first, ran)
-        )
-        if found and closely:
-            inquiry.close_pair[1] = ran
-        inquiry.by_replay = inquiry.by_replay or _became_the_other(inquiry, ran)
-    inquiry.given_runs.append((frozenset(held), found))
-    if found:
-        inquiry.expect()
-    return found
-
-
-def _became_the_other(inquiry: Investigation, ran: InstrumentedRun) -> bool:
-    """Whether a run became the other one in more digits than come again by luck."""
-    lab, other = inquiry.lab, inquiry.other
-    differs_always = inquiry.evidence(()).results > MANY - 1 and not inquiry.odds(()).equal
-    if inquiry.variations or not (differs_always and lab.equal(other, ran)):
-        return False
-    return in_full_precision(lab.compare(inquiry.first, other))
-
-
-def _closely(inquiry: Investigation) -> dict[str, Any]:
-    """Orders for a run to be looked at where the two runs begin to differ; none where that is not known."""
-    coarse = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
-    return {} if coarse is None else {"mode": "narrow", "from": coarse.since, "to": coarse.until}
 
 
 def _suspected(inquiry: Investigation, held: tuple[str, ...], *, made: int) -> str:
@@ -303,27 +256,4 @@ def _enough(inquiry: Investigation, held: Sequence[str], *, repeats: int = 1) ->
     if not all(equal for one, equal in inquiry.held_runs if wanted <= one):
         return False
     made = sum(one == wanted for one, _ in inquiry.held_runs)
-    return all(_equal_with(inquiry, held) for _ in range(repeats - made))
-
-
-def _equal_with(inquiry: Investigation, held: Sequence[str], *, closely: bool = False) -> bool:
-    varied = [variation for variation in inquiry.variations if VARIATION + variation.name not in held]
-    closely = closely or (inquiry.lab.cut is None and inquiry.close_pair[0] is None)
-    given = replace(
-        under(varied, inquiry.first),
-        pins=tuple(one for one in held if is_site(one)),
-        hash_seed=HASH_SEED in held,
-        fresh=LEFTOVERS in held,
-        progress=_closely(inquiry) if closely else {},
-        short=not closely,
-    )
-    ran = inquiry.lab.run(_label(held), given)
-    equal = inquiry.saw(ran, held=held)
-    if closely and equal:
-        inquiry.close_pair[0] = ran
-    return equal
-
-
-def _label(held: Sequence[str]) -> str:
-    one = held[0].split("|") if len(held) == 1 else []
-    return f"held-{one[0].replace(' ', '-')}-{one[-1]}"[:60] if one else f"held-{len(held)}"
+    return all(equal_with(inquiry, held) for _ in range(repeats - made))

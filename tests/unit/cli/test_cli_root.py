@@ -15,9 +15,11 @@ import click
 import pytest
 
 from reprokit import cli
+from reprokit.cli import streams
 from reprokit.errors import CannotJudgeError, EngineError, MetricsError, RecipeError
 from reprokit.feature import Heading, load
 from reprokit.recipes.mistakes import combined
+from support.terminal import Terminal
 from support.tool_process import ROOT, TERMINAL, reprokit
 
 HEAVY = (
@@ -123,6 +125,14 @@ def test_no_line_on_a_verb_is_cut(words):
 def test_the_common_options_of_a_verb_are_its_own(words, command):
     named = getattr(command, "common", ())
     assert set(named) <= {name for param in command.params for name in param.opts}
+
+
+@pytest.mark.parametrize(("words", "command"), ANSWERING)
+def test_a_mistyped_option_of_any_verb_gets_the_nearest(words, command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words, "-json"])
+    assert ended.value.code == 2
+    assert "Did you mean" in capsys.readouterr().err
 
 
 def test_a_page_has_the_common_options_first_and_then_groups(capsys):
@@ -407,3 +417,15 @@ def test_words_are_completed(line, expected):
     ended = reprokit(env=environ)
     assert ended.returncode == 0
     assert {one.partition(",")[2] for one in ended.stdout.split()} == expected
+
+
+def test_an_error_is_broken_between_words_on_a_terminal_only(monkeypatch):
+    text = "Error: there is no folder of recipes in /a/long/path/to/a/project\nHint: make a recipe"
+    assert streams.fitted(text) == text
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((40, 24)))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert streams.fitted(text).split("\n") == [
+        "Error: there is no folder of recipes in",
+        "  /a/long/path/to/a/project",
+        "Hint: make a recipe",
+    ]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import checks, reports
+from reprokit import checks, extras, reports
 from reprokit.core.records import Outcome
-from reprokit.errors import ReportError
+from reprokit.errors import MissingExtraError, ReportError
 from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
@@ -176,6 +176,14 @@ def test_evidence_that_is_gone_cannot_be_judged(reported, here):
     found = audited(reported, here)
     assert (found.follows, found.exit_code) == (False, 4)
     assert found.findings == (f"{reported[1][1]} is gone",)
+
+
+def test_a_page_that_cannot_be_drawn_again_is_not_taken_for_good(reported, here, monkeypatch):
+    monkeypatch.setattr(extras, "is_installed", lambda name: name != "jinja2")
+    with pytest.raises(MissingExtraError, match=r"reprokit-verify\[html\]"):
+        audited(reported, here)
+    (reported[0] / reports.PAGE).write_text(reports.NO_PAGE)
+    assert audited(reported, here).findings == ()
 
 
 def test_a_golden_of_another_place_is_no_golden_of_this_project(reported, here, tmp_path):

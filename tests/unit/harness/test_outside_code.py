@@ -59,6 +59,19 @@ def test_where_it_did_not_change_that_is_said(here, helper):
     assert "that it can import (helper.py) has not changed" in report.sentence
 
 
+def test_where_there_is_none_it_says_what_is_not_recorded(here, monkeypatch):
+    here.write(
+        train_py="import os\n" + USES.replace("from helper import RATE", "RATE = float(os.environ['RATE'])")
+    )
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setenv("RATE", "0.1")
+    here.promote(here.reproduce())
+    monkeypatch.setenv("RATE", "0.2")
+    report = here.reproduce()
+    assert report.verdict == "REGRESSION"
+    assert "since then; the variables of its environment, and files outside the repository" in report.sentence
+
+
 def test_a_new_module_and_one_that_went_are_named(here, helper):
     other = helper.with_name("old.py")
     other.write_text("")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from reprokit.errors import ImageError
 from reprokit.images import interpreters
+from reprokit.workspace import sha256_of
 
 HERE = f"3.{sys.version_info.minor}"
 
@@ -111,3 +114,49 @@ def test_nothing_is_fetched_unasked_and_what_cannot_be_is_said(bare, monkeypatch
     with pytest.raises(ImageError, match=r"uv could not fetch Python 3\.98"):
         find("3.98", fetch=True, said=said.append)
     assert said == ["no Python 3.98 on this host: uv fetches one"]
+
+
+#: Interpreters of this host with a folder of their own, which a list of downloads can offer.
+KEPT = sorted((Path.home() / ".pyenv" / "versions").glob("3.*.*/bin/python3.*[0-9]"))
+
+
+def offered(kept: Path, archive: Path) -> dict[str, object]:
+    """What uv's list of downloads says of an archive that is made of an interpreter of this host."""
+    home, (major, minor, patch) = kept.parents[1], map(int, kept.parts[-3].split("."))
+    left_out = {"site-packages", "test", "__pycache__", "ensurepip", "idlelib", "tkinter"}
+
+    def chosen(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        return None if left_out & {*Path(member.name).parts} else member
+
+    with tarfile.open(archive, "w:gz", compresslevel=1) as file:
+        file.add(kept, f"python/bin/{kept.name}")
+        file.add(home / "lib" / kept.name, f"python/lib/{kept.name}", filter=chosen)
+    arch = {"family": os.uname().machine, "variant": None}
+    version = {
+        "major": major,
+        "minor": minor,
+        "patch": patch,
+        "prerelease": "",
+        "variant": None,
+        "build": "1",
+    }
+    where = {"url": archive.as_uri(), "sha256": sha256_of(archive).removeprefix("sha256:")}
+    return {"name": "cpython", "arch": arch, "os": "linux", "libc": "gnu", **version, **where}
+
+
+@pytest.mark.slow
+def test_one_is_fetched_when_that_is_asked_for(bare, monkeypatch):
+    kept = next((one for one in KEPT if one.name not in {f"python{HERE}", "python3.6", "python3.7"}), None)
+    if kept is None:
+        pytest.skip("pyenv of this host keeps no other Python")
+    version, entry = kept.parts[-3], offered(kept, bare / "archive.tar.gz")
+    downloads = bare / "downloads.json"
+    downloads.write_text(json.dumps({f"cpython-{version}-linux-{os.uname().machine}-gnu": entry}))
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS_JSON_URL", str(downloads))
+    python = kept.name.removeprefix("python")
+    with pytest.raises(ImageError, match="this host has none"):
+        find(python)
+    found = find(python, fetch=True, said=lambda _line: None)
+    assert found.version == version
+    assert Path(found.path).is_relative_to(bare / "uv")
+    assert find(python) == found

@@ -57,13 +57,25 @@ def test_off_a_terminal_there_are_plain_lines_only() -> None:
 
 
 def test_off_a_terminal_a_line_comes_every_tenth_of_the_way_and_at_the_end() -> None:
-    progress, stream, _ = _make(is_terminal=False)
+    progress, stream, clock = _make(is_terminal=False)
 
     for step in range(0, 100_001, 1000):
+        clock.now = step / 1000
         _update(progress, step)
 
     assert len(stream.getvalue().splitlines()) == 11
     assert "step 100,000 of 100,000, 100%" in stream.getvalue()
+
+
+def test_off_a_terminal_a_short_run_has_two_lines() -> None:
+    progress, stream, clock = _make(is_terminal=False)
+
+    for step in range(0, 100_001, 1000):
+        clock.now = step / 20_000
+        _update(progress, step)
+
+    lines = stream.getvalue().splitlines()
+    assert [line.partition(" of")[0] for line in lines] == ["run 1: step 0", "run 1: step 100,000"]
 
 
 def test_off_a_terminal_a_run_that_says_nothing_new_is_heard_of_every_five_minutes() -> None:
@@ -222,8 +234,8 @@ def test_several_threads_do_not_mix_their_lines() -> None:
     progress, stream, _ = _make(is_terminal=False)
 
     def tell(label: str) -> None:
-        for step in range(0, 101, 10):
-            _update(progress, step, label=label, total=100)
+        for number in range(11):  # each run is heard of at once
+            _update(progress, 10, label=f"{label}.{number}", total=100)
 
     threads = [threading.Thread(target=tell, args=(f"run {number}",)) for number in range(4)]
     for thread in threads:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import workspace
+from reprokit import extras, workspace
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, WorkspaceError
-from reprokit.reports import documents, render_all
+from reprokit.reports import NO_PAGE, PAGE, documents, render_all
 from reprokit.reports.formats.to_json import load
 
 Sample = Callable[[Verdict], Report]
@@ -103,3 +103,12 @@ def test_a_report_that_is_not_there_is_an_error_with_a_remedy(tmp_path: Path) ->
         load(tmp_path)
 
     assert str(tmp_path / "report.json") in str(caught.value)
+
+
+def test_without_jinja_the_page_says_no_more_than_that(sample_report: Sample, monkeypatch) -> None:
+    report = sample_report(Verdict.REGRESSION)
+    drawn = documents(report)
+    monkeypatch.setattr(extras, "is_installed", lambda name: name != "jinja2")
+
+    assert documents(report) == {**drawn, PAGE: NO_PAGE}
+    assert "pip install 'reprokit-verify[html]'" in NO_PAGE

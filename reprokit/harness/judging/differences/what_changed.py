@@ -18,6 +18,9 @@ from reprokit.recipes import NarrowerTolerances, tolerances_from
 _PACKAGE = "inside.packages."
 _SHOWN = 3
 _NOT_OF_COMMAND = "the command is the same; what its files were, a golden of a plain command does not say"
+_NOT_RECORDED = (
+    "the variables of its environment, and files outside the repository that it reads, are not recorded"
+)
 
 
 def settings(
@@ -71,6 +74,8 @@ def _outside_code(evidence: Evidence) -> tuple[tuple[str, ...], str]:
         has = f"whether {what} ({_listed(list(files))}) has changed"
         return (), f"; {has} is not known: the golden does not say"
     old = before.files
+    if not (files or old):
+        return (), f"; {_NOT_RECORDED}"
     names = [name for name in dict.fromkeys((*old, *files)) if old.get(name) != files.get(name)]
     ways = {name: " is new" if name not in old else " is gone" if name not in files else "" for name in names}
     told = tuple(f"{name}{ways[name]} (outside the repository)" for name in names)

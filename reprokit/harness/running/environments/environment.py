@@ -14,7 +14,7 @@ from typing import Literal
 from reprokit import extras, images
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import Realisation
-from reprokit.errors import EngineError
+from reprokit.errors import EngineError, RecipeError
 from reprokit.execution import Backend
 from reprokit.execution import engine_status as engine
 from reprokit.execution import local as local_backend
@@ -23,9 +23,12 @@ from reprokit.harness.running.environments.making import making
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.varying.apply_variations import usable_cores
+from reprokit.images import locks
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Progress, Session
+
+_OLDEST_OF_TRAINERS = (3, 11)  # the tool's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,7 @@ def ready(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) 
     backend = backend_of(recipe, request, progress=session.progress)
     realisation = None
     if recipe.variant != NO_VARIANT:
+        _check_python_of_trainer(recipe, root=project.root)
         realisation = realised(recipe.variant, backend=backend, base=request.base, session=session)
     return Environment(
         realisation=realisation,
@@ -78,6 +82,20 @@ def ready(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) 
         cores=_cores_beside(kind, request) if recipe.ranks is None else (),  # the ranks share them
         gpus=gpus,
     )
+
+
+def _check_python_of_trainer(recipe: Recipe, *, root: Path) -> None:
+    if recipe.trainer is None:
+        return
+    version = locks.read_lock(root).variant(recipe.variant).python
+    if tuple(map(int, version.rstrip("t").split("."))) < _OLDEST_OF_TRAINERS:
+        raise RecipeError(
+            "a trainer runs with the tool's own code, and not in this Python",
+            where=str(recipe.file),
+            expected=f"a variant with Python {'.'.join(map(str, _OLDEST_OF_TRAINERS))} or later",
+            actual=f"{recipe.variant}: Python {version}",
+            fix="another `variant`, or the program as a `command`: that runs in Python 3.8 to 3.15",
+        )
 
 
 def realised(variant: str, *, backend: str, base: str, session: Session) -> Realisation:
@@ -111,7 +129,10 @@ def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
     if wanted == "docker":
         raise EngineError(status.error, fix=status.remedy)
     if progress is not None:
-        progress.note("no container engine answers: training runs in a virtual environment of the same lock")
+        why = "no container engine answers"
+        if not extras.is_installed("docker"):
+            why = f"the package docker is not installed ({extras.install_line('containers')})"
+        progress.note(f"{why}: training runs in a virtual environment of the same lock")
     return "local"
 
 

@@ -167,12 +167,34 @@ def _as_unread(path: str) -> None:
 
 
 def _not_open(paths: Iterable[str]) -> set[str]:
-    """Those of the paths that no process has open or mapped, as far as this user may ask."""
-    left = set(paths)
+    """Those of the paths that no process has open or mapped, as far as this user may ask.
+
+    Files are told by device and inode: a semaphore is mapped under a name that it has no longer.
+    """
+    left = {path: _identity(path) for path in paths}
     for process in filter(str.isdecimal, os.listdir("/proc") if left else ()):  # noqa: PTH208  (names, quickly)
         with contextlib.suppress(OSError):
-            files = f"/proc/{process}/fd"
-            left -= {os.readlink(f"{files}/{one}") for one in os.listdir(files)}  # noqa: PTH115, PTH208
-            maps = Path("/proc", process, "maps").read_text("utf-8", "replace")
-            left -= {path for path in left if path in maps}
-    return left
+            used = set(_used_by(f"/proc/{process}"))
+            left = {path: one for path, one in left.items() if one is None or one not in used}
+    return set(left)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    with contextlib.suppress(OSError):
+        status = os.stat(path)  # noqa: PTH116  (many files)
+        return status.st_dev, status.st_ino
+    return None
+
+
+def _used_by(process: str) -> Iterator[tuple[int, int]]:
+    """Device and inode of the files that a process has open or mapped."""
+    with os.scandir(f"{process}/fd") as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat()
+                yield status.st_dev, status.st_ino
+    for line in Path(process, "maps").read_text("utf-8", "replace").splitlines():
+        _, _, _, device, inode, *_ = line.split(maxsplit=5)
+        if inode != "0":
+            major, _, minor = device.partition(":")
+            yield os.makedev(int(major, 16), int(minor, 16)), int(inode)

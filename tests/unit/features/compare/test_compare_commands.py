@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from reprokit.errors import UsageError
 from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_commands
+from reprokit.harness.curation.prune import PruneChoice, plan_prune
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session
@@ -220,3 +222,19 @@ def test_a_report_that_names_the_runs_of_one_side_twice_does_not_stand(folder):
     data["answer"] |= {"answer": "equal", "exit_code": 0, "first": None}
     file.write_text(json.dumps(data))
     assert audit(file).exit_code == 1
+
+
+def test_runs_that_a_comparison_stands_on_are_not_pruned(folder, monkeypatch):
+    monkeypatch.setattr(
+        sys.modules[plan_prune.__module__], "_at_work", lambda _run: ""
+    )  # this process made them, and is still there
+    _, report = compared(folder, program(folder, "one.py"), program(folder, "two.py"))
+    everything = PruneChoice(keep=0)
+    plan = plan_prune(Project.around(folder), everything, now=datetime.now(UTC))
+    assert (plan.going, len(plan.kept)) == ((), 4)
+    assert [kept.because for kept in plan.kept] == [f"{report / FILE} depends on it"] * 4
+    (report / FILE).write_text("{")
+    plan = plan_prune(Project.around(folder), everything, now=datetime.now(UTC))
+    assert (plan.going, len(plan.kept)) == ((), 4)
+    (report / FILE).unlink()
+    assert len(plan_prune(Project.around(folder), everything, now=datetime.now(UTC)).going) == 4

@@ -96,6 +96,8 @@ def test_threads_are_in_force_or_the_answer_is_unjudged(repository):
     answer, _ = compared(repository, b_threads=4)
     assert (answer.answer, answer.first["metric"]) == (Word.DIFFERENT, "threads")
     assert answer.first["actual"] == "4"
+    assert {"kind": "condition", "what": "as here → 4 threads"} in answer.what_differs
+    assert answer.sides["b"].what.endswith(", 4 threads")
     assert compared(repository, b_threads=4, only=("loss",))[0].answer is Word.EQUAL
     recipe = RECIPE.replace("[python, train.py", "[python, -E, -B, train.py")
     repository.write(recipes__train__recipe_yaml=recipe)

@@ -41,6 +41,7 @@ def test_a_program_that_never_repeats_has_no_difference_at_the_margin(project):
     answer, report = compared(project, 8)
     assert (answer.answer, answer.exit_code) == (Word.EQUAL, 0)
     assert "not bits" in answer.sentence
+    assert "<h2>Results over seeds</h2>" in (report / "report.html").read_text()
     found = audit(report / FILE)
     assert (found.follows, found.exit_code) == (True, 0)
     data = json.loads((report / FILE).read_text())

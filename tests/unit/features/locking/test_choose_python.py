@@ -49,6 +49,8 @@ def nothing_else_here(monkeypatch):
         ),
         ([], [], CommandPython(unknown="it is no Python"), "3.11: no file says which, and it is no Python"),
         ([], [NEW], None, "3.12: uv.lock asks for >=3.12"),
+        ([], [NEW, PythonLimit(">= 3.12", "b")], None, "3.12: uv.lock asks for >=3.12"),
+        ([], [NEW, PythonLimit("<3.14", "b")], None, "3.12: uv.lock asks for >=3.12; b asks for <3.14"),
         ([], [], None, "3.11: no file says which"),
     ],
 )

@@ -1,0 +1,55 @@
+"""Which files that runs can share belong to a program that is still running."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.harness.running.environments import shared_places
+
+#: glibc maps a semaphore under a temporary name, then links it to the one that is asked for.
+SEMAPHORE = """
+import ctypes, os, sys
+library = ctypes.CDLL(None, use_errno=True)
+library.sem_open.restype = ctypes.c_void_p
+assert library.sem_open(sys.argv[1].encode(), os.O_CREAT | os.O_EXCL, 0o600, 1), ctypes.get_errno()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def semaphore():
+    """The file of a semaphore, and the process that has it open."""
+    name = f"/reprokit-test-{os.getpid()}"
+    path = Path(f"/dev/shm/sem.{name[1:]}")
+    words = [sys.executable, "-c", SEMAPHORE, name]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield path, process
+        process.stdin.close()
+    path.unlink()
+
+
+def test_a_semaphore_that_another_program_has_open_is_that_programs(semaphore):
+    path, process = semaphore
+    assert path.exists()
+    assert str(path) not in Path(f"/proc/{process.pid}/maps").read_text()
+    assert shared_places._not_open([str(path)]) == set()
+
+
+def test_one_whose_program_has_ended_was_left(semaphore):
+    path, process = semaphore
+    process.kill()
+    process.wait()
+    assert shared_places._not_open([str(path)]) == {str(path)}
+
+
+def test_what_is_no_file_is_never_another_programs():
+    assert shared_places._not_open(["shared memory of System V, key 7"]) == {
+        "shared memory of System V, key 7"
+    }
