@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reprokit.core.comparing.difference import Divergence
+from reprokit.core.comparing.difference import Divergence, NearbyRecord
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
 from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, ReportComparisons
 from reprokit.core.verdicts import ensemble_tier, stopped_at_golden
@@ -91,6 +91,7 @@ class Report:
 
     Attributes:
         divergence: The first one that decided the verdict (run against run, else against golden).
+        nearby: The records before and after it; empty where they cannot be paired.
         timing: Seconds for each phase, and what the runs say of themselves.
         curves: Metric → a curve of each run, and of the golden.
         not_run: For NOT_RUN: ``outcome``, ``message``, ``remedy``, ``log_tail``.
@@ -136,6 +137,7 @@ class Report:
     cause: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] | None = None
     statistical: Mapping[str, Any] | None = None
+    nearby: tuple[NearbyRecord, ...] = ()
     schema: int = 1
 
 

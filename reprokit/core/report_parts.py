@@ -31,12 +31,18 @@ class ReportComparisons:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """How many lines of a file came and went, None for a file that is not text; and the first of them."""
+    """How many lines of a file came and went, None for a file that is not text; and the first of them.
+
+    Attributes:
+        lines: ``path:line old → new`` of the first stretches of lines.
+        diff: The first lines of its unified diff, without the two that name the file.
+    """
 
     path: str
     added: int | None
     removed: int | None
     lines: tuple[str, ...] = ()
+    diff: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -351,10 +351,30 @@ def test_hostile_text_does_not_break_the_layout(
     browser.open(page, width=width)
 
     assert browser.evaluate(_OVERFLOW) == 0
-    assert browser.evaluate("document.scripts.length") == 0
+    assert browser.evaluate("document.scripts.length") == 1
     assert browser.evaluate("document.querySelectorAll('img,iframe,object,embed,link,form,a').length") == 0
     assert browser.complaints() == []
     assert seen == []
+
+
+def test_a_button_copies_its_command_and_without_scripts_there_is_none(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = _page(tmp_path, "copy", to_html(samples.sample_report(Verdict.REGRESSION)))
+    shown = "[...document.querySelectorAll('button.copy')].filter(one => one.offsetParent).length"
+
+    browser.open(page, width=400)
+    browser.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
+    browser.evaluate("document.querySelector('button.copy').focus(); document.activeElement.click()")
+
+    assert browser.evaluate("copied") == browser.evaluate("document.querySelector('pre.command').textContent")
+    assert browser.evaluate(shown) == 2
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(page, width=400)
+        assert browser.evaluate(shown) == 0
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_text_has_enough_contrast_in_both_schemes(browser: Browser, tmp_path: Path) -> None:

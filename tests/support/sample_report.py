@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict, exit_code
-from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, NearbyRecord, Problem
 from reprokit.core.report_parts import (
     Attribution,
     AttributionCell,
@@ -83,7 +83,12 @@ _CELL = ("code", "environment", "result", "detail")
 _CODE_CHANGES = CodeChanges(
     commit="9c1b7e02",
     files=(
-        FileChange(path="recipes/cartpole_baseline/recipe.yaml", added=1, removed=1),
+        FileChange(
+            path="recipes/cartpole_baseline/recipe.yaml",
+            added=1,
+            removed=1,
+            diff=("@@ -1,3 +1,3 @@", " training:", "-  gamma: 0.99", "+  gamma: 0.98", " device: cpu"),
+        ),
         FileChange(path="recipes/trainers/new.py", added=None, removed=0),
     ),
 )
@@ -201,6 +206,22 @@ def sample_report(verdict: Verdict) -> Report:
         attribution=_ATTRIBUTION if verdict is Verdict.REGRESSION else None,
         cause=_CAUSE if verdict is Verdict.NONDETERMINISTIC else None,
         statistical=_statistical("evaluation/return") if verdict is Verdict.EQUIVALENT else None,
+        nearby=_nearby() if differs else (),
+    )
+
+
+def _nearby() -> tuple[NearbyRecord, ...]:
+    first = _divergence()
+    values = ((-0.5, -0.5), (first["expected"], first["actual"]), (-0.25, None))
+    return tuple(
+        NearbyRecord(
+            record=first["record"] + at,
+            step=first["step"] + 2048 * at,
+            expected=expected,
+            actual=actual,
+            is_divergence=at == 0,
+        )
+        for at, (expected, actual) in enumerate(values, start=-1)
     )
 
 
@@ -285,12 +306,15 @@ def with_text(report: Report, text: str) -> Report:
         rerun=text,
         not_run={"outcome": text, "message": text, "remedy": text, "log_tail": f"{text}\n{text}"},
         recipe_file=text,
-        code_changes=CodeChanges(commit=text, files=(FileChange(path=text, added=1, removed=2),), why=text),
+        code_changes=CodeChanges(
+            commit=text, files=(FileChange(path=text, added=1, removed=2, diff=(text, f"+{text}")),), why=text
+        ),
         attribution=Attribution(
             answer=text, sentence=text, cells=(AttributionCell(**dict.fromkeys(_CELL, text)),)
         ),
         cause=hostile_cause(text),
         statistical=_statistical(text),
+        nearby=(NearbyRecord(record=20, step=text, expected=text, actual=text, is_divergence=True),),
     )
 
 

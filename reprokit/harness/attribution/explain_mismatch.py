@@ -18,7 +18,7 @@ from reprokit.core.report_parts import CodeChanges, FileChange
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
-from reprokit.harness.judging.differences.program_changes import changed_lines
+from reprokit.harness.judging.differences.program_changes import changed_lines, unified_lines
 from reprokit.harness.running.numbers import paths_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
@@ -27,7 +27,8 @@ from reprokit.redaction import redact_text
 from reprokit.request import Request
 from reprokit.session import Session
 
-_MOST_FILES, _MOST_LINES = 20, 3
+_MOST_FILES, _MOST_LINES, _MOST_OF_DIFF = 20, 3, 80
+_LONGEST_LINE = 400
 _MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
 
 
@@ -70,22 +71,22 @@ def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> CodeChan
         files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
     except (ReprokitError, OSError) as error:
         return CodeChanges(commit=None, why=str(error))
-    with_lines = (
-        replace(file, lines=_first_lines(file, commit, project=project)) for file in files[:_MOST_FILES]
-    )
+    with_lines = (_with_lines(file, commit, project=project) for file in files[:_MOST_FILES])
     return CodeChanges(commit=commit, files=(*with_lines, *files[_MOST_FILES:]))
 
 
-def _first_lines(file: FileChange, commit: str, *, project: Project) -> tuple[str, ...]:
-    """``path:line old → new`` of the first changes of a file; none of one that is new, gone or not text."""
+def _with_lines(file: FileChange, commit: str, *, project: Project) -> FileChange:
+    """The file with the first lines that changed; as it is, if it is new, gone or not text."""
     if not (file.added or file.removed) or file.added is None:
-        return ()
+        return file
     try:
         old = git_history.file_at(project.root, commit, file.path)
         new = (project.root / file.path).read_bytes()
     except (ReprokitError, OSError):
-        return ()
-    return tuple(redact_text(line) for line in islice(changed_lines(file.path, old, new), _MOST_LINES))
+        return file
+    stretches = islice(changed_lines(file.path, old, new), _MOST_LINES)
+    diff = (redact_text(line)[:_LONGEST_LINE] for line in islice(unified_lines(old, new), _MOST_OF_DIFF))
+    return replace(file, lines=tuple(map(redact_text, stretches)), diff=tuple(diff))
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

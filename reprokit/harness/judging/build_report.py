@@ -16,6 +16,7 @@ from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code
 from reprokit.core.comparison import Divergence
 from reprokit.core.report_parts import DrawnCurve, ReportComparisons
 from reprokit.core.run_record import RunRecord
+from reprokit.harness.judging.records_nearby import records_nearby
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
@@ -72,6 +73,7 @@ def report_of(
         golden=evidence.golden.path if evidence.golden else None,
         environment_diff=list(evidence.golden.environment_diff) if evidence.golden else [],
         divergence=divergence,
+        nearby=records_nearby(evidence, verdict, divergence, folders=folders),
         checks=rows,
         timing={"phases": dict(phases or {}), "runs": [_timing(run.run) for run in evidence.runs]},
         curves=_curves(evidence, folders),

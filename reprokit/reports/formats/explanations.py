@@ -13,6 +13,8 @@ from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.statistical_gate import statistical_facts
 
 GATE_TITLE = Visible("Statistical gate")
+ATTRIBUTION_TITLE = Visible("Code or environment")
+CODE_TITLE = Visible("Code since the golden")
 _SHOWN = 20
 
 
@@ -20,8 +22,8 @@ def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
     """Title and facts of everything that explains a verdict or a training; what is empty is left out."""
     found = (
         (GATE_TITLE, statistical_facts(report.statistical)),
-        (Visible("Code or environment"), _attribution(report.attribution)),
-        (Visible("Code since the golden"), _code_changes(report.code_changes)),
+        (ATTRIBUTION_TITLE, _attribution(report.attribution)),
+        (CODE_TITLE, _code_changes(report.code_changes)),
         (Visible("Learning"), _learning(report)),
     )
     return tuple((title, facts) for title, facts in found if facts)

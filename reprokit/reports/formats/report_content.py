@@ -215,8 +215,7 @@ def _divergence(report: Report) -> Facts:
     found = report.divergence
     if not found:
         return ()
-    between_runs = report.verdict is Verdict.NONDETERMINISTIC
-    expected, actual = ("run 1", _first_differing(report)) if between_runs else ("golden", "run 1")
+    expected, actual = sides_of(report)
     facts = {
         "what": one_line(found.what or "values differ"),
         "step": Visible("") if found.step is None else value_text(found.step),
@@ -231,10 +230,13 @@ def _divergence(report: Report) -> Facts:
     return tuple((Visible(label), text) for label, text in facts.items() if text)
 
 
-def _first_differing(report: Report) -> str:
-    """The first run that differs from run 1."""
+def sides_of(report: Report) -> tuple[Visible, Visible]:
+    """What a report's divergence is between: the golden and run 1, or run 1 and the first that differs."""
+    if report.verdict is not Verdict.NONDETERMINISTIC:
+        return Visible("golden"), Visible("run 1")
     repeats = enumerate(report.comparisons.repeats, start=2)
-    return next((f"run {number}" for number, one in repeats if not one.identical), "a later run")
+    later = next((f"run {number}" for number, one in repeats if not one.identical), "a later run")
+    return Visible("run 1"), Visible(later)
 
 
 def _difference(row: Mapping[str, Any]) -> EnvironmentDifference:

@@ -1,7 +1,7 @@
-"""A report as one self-contained HTML page: no script, no font, no image, no network.
+"""A report as one self-contained HTML page: without network, font or image; its script can be missed.
 
-Jinja escapes every value, and the content security policy allows nothing but the page's own style sheet,
-by its digest: a value that got through unescaped could still not run or fetch anything.
+Jinja escapes every value, and the content security policy allows nothing but the page's own style sheet and
+script, by their digests: a value that got through unescaped could still not run or fetch anything.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from reprokit import extras
 from reprokit.core.checklist import Report
-from reprokit.reports.charts.curves import HEIGHT, WIDTH, charts
+from reprokit.reports.charts.curves import HEIGHT, WIDTH
 from reprokit.reports.escaping import one_line, pieces
 from reprokit.reports.formats.explanations import GATE_TITLE
 from reprokit.reports.formats.report_content import outline
 from reprokit.reports.pages.cause import cause_page
+from reprokit.reports.pages.report_page import report_page
 
 if TYPE_CHECKING:
     import jinja2
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
 def to_html(report: Report) -> str:
     """The report as a self-contained HTML 5 page."""
+    found = outline(report)
     return page(
         "report.html.jinja",
-        found=outline(report),
+        found=found,
+        shown=report_page(report, found),
         pieces=pieces,
-        curves=charts(report),
         gate=_gate(report),
         gate_title=GATE_TITLE,
         plot_width=f"{WIDTH:g}",
@@ -71,9 +73,12 @@ def page(template: str, **found: Any) -> str:
 
 
 def _style() -> dict[str, str]:
-    style = _template_text("report.css")
-    policy = f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'"
-    return {"style": style, "policy": policy}
+    style, script = _template_text("report.css"), _template_text("copy.js")
+    policy = (
+        f"default-src 'none'; style-src '{_source_hash(style)}'; script-src '{_source_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return {"style": style, "script": script, "policy": policy}
 
 
 @functools.cache
@@ -98,5 +103,5 @@ def _template_text(name: str) -> str:
 
 
 def _source_hash(text: str) -> str:
-    """The name of a style sheet in a content security policy (https://www.w3.org/TR/CSP3/#hash-source)."""
+    """The name of a style sheet or script in a content security policy (https://www.w3.org/TR/CSP3/#hash-source)."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"

@@ -167,6 +167,9 @@ def test_the_files_that_changed_since_the_golden_are_named(study, part, seen):
     lines = (study.project.recipes_dir / "parts" / part).read_text().splitlines()
     changed = [f"recipes/parts/{part}:{len(lines) - 1} nothing → '# edited'"]
     assert [line for file in found.files for line in file.lines] == (changed if seen else [])
+    diff = [line for file in found.files for line in file.diff if not line.startswith("@@ ")]
+    context = [f" {line}" for line in lines[-4:-2]]
+    assert diff == ([*context, "+", "+# edited"] if seen else [])
 
 
 def test_todays_code_beside_other_locks_has_its_parts(study, tmp_path):

@@ -110,6 +110,7 @@ def test_a_mismatch_is_unjudged_with_the_numbers_and_no_regression(project):
     assert "REGRESSION" not in to_json.to_json(report)
     assert row(report, "equals_golden").status == "ERROR"
     assert report.divergence.metric == "loss"
+    assert report.nearby == (), "a log of others is compared by its steps"
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,10 @@ def test_two_runs_that_differ_from_the_golden_are_stopped_there_and_are_a_regres
     assert (report.verdict, report.exit_code) == (Verdict.REGRESSION, 1)
     assert (report.divergence.record, report.divergence.step) == (2, 12288)
     assert "agree with each other until they were stopped" in report.sentence
+    assert [one.record for one in report.nearby if one.is_divergence] == [2]
+    assert [one.record for one in report.nearby if one.expected == one.actual] == [0, 1]
+    first = next(one for one in report.nearby if one.is_divergence)
+    assert (first.expected, first.actual) == (report.divergence.expected, report.divergence.actual)
 
 
 def test_the_verdict_is_that_of_whole_runs(watched, make, here):
@@ -125,7 +129,9 @@ def test_a_golden_that_is_kept_compressed_stops_runs_too(watched, here, blessed)
     compress(blessed.path / "metrics.jsonl")
     folders = watched(off_from(2), off_from(2))
     assert outcomes(folders) == ["stopped_at_golden"] * 2
-    assert judged(folders, here).verdict is Verdict.REGRESSION
+    report = judged(folders, here)
+    assert report.verdict is Verdict.REGRESSION
+    assert [one.record for one in report.nearby if one.is_divergence] == [2]
     assert adapters.compare_paths(blessed.path, folders[0])[0].divergence.record == 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from reprokit.capture import git_history
@@ -68,16 +69,31 @@ def _old_text(name: str, sha256: str, project: Path, commit: str) -> bytes | Non
 
 def changed_lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
     """``name:line old → new``, the first of each stretch of lines; ``name`` alone where it is no text."""
-    if max(len(old), len(new)) > _LARGEST_BYTES or b"\0" in old + new or old == new:
+    if not _can_be_compared(old, new):
         yield name
         return
-    left, right = (text.decode("utf-8", "replace").splitlines() for text in (old, new))
+    left, right = _texts(old, new)
     for kind, first, end, start, stop in difflib.SequenceMatcher(
         a=left, b=right, autojunk=False
     ).get_opcodes():
         if kind != "equal":
             was, now = " ".join(left[first:end]), " ".join(right[start:stop])
             yield f"{name}:{start + 1} {_shown(was)} → {_shown(now)}"
+
+
+def unified_lines(old: bytes, new: bytes) -> Iterator[str]:
+    """A unified diff without the lines that name the files; nothing where it is no text."""
+    if _can_be_compared(old, new):
+        left, right = _texts(old, new)
+        yield from islice(difflib.unified_diff(left, right, n=2, lineterm=""), 2, None)
+
+
+def _can_be_compared(old: bytes, new: bytes) -> bool:
+    return max(len(old), len(new)) <= _LARGEST_BYTES and b"\0" not in old + new and old != new
+
+
+def _texts(old: bytes, new: bytes) -> tuple[list[str], list[str]]:
+    return old.decode("utf-8", "replace").splitlines(), new.decode("utf-8", "replace").splitlines()
 
 
 def _shown(text: str) -> str:

@@ -1,0 +1,166 @@
+"""What only the page of a report shows: rows that need a look, changed lines, records near the divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reprokit.core.checklist import Report, Status, Verdict
+from reprokit.core.comparing.difference import Comparison
+from reprokit.core.report_parts import FileChange
+from reprokit.reports.charts.curves import Chart, Charts, charts
+from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.format_values import Facts, value_text
+from reprokit.reports.formats.explanations import ATTRIBUTION_TITLE, CODE_TITLE
+from reprokit.reports.formats.report_content import Outline, ReportRow, sides_of
+from reprokit.reports.pages.next_steps import NextStep, next_steps
+
+_KINDS = {"+": "added", "-": "removed", "@": "place"}
+_MOST_OF_LINE = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A file that changed since the golden: lines of its diff, each with its kind."""
+
+    path: Visible
+    counts: Visible
+    lines: tuple[tuple[str, Visible], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearbyRow:
+    """A record near the first divergence; ``mark`` says what it is."""
+
+    record: Visible
+    step: Visible
+    expected: Visible
+    actual: Visible
+    mark: str  # "first", "differs" or "equal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualMetric:
+    """A metric that is equal wherever it was compared, in one line; its chart is folded."""
+
+    chart: Chart
+    told: Visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPage:
+    """The parts of the page that no other format has."""
+
+    steps: tuple[NextStep, ...]
+    not_passed: tuple[ReportRow, ...]
+    not_passed_title: Visible
+    attribution: Facts
+    changes: Facts  # the commit, and files without lines to show
+    changed: tuple[ChangedFile, ...]
+    sides: tuple[Visible, Visible]
+    nearby: tuple[NearbyRow, ...]
+    curves: Charts
+    different: tuple[Chart, ...]  # all charts, where nothing differs
+    equal: tuple[EqualMetric, ...]
+    left: tuple[tuple[Visible, Facts], ...]  # explanations with no place of their own
+
+
+def report_page(report: Report, found: Outline) -> ReportPage:
+    """The parts of a report's page, escaped."""
+    drawn, rows = charts(report), _not_passed(found)
+    different, equal = _by_equality(report, drawn)
+    explained = dict(found.explanations)
+    files = report.code_changes.files if report.code_changes else ()
+    changed = tuple(_changed(file) for file in files if file.diff)
+    shown = {file.path for file in changed}
+    return ReportPage(
+        steps=next_steps(found.next_command),
+        not_passed=rows,
+        not_passed_title=_title_of(rows),
+        attribution=explained.pop(ATTRIBUTION_TITLE, ()),
+        changes=tuple(fact for fact in explained.pop(CODE_TITLE, ()) if fact[0] not in shown),
+        changed=changed,
+        sides=sides_of(report),
+        nearby=_nearby(report),
+        curves=drawn,
+        different=different,
+        equal=equal,
+        left=tuple(explained.items()),
+    )
+
+
+def _not_passed(found: Outline) -> tuple[ReportRow, ...]:
+    """What is required and failed, what is required and was not judged, what else failed.
+
+    None where no run finished.
+    """
+    if found.verdict is Verdict.NOT_RUN:
+        return ()
+    failed = [row for row in found.rows if row.status in {Status.FAILED, Status.ERROR}]
+    return (
+        *(row for row in failed if row.required),
+        *(row for row in found.rows if row.status is Status.SKIPPED and row.required),
+        *(row for row in failed if not row.required),
+    )
+
+
+def _title_of(rows: Sequence[ReportRow]) -> Visible:
+    """What rows that did not pass are, by the first of them."""
+    if not rows:
+        return Visible("")
+    if not rows[0].required:
+        return Visible("What failed, and decides nothing")
+    return Visible("What was not judged" if rows[0].status is Status.SKIPPED else "What failed")
+
+
+def _changed(file: FileChange) -> ChangedFile:
+    return ChangedFile(
+        path=one_line(file.path),
+        counts=one_line(f"+{file.added} -{file.removed}"),
+        lines=tuple(
+            (_KINDS.get(line[:1], "same"), one_line(line.expandtabs(4), limit=_MOST_OF_LINE))
+            for line in file.diff
+        ),
+    )
+
+
+def _nearby(report: Report) -> tuple[NearbyRow, ...]:
+    return tuple(
+        NearbyRow(
+            record=one_line(f"{one.record:,}"),
+            step=Visible("–") if one.step is None else value_text(one.step),
+            expected=_value(one.expected),
+            actual=_value(one.actual),
+            mark="first" if one.is_divergence else "equal" if one.expected == one.actual else "differs",
+        )
+        for one in report.nearby
+    )
+
+
+def _value(value: object) -> Visible:
+    return Visible("–") if value is None else value_text(value)
+
+
+def _by_equality(report: Report, drawn: Charts) -> tuple[tuple[Chart, ...], tuple[EqualMetric, ...]]:
+    """Charts of what differs, and of what does not; where nothing differs, all are of the first kind."""
+    comparisons = [*report.comparisons.repeats]
+    comparisons += [report.comparisons.golden] if report.comparisons.golden else []
+    equal = {one_line(name) for name in report.curves if _is_equal(name, comparisons)}
+    if all(one.identical for one in comparisons):
+        return drawn.shown, ()
+    folded = [chart for chart in drawn.shown if chart.metric in equal]
+    ends = {one_line(name): series for name, series in report.curves.items()}
+    return (
+        tuple(chart for chart in drawn.shown if chart.metric not in equal),
+        tuple(EqualMetric(chart=chart, told=_end(ends[chart.metric][0].values)) for chart in folded),
+    )
+
+
+def _is_equal(name: str, comparisons: Sequence[Comparison]) -> bool:
+    found = [one.per_metric.get(name) for one in comparisons]
+    return bool(found) and all(one and not one.mismatches and not one.max_abs_error for one in found)
+
+
+def _end(values: Sequence[float | None]) -> Visible:
+    last = next((value for value in reversed(values) if value is not None), None)
+    return Visible("equal") if last is None else one_line(f"equal, ends at {last:.6g}")
