@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +51,21 @@ def next_commands(name: str, problem: str) -> tuple[str, ...]:
         f"reprokit reproduce {name}",
         f'reprokit golden promote {name} --reason "first golden"',
     )
+
+
+def results_to_ignore(written: Sequence[str], tracked: Sequence[str]) -> tuple[str, ...]:
+    """Lines of a ``.gitignore`` for what a program wrote in the project; never a folder with tracked files.
+
+    A tracked result has no line: git would go on to track it.
+    """
+    lines: dict[str, None] = {}
+    for name in written:
+        top = name.partition("/")[0]
+        is_shared = any(file.startswith(f"{top}/") for file in tracked)
+        if name not in tracked:
+            line = name if "/" not in name or is_shared else f"{top}/"
+            lines["/" + re.sub(r"([\\*?\[])", r"\\\1", line)] = None
+    return tuple(lines)
 
 
 def ignores(text: str, line: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,12 +155,16 @@ def locked_python(name: str, project: Project, *, asked: PythonAsked) -> str:
     return f"{variant.python}, as {variant.declared_in.relative_to(project.root)} says"
 
 
-def written_places(folder: Path) -> tuple[str, ...]:
-    """Where a run that ended because it wrote into its own files wrote: folders and files at the top."""
+def written_files(folder: Path) -> tuple[str, ...]:
+    """What a run that wrote into its own files wrote there, but for names with a dot at the top."""
     program = run_json.recorded(folder).program or RecordedProgram()
     changed = program_output.changed_files(folder, program.files)
-    tops = {f"{name.partition('/')[0]}/" if "/" in name else name for name in changed}
-    return tuple(sorted(top for top in tops if not (folder / PROGRAM / top).name.startswith(".")))
+    return tuple(name for name in changed if not name.startswith("."))
+
+
+def places_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The folders and files at the top in which files lie."""
+    return tuple(sorted({f"{name.partition('/')[0]}/" if "/" in name else name for name in names}))
 
 
 def could_not_write(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from reprokit.features.init.find_command import ProgramCommand, found_command, g
 from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
-from reprokit.features.init.proposal import Proposal, ignores, next_commands
+from reprokit.features.init.proposal import Proposal, ignores, next_commands, results_to_ignore
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.features.init.trial import (
     DraftProject,
@@ -26,9 +26,10 @@ from reprokit.features.init.trial import (
     locked_python,
     metrics_of,
     must_have_ended,
+    places_of,
     printed_by,
     trial_of,
-    written_places,
+    written_files,
 )
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.harness.judging.seed_response import responses
@@ -116,6 +117,7 @@ class _ProgramInspection:
     ) -> None:
         self._trial, self._command, self._project, self._python = trial, command, project, python
         self._settings = settings_of(project.root)
+        self._written: tuple[str, ...] = ()  # by the program, among its own files
         self._found: dict[str, str] = {"program": command.script or command.words[0]}
         self._values: dict[str, Any] = {
             "schema": 1,
@@ -187,7 +189,8 @@ class _ProgramInspection:
         if could_not_write(seen):  # only without a container is it seen where the program writes
             seen = self._trial.run(self._recipe(), seed=_SEEDS[0], repeats=1, backend="local")[0]
         if run_json.recorded(seen).outcome == "mounts_changed":
-            self._values["collect"] = list(written_places(seen))
+            self._written = written_files(seen)
+            self._values["collect"] = list(places_of(self._written))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
             folders = self._run(_SEEDS[0], repeats=2)
         must_have_ended(folders)
@@ -285,8 +288,11 @@ class _ProgramInspection:
             }
         ignored = self._project.root / ".gitignore"
         text = ignored.read_text("utf-8") if ignored.is_file() else ""
-        ignored_folders = (f"/{told.runs}/", f"/{told.reports}/")
-        missing = [line for line in ignored_folders if not ignores(text, line)]
+        tracked = program_files.tracked_files(self._project.root)
+        results = results_to_ignore(self._written, tracked)
+        missing = [
+            line for line in (f"/{told.runs}/", f"/{told.reports}/", *results) if not ignores(text, line)
+        ]
         if missing:
             lines = [*text.splitlines(), *missing]
             files[".gitignore"] = "".join(f"{line}\n" for line in lines).encode()

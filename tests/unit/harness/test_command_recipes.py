@@ -126,7 +126,23 @@ def test_results_that_were_there_before_are_no_results_of_the_run(repository):
     repository.write(recipes__train__recipe_yaml=RECIPE + "collect: [results/]\n")
     report = repository.reproduce()
     assert report.verdict == "UNJUDGED"
-    assert "no metrics" in report.sentence
+    assert "no metrics: results/log.jsonl, results/log_jsonl are as before the run" in report.sentence
+
+
+def test_a_tracked_result_that_is_written_again_with_equal_content_is_judged(repository):
+    fixed = PROGRAM.replace('f"{sys.argv[2]}/log.jsonl"', '"log.jsonl"')
+    repository.write(train_py=fixed)
+    repository.write(recipes__train__recipe_yaml=RECIPE + "collect: [log.jsonl]\n")
+    repository.promote(first := repository.reproduce())
+    shutil.copyfile(Path(first.runs[0], "output", "log.jsonl"), repository.root / "log.jsonl")
+    repository.commit()
+    assert repository.reproduce().verdict == "REPRODUCED"
+    (repository.root / "train.py").write_text(fixed.replace('"loss": value', '"loss": 2 * value'))
+    (repository.root / "log.jsonl").unlink()
+    changed = repository.reproduce()
+    assert changed.verdict == "REGRESSION"
+    shutil.copyfile(Path(changed.runs[0], "output", "log.jsonl"), repository.root / "log.jsonl")
+    assert repository.reproduce().verdict == "REGRESSION"
 
 
 def test_numbers_that_are_only_printed_are_metrics(repository):

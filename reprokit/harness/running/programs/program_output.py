@@ -17,6 +17,7 @@ from typing import Any
 from reprokit import adapters, checkpoints, file_tree, runs, workspace
 from reprokit.core.comparing.metric_names import nearest
 from reprokit.core.records import digest, digest_bytes
+from reprokit.core.verdicts.rows import listed
 from reprokit.errors import CheckpointError, MetricsError, UsageError
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
 from reprokit.file_tree import Kind
@@ -65,9 +66,7 @@ def collect(folder: Path, program: Program) -> dict[str, Any]:
         return {}
     try:
         for name in _files_below(work, fitting=program.collect):
-            if _is_collected(name, program.collect) and not _is_unchanged(
-                work / name, folder / PROGRAM / name
-            ):
+            if _is_collected(name, program.collect) and _is_written(work / name, folder / PROGRAM / name):
                 _move(work / name, output / name)
     except MetricsError as error:
         return _problem(error)
@@ -122,12 +121,28 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
         )
         left = _outputs(output, program.outputs, run_id=folder.name)
     except MetricsError as error:
-        return _problem(error)
+        return _problem(_not_written(error, folder, program))
     records = [*made.records, *([_record_of(left, made.records)] if left else ())]
     workspace.write_atomic(folder / METRICS, b"".join(line + b"\n" for line in records))
     idle: dict[str, Any] = {"volatile_idle": dict(made.idle)} if made.idle else {}
     idle |= {"printed_idle": list(made.printed_idle)} if made.printed_idle else {}
     return {"sources": dict(made.sources), "volatile": dict(made.volatile), **idle}
+
+
+def _not_written(error: MetricsError, folder: Path, program: Program) -> MetricsError:
+    """The error of a run without metrics, where results of an earlier one are among the program's files."""
+    there = [
+        name for name in _files_below(folder / PROGRAM, fitting=()) if _is_collected(name, program.collect)
+    ]
+    if error.kind != "no_metrics_file" or not there:
+        return error
+    verb = "is" if len(there) == 1 else "are"
+    return MetricsError(
+        f"the program left no metrics: {listed(there)} {verb} as before the run",
+        kind=error.kind,
+        where=str(folder / OUTPUT),
+        fix="let the program write its results again, and take them out of git: `git rm --cached`",
+    )
 
 
 def digests_asked(folder: Path, patterns: Sequence[str]) -> dict[str, Any]:
@@ -274,8 +289,11 @@ def _is_collected(name: str, places: Sequence[str]) -> bool:
     return any(fnmatchcase(path.as_posix(), place.rstrip("/")) for path in paths for place in places)
 
 
-def _is_unchanged(path: Path, original: Path) -> bool:
-    return original.is_file() and filecmp.cmp(path, original, shallow=False)
+def _is_written(path: Path, original: Path) -> bool:
+    """Whether the run wrote a file, equal content included: the working copy keeps the time stamps."""
+    if not original.is_file() or path.stat().st_mtime_ns != original.stat().st_mtime_ns:
+        return True
+    return not filecmp.cmp(path, original, shallow=False)
 
 
 def places_of(folder: Path) -> dict[str, str]:

@@ -105,7 +105,21 @@ def test_a_program_without_a_seed_call_is_told_and_nothing_that_it_draws_is_vola
 def test_results_at_a_fixed_place_are_collected(theirs):
     (theirs / "train.py").write_text(PROGRAM.replace('f"{options.out}/log.jsonl"', '"log.jsonl"'))
     track(theirs)
-    assert "collect: [log.jsonl]" in recipe_of(propose(theirs))
+    proposal = propose(theirs)
+    assert "collect: [log.jsonl]" in recipe_of(proposal)
+    assert "/log.jsonl" in proposal.files[".gitignore"].decode().splitlines()
+
+
+def test_of_a_folder_with_tracked_files_only_what_the_program_wrote_is_ignored(theirs):
+    (theirs / "src").mkdir()
+    (theirs / "src" / "settings.json").write_text("{}\n")
+    (theirs / "train.py").write_text(PROGRAM.replace('f"{options.out}/log.jsonl"', '"src/log.jsonl"'))
+    track(theirs)
+    proposal = propose(theirs)
+    assert "collect: [src/]" in recipe_of(proposal)
+    lines = proposal.files[".gitignore"].decode().splitlines()
+    assert "/src/log.jsonl" in lines
+    assert "/src/" not in lines
 
 
 def test_a_seed_that_changes_nothing_is_told(theirs):
