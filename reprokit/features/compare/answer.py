@@ -95,19 +95,21 @@ class Asked:
     """What was asked for and earlier runs of the same inputs may say otherwise.
 
     Attributes:
+        commits: Side → its commit, in words; where one is absent, that of its first run.
         statistical: What the recipe of side a says is compared over seeds; None for what its runs say.
     """
 
+    commits: Mapping[str, str] = field(default_factory=dict)
     statistical: tuple[StatisticalMetric, ...] | None = None
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Asked:
         """As the file has it."""
-        said = data.get("statistical")
+        commits, said = data.get("commits", {}), data.get("statistical")
         if said is None:
-            return cls()
+            return cls(commits=commits)
         metrics = (StatisticalMetric(**{**one, "platforms": tuple(one["platforms"])}) for one in said)
-        return cls(statistical=tuple(metrics))
+        return cls(commits=commits, statistical=tuple(metrics))
 
 
 #: What its runs say, of a comparison without anything else.

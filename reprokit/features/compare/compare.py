@@ -56,7 +56,7 @@ def compare_recipe(
         seals=seals,
         session=session,
         over_seeds=num_seeds is not None,
-        asked=Asked(statistical=made.statistical if num_seeds is not None else None),
+        asked=Asked(commits=made.commits, statistical=made.statistical if num_seeds is not None else None),
     )
 
 
@@ -81,7 +81,9 @@ def answered(
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        answer = judged_over_seeds(made, asked) if over_seeds else judged(made, selected=selected)
+        answer = (
+            judged_over_seeds(made, asked) if over_seeds else judged(made, selected=selected, asked=asked)
+        )
         if broken := seals.broken():
             answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
     name = next(folder.parent.name for side in SIDES for folder in made[side])

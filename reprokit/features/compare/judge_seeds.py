@@ -48,7 +48,7 @@ def judged_over_seeds(sides: Mapping[str, Sequence[Path]], asked: Asked = AS_RUN
         ReportError: A folder is no run folder.
     """
     stored = {name: [runs.read(folder) for folder in sides[name]] for name in SIDES}
-    about = {name: side_of(stored[name]) for name in SIDES}
+    about = {name: side_of(stored[name], commit=asked.commits.get(name)) for name in SIDES}
     for name in SIDES:
         if failed := next((run for run in stored[name] if not run.record.completed), None):
             return not_run(name, failed, about)

@@ -15,6 +15,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked, overrides_of
 from reprokit.features.compare.conditions import variations_of
+from reprokit.features.compare.describe import commit_told
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
 from reprokit.features.compare.seals import Seals
@@ -62,12 +63,18 @@ class ReadySide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeSides:
-    """The run folders of both sides; ``equal_inputs`` where nothing had to run, with what each side is.
+    """What came of making two sides.
 
-    ``statistical`` is what the recipe of side a says is compared over seeds.
+    Attributes:
+        runs: The run folders of each.
+        commits: The commit of each, in words; "" where there is no repository.
+        statistical: What the recipe of side a says is compared over seeds.
+        equal_inputs: Nothing had to run.
+        told: What each side is, where nothing had to run.
     """
 
     runs: Mapping[str, tuple[Path, ...]]
+    commits: Mapping[str, str] = dataclasses.field(default_factory=dict)
     statistical: tuple[StatisticalMetric, ...] = ()
     equal_inputs: bool = False
     told: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -115,6 +122,7 @@ def run_sides(
             return MadeSides(
                 runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: _told(ready[s]) for s in SIDES}
             )
+        commits = {side: commit_told(ready[side].host) for side in SIDES}
         made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
         for side in SIDES:
             session.progress.note(f"side {side}: {_told(ready[side])}")
@@ -126,7 +134,7 @@ def run_sides(
                 seals.close(folder)
             if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
                 break
-        return MadeSides(runs=made, statistical=recipe_of["a"].statistical)
+        return MadeSides(runs=made, commits=commits, statistical=recipe_of["a"].statistical)
 
 
 def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) -> None:
