@@ -50,6 +50,11 @@ class Repository:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
 
+    def commit_of(self, revision: str) -> str:
+        """As answers name it."""
+        words = ["git", "rev-parse", "--short=12", revision]
+        return subprocess.run(words, cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
+
     def git(self, *arguments: str) -> None:
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         subprocess.run(["git", *identity, *arguments], cwd=self.root, check=True)

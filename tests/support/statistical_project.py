@@ -72,6 +72,9 @@ class StatisticalProject(Repository):
         swept(self.root, seeds=seeds)
         return self
 
+    def runs(self) -> set[str]:
+        return {str(path.parent) for path in self.root.glob("runs/train/*/run.json")}
+
     def bless(self, *, min_seeds: int = USUAL_SEEDS, **allowed: bool) -> Ensemble:
         made = promote_sweep(
             "train",

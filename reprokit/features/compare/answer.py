@@ -12,6 +12,7 @@ from typing import Any
 from reprokit import workspace
 from reprokit.errors import ReportError
 from reprokit.layout import COMPARISON
+from reprokit.recipes import StatisticalMetric
 
 FILE = COMPARISON
 SCHEMA = 1
@@ -90,6 +91,32 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was asked for and earlier runs of the same inputs may say otherwise.
+
+    Attributes:
+        commits: Side → its commit, in words; where one is absent, that of its first run.
+        statistical: What the recipe of side a says is compared over seeds; None for what its runs say.
+    """
+
+    commits: Mapping[str, str] = field(default_factory=dict)
+    statistical: tuple[StatisticalMetric, ...] | None = None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Asked:
+        """As the file has it."""
+        commits, said = data.get("commits", {}), data.get("statistical")
+        if said is None:
+            return cls(commits=commits)
+        metrics = (StatisticalMetric(**{**one, "platforms": tuple(one["platforms"])}) for one in said)
+        return cls(commits=commits, statistical=tuple(metrics))
+
+
+#: What its runs say, of a comparison without anything else.
+AS_RUNS_SAY = Asked()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAnswer:
     """``compare.json``: an answer, how it was asked for, and the evidence that it follows from.
 
@@ -102,6 +129,7 @@ class StoredAnswer:
         over_seeds: Whether results over seeds were compared, not bits.
         evidence: File of the run folders → SHA-256.
         answer: The answer as plain data.
+        asked: What was asked for, where earlier runs may say otherwise; reports of older versions have none.
     """
 
     name: str
@@ -112,6 +140,7 @@ class StoredAnswer:
     over_seeds: bool
     evidence: Mapping[str, str]
     answer: Mapping[str, Any]
+    asked: Asked = AS_RUNS_SAY
 
     def write(self, folder: Path) -> None:
         """Write it into the folder of a report."""
@@ -128,9 +157,11 @@ def load(path: Path) -> StoredAnswer:
         data = json.loads(path.read_bytes())
         if data.pop("schema") != SCHEMA:
             raise ReportError("the comparison was written by another version", where=str(path))
-        only = data.pop("only")
+        only, asked = data.pop("only"), Asked.from_data(data.pop("asked", {}))
         stored = StoredAnswer(
-            **{**data, "ignore": tuple(data["ignore"])}, only=None if only is None else tuple(only)
+            **{**data, "ignore": tuple(data["ignore"])},
+            only=None if only is None else tuple(only),
+            asked=asked,
         )
         for name in SIDES:
             [Path(run) for run in stored.answer["sides"][name]["runs"]]

@@ -59,7 +59,11 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
     try:
         selected = Selected(ignore=stored.ignore, only=stored.only)
         over_seeds = stored.over_seeds is True
-        answer = judged_over_seeds(folders) if over_seeds else judged(folders, selected=selected)
+        answer = (
+            judged_over_seeds(folders, stored.asked)
+            if over_seeds
+            else judged(folders, selected=selected, asked=stored.asked)
+        )
         again = _plain(answer.as_data())
         drawn = documents(stored)
     except (ReprokitError, KeyError, TypeError, ValueError) as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit.features.compare.answer import SIDES, Answer, Side, StoredAnswer, Word
+from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, StoredAnswer, Word
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
 from reprokit.features.compare.judge import Selected, judged
@@ -56,6 +56,7 @@ def compare_recipe(
         seals=seals,
         session=session,
         over_seeds=num_seeds is not None,
+        asked=Asked(commits=made.commits, statistical=made.statistical if num_seeds is not None else None),
     )
 
 
@@ -76,10 +77,13 @@ def answered(
     seals: Seals,
     session: Session,
     over_seeds: bool = False,
+    asked: Asked = AS_RUNS_SAY,
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        answer = judged_over_seeds(made) if over_seeds else judged(made, selected=selected)
+        answer = (
+            judged_over_seeds(made, asked) if over_seeds else judged(made, selected=selected, asked=asked)
+        )
         if broken := seals.broken():
             answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
@@ -94,6 +98,7 @@ def answered(
         over_seeds=over_seeds,
         evidence=evidence_digests(folders, None),
         answer=answer.as_data(),
+        asked=asked,
     )
     write_report(stored, folder)
     return answer, folder

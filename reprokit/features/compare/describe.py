@@ -1,4 +1,4 @@
-"""What a side is, as its first run tells it: nothing here is what somebody typed."""
+"""What a side is, as its first run tells it: of what somebody typed only the commit is here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from reprokit import runs
+from reprokit.core.environment_record import EnvironmentRecord, MachineFacts
 from reprokit.core.evidence import fact
 from reprokit.core.run_record import RunImage, RunRecord
 from reprokit.harness.running.plan import shell_line
@@ -24,8 +25,12 @@ _FACTS = {
 }
 
 
-def side_told(run: runs.StoredRun) -> str:
+def side_told(run: runs.StoredRun, *, commit: str | None = None) -> str:
     """One line: the command, or the commit and what was set.
+
+    Args:
+        run: The first run of the side.
+        commit: The commit that was asked for; None for that of the run, which may be of an earlier one.
 
     >>> side_told(runs.read(Path("runs/train/20261126T101500Z-3fa9-seed0-1")))
     'commit 83895378ab12, data.num_workers=4'
@@ -33,15 +38,22 @@ def side_told(run: runs.StoredRun) -> str:
     record = run.record
     if record.plain_command:
         return shell_line(record.plain_command)
-    return ", ".join(_parts(run)) or "a run that says nothing of itself"
+    return ", ".join(_parts(run, commit)) or "a run that says nothing of itself"
 
 
-def _parts(run: runs.StoredRun) -> Iterator[str]:
-    record, environment = run.record, environment_json.recorded(run.path)
+def commit_told(environment: EnvironmentRecord | MachineFacts) -> str:
+    """The commit of a source tree, as an environment record has it; "" where there is none."""
     commit = fact(environment, "source.commit")
-    if isinstance(commit, str) and commit:
-        changed = " with changes" if fact(environment, "source.dirty") else ""
-        yield f"commit {commit[:_SHORT]}{changed}"
+    if not isinstance(commit, str) or not commit:
+        return ""
+    changed = " with changes" if fact(environment, "source.dirty") else ""
+    return f"commit {commit[:_SHORT]}{changed}"
+
+
+def _parts(run: runs.StoredRun, commit: str | None) -> Iterator[str]:
+    record = run.record
+    if told := commit_told(environment_json.recorded(run.path)) if commit is None else commit:
+        yield told
     if record.image is not None and record.image.lock_digest:
         lock = record.image.lock_digest.removeprefix("sha256:")[:_SHORT]
         yield f"{record.image.variant} with lock {lock}"

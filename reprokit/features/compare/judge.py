@@ -19,7 +19,7 @@ from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, RunEvidence
 from reprokit.core.verdicts.rows import Status, counted
 from reprokit.errors import MetricsError, ReprokitError
-from reprokit.features.compare.answer import SIDES, Answer, Side, Word
+from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
 from reprokit.features.compare.describe import environment_told, side_told
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
@@ -48,18 +48,19 @@ class _NoEvidenceError(Exception):
         self.hint = hint
 
 
-def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected) -> Answer:
+def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: Asked = AS_RUNS_SAY) -> Answer:
     """What the runs of ``a`` and ``b`` say.
 
     Args:
         sides: The run folders of each, two or more, in the order in which they were made.
         selected: Which metrics count.
+        asked: The commits that were asked for.
 
     Raises:
         ReportError: A folder is no run folder.
     """
     stored = {name: [runs.read(folder) for folder in sides[name]] for name in SIDES}
-    about = {name: side_of(stored[name]) for name in SIDES}
+    about = {name: side_of(stored[name], commit=asked.commits.get(name)) for name in SIDES}
     for name in SIDES:
         if failed := next((run for run in stored[name] if not run.record.completed), None):
             return not_run(name, failed, about)
@@ -72,13 +73,13 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected) -> Answer
         return Answer(answer=Word.UNJUDGED, sentence=str(error), hint=error.hint, sides=about)
 
 
-def side_of(stored: Sequence[runs.StoredRun]) -> Side:
-    """What a side is, as its first run says."""
+def side_of(stored: Sequence[runs.StoredRun], *, commit: str | None = None) -> Side:
+    """What a side is, as its first run says, and which commit was asked for."""
     folders = tuple(str(run.path) for run in stored)
     if not stored:
         return Side(what="nothing ran")
     first = stored[0]
-    return Side(what=side_told(first), runs=folders, environment=environment_told(first))
+    return Side(what=side_told(first, commit=commit), runs=folders, environment=environment_told(first))
 
 
 def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Answer:

@@ -1,7 +1,7 @@
 """The answer on two sides whose runs never repeat: results over several seeds, by the gate of the ensemble.
 
 Side a is the reference, b is new. What is judged, and the margin, are those that a's recipe declares: b's
-could widen them. It follows from the run folders alone.
+could widen them. It follows from the run folders and what was asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, ReprokitError
-from reprokit.features.compare.answer import SIDES, Answer, Side, Word
+from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
 from reprokit.features.compare.judge import not_run, side_of
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
@@ -37,21 +37,27 @@ _WORDS = {
 Values = Mapping[int, Mapping[str, float]]
 
 
-def judged_over_seeds(sides: Mapping[str, Sequence[Path]]) -> Answer:
+def judged_over_seeds(sides: Mapping[str, Sequence[Path]], asked: Asked = AS_RUNS_SAY) -> Answer:
     """What the runs of ``a`` and ``b`` say, one a seed on each side.
+
+    Args:
+        sides: The run folders of each.
+        asked: What is compared; a run may be older than what the recipe says of it now.
 
     Raises:
         ReportError: A folder is no run folder.
     """
     stored = {name: [runs.read(folder) for folder in sides[name]] for name in SIDES}
-    about = {name: side_of(stored[name]) for name in SIDES}
+    about = {name: side_of(stored[name], commit=asked.commits.get(name)) for name in SIDES}
     for name in SIDES:
         if failed := next((run for run in stored[name] if not run.record.completed), None):
             return not_run(name, failed, about)
     try:
         if problem := _no_evidence(stored):
             return Answer(answer=Word.UNJUDGED, sentence=problem, sides=about)
-        metrics = recipe_of(stored["a"][0]).statistical
+        metrics = asked.statistical
+        if metrics is None:
+            metrics = recipe_of(stored["a"][0]).statistical
         values = {name: _values(stored[name], metrics) for name in SIDES}
     except ReprokitError as error:
         return Answer(answer=Word.UNJUDGED, sentence=error.told(), hint=error.fix or "", sides=about)

@@ -15,6 +15,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked, overrides_of
 from reprokit.features.compare.conditions import variations_of
+from reprokit.features.compare.describe import commit_told
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
 from reprokit.features.compare.seals import Seals
@@ -25,7 +26,7 @@ from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.running.start_runs import ready_to_run, run_recipe
 from reprokit.harness.sweeping.groups import make_ready
 from reprokit.harness.sweeping.new_seeds import run_first_members
-from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.recipes import NO_VARIANT, Recipe, StatisticalMetric
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import Variation
@@ -62,9 +63,19 @@ class ReadySide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeSides:
-    """The run folders of both sides; ``equal_inputs`` where nothing had to run, with what each side is."""
+    """What came of making two sides.
+
+    Attributes:
+        runs: The run folders of each.
+        commits: The commit of each, in words; "" where there is no repository.
+        statistical: What the recipe of side a says is compared over seeds.
+        equal_inputs: Nothing had to run.
+        told: What each side is, where nothing had to run.
+    """
 
     runs: Mapping[str, tuple[Path, ...]]
+    commits: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    statistical: tuple[StatisticalMetric, ...] = ()
     equal_inputs: bool = False
     told: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -95,11 +106,14 @@ def run_sides(
         }
         _must_differ(asked, trees)
         _must_have(name, trees)
+        recipe_of = {side: _recipe(name, asked[side], trees[side], request) for side in SIDES}
+        if num_seeds is not None:
+            _must_fit_seeds(asked, recipe_of)
         ready = {}
         for side in SIDES:
             how: dict[str, Any] = {"stack": stack, "session": session}
             try:
-                ready[side] = _ready(name, side, asked[side], trees[side], request, **how)
+                ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
             except CannotRunError as error:
                 what = f"side {side} cannot run: {error.told()}"
                 raise CannotRunError(what, fix=error.fix) from error
@@ -108,6 +122,7 @@ def run_sides(
             return MadeSides(
                 runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: _told(ready[s]) for s in SIDES}
             )
+        commits = {side: commit_told(ready[side].host) for side in SIDES}
         made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
         for side in SIDES:
             session.progress.note(f"side {side}: {_told(ready[side])}")
@@ -119,7 +134,7 @@ def run_sides(
                 seals.close(folder)
             if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
                 break
-        return MadeSides(runs=made)
+        return MadeSides(runs=made, commits=commits, statistical=recipe_of["a"].statistical)
 
 
 def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) -> None:
@@ -144,20 +159,39 @@ def _must_have(name: str, trees: Mapping[str, SideTree]) -> None:
         )
 
 
+def _recipe(name: str, asked: SideAsked, tree: SideTree, request: Request) -> Recipe:
+    """The recipe of a side, with everything set."""
+    recipes_dir = tree.project.recipes_dir
+    plain = recipes.load(name, recipes_dir=recipes_dir, overrides=request.overrides)
+    overrides = (*request.overrides, *overrides_of(asked, plain))
+    return recipes.load(name, recipes_dir=recipes_dir, overrides=overrides)
+
+
+def _must_fit_seeds(asked: Mapping[str, SideAsked], recipe_of: Mapping[str, Recipe]) -> None:
+    """Refuse what cannot be compared over seeds before anything is made."""
+    if any(one.threads is not None or one.cpu is not None for one in asked.values()):
+        raise UsageError(
+            "--seeds compares trees, settings and packages; threads and CPUs are compared in bits"
+        )
+    for side in SIDES:
+        if not recipe_of[side].statistical:
+            raise UsageError(
+                f"the recipe of side {side} does not say what is compared over seeds",
+                where=recipe_of[side].where("statistical"),
+                expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+            )
+
+
 def _ready(
-    name: str,
     side: str,
     asked: SideAsked,
     tree: SideTree,
+    recipe: Recipe,
     request: Request,
     *,
     stack: ExitStack,
     session: Session,
 ) -> ReadySide:
-    recipes_dir = tree.project.recipes_dir
-    plain = recipes.load(name, recipes_dir=recipes_dir, overrides=request.overrides)
-    overrides = (*request.overrides, *overrides_of(asked, plain))
-    recipe = recipes.load(name, recipes_dir=recipes_dir, overrides=overrides)
     unpinned = recipe.variant == NO_VARIANT and tree.commit is not None
     if unpinned and (found := imported_from(session.project.root, recipe)):
         raise CannotJudgeError(
@@ -177,7 +211,7 @@ def _ready(
         asked=asked,
         tree=tree,
         recipe=recipe,
-        request=dataclasses.replace(request, overrides=overrides, repeats=2),
+        request=dataclasses.replace(request, overrides=recipe.asked, repeats=2),
         session=here,
         host=host,
         conditions=conditions,
@@ -201,11 +235,14 @@ def _finished(ready: ReadySide) -> tuple[Path, ...]:
     found = [
         one.path
         for one in whole_runs(runs_dir, recipe=ready.recipe.name)
-        if one.seed == ready.seed and one.inputs == ready.inputs and runs.read(one.path).complete
+        if one.seed == ready.seed
+        and one.inputs == ready.inputs
+        and one.asked == ready.recipe.asked
+        and runs.read(one.path).complete
     ]
     if len(found) < 2:
         return ()
-    ready.session.progress.note("runs of exactly this are there already: they are taken")
+    ready.session.progress.note("earlier runs of the same inputs are used again")
     return tuple(found[-2:])
 
 
@@ -221,21 +258,7 @@ def _made(ready: ReadySide) -> Iterator[Path]:
 
 
 def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int) -> tuple[Path, ...]:
-    """A run for each seed, those made that are not there yet.
-
-    Raises:
-        UsageError: Conditions are changed, or the recipe says nothing of what is compared.
-    """
-    if ready.conditions:
-        raise UsageError(
-            "--seeds compares trees, settings and packages; threads and CPUs are compared in bits"
-        )
-    if not ready.recipe.statistical:
-        raise UsageError(
-            "the recipe does not say what is compared over seeds",
-            where=ready.recipe.where("statistical"),
-            expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
-        )
+    """A run for each seed, those made that are not there yet."""
     seeds = tuple(range(first, first + num_seeds))
     session = ready.session
     with among_others_in(session.project, note=session.progress.note):
@@ -244,7 +267,7 @@ def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int) -> tuple[Path, 
         )
         if group.problem:
             raise CannotRunError(group.problem)
-        return run_first_members(group, num_seeds, session=session)
+        return run_first_members(group, num_seeds, session=session, same_overrides=True)
 
 
 def _told(ready: ReadySide) -> str:

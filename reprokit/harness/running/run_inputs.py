@@ -19,6 +19,7 @@ from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
 from reprokit.core.run_record import RunImage, RunRecord
 from reprokit.harness.running.resuming.joined_run import as_whole
+from reprokit.recipes import asked_of
 from reprokit.records import environment_json, run_json
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class WholeRunFolder:
         inputs: What its numbers stand on.
         is_of_mixed: Whether it was made for a sweep over machines of several kinds, each member on any.
         is_recorded: False where the source held changes that neither commit nor index has.
+        asked: What its recipe was loaded with: its platform, and the overrides.
     """
 
     path: Path
@@ -92,6 +94,7 @@ class WholeRunFolder:
     inputs: RunInputs
     is_of_mixed: bool = False
     is_recorded: bool = True
+    asked: tuple[str, ...] = ()
 
     def is_attempt_at(self, inputs: RunInputs) -> bool:
         """Whether it is of these inputs, as far as it says; a finished run says all."""
@@ -191,6 +194,7 @@ def whole_run(folder: Path) -> WholeRunFolder | None:
         inputs=inputs,
         is_of_mixed=machines == MIXED,
         is_recorded=is_recorded(environment),
+        asked=asked_of(record),
     )
 
 

@@ -228,9 +228,20 @@ def members_of(group: SweepGroup) -> Iterator[SweepMember]:
 
 
 def as_they_stand(
-    members: Sequence[SweepMember], group_of: Mapping[int, SweepGroup], *, project: Project
+    members: Sequence[SweepMember],
+    group_of: Mapping[int, SweepGroup],
+    *,
+    project: Project,
+    same_overrides: bool = False,
 ) -> list[SweepMember]:
-    """The members, each as far as its run folders say that it is."""
+    """The members, each as far as its run folders say that it is.
+
+    Args:
+        members: No one has looked for their runs yet.
+        group_of: Place of a member → its group.
+        project: Where the runs are.
+        same_overrides: Whether only runs count whose recipe was loaded with the same overrides.
+    """
     there: dict[str, dict[int, list[WholeRunFolder]]] = {}
     found = []
     for at, member in enumerate(members):
@@ -243,6 +254,8 @@ def as_they_stand(
         among = there[member.recipe].get(member.seed, ())
         if is_recorded(group.host):  # what was made of changes that no commit has cannot be promoted
             among = [one for one in among if one.is_recorded]
+        if same_overrides:
+            among = [one for one in among if one.asked == group.recipe.asked]
         standing = standing_of(group.inputs, member.seed, among=among)
         folder = standing.folder
         complete = folder is not None and standing.state is MemberState.COMPLETE

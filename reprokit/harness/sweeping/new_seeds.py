@@ -85,12 +85,18 @@ def _judged(
     )
 
 
-def run_first_members(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ...]:
-    """The runs of the first seeds of a group, those made that are not finished yet."""
+def run_first_members(
+    group: SweepGroup, num_new: int, *, session: Session, same_overrides: bool = False
+) -> tuple[Path, ...]:
+    """The runs of the first seeds of a group, those made that are not finished yet.
+
+    With ``same_overrides`` only those count as finished whose recipe was loaded with the same overrides.
+    """
     members = list(members_of(group))[:num_new]
     groups = dict.fromkeys(range(num_new), group)
     board = SweepMembers(
-        members=as_they_stand(members, groups, project=session.project), record=lambda _: None
+        members=as_they_stand(members, groups, project=session.project, same_overrides=same_overrides),
+        record=lambda _: None,
     )
     going = {at: group for at, one in enumerate(board.members) if one.state is not MemberState.COMPLETE}
     if going:

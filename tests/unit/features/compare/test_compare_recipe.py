@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import pytest
 
@@ -81,6 +82,22 @@ def test_the_runs_of_a_side_that_is_known_are_taken(repository):
     second, _ = compared(repository, a="HEAD~1", b="HEAD")
     assert second.sides["a"].runs == first.sides["b"].runs
     assert second.answer is Word.DIFFERENT
+
+
+def test_a_side_is_named_by_the_commit_that_was_asked_for_not_by_that_of_earlier_runs(repository):
+    (repository.root / "settings.py").write_text("RATE = 0.2\n")
+    compared(repository)
+    repository.commit()
+    repository.write(docs__note_py="a note")
+    answer, report = compared(repository, a="HEAD~2", b="HEAD")
+    assert [answer.sides[side].what for side in "ab"] == [
+        f"commit {repository.commit_of(revision)}" for revision in ("HEAD~2", "HEAD")
+    ]
+    assert audit(report / FILE).exit_code == 1
+    data = json.loads((report / FILE).read_text())
+    data["asked"]["commits"]["b"] = "commit 0123456789ab"
+    (report / FILE).write_text(json.dumps(data))
+    assert not audit(report / FILE).follows
 
 
 def test_arguments_that_do_not_matter_are_equal_and_those_that_do_are_not(repository):

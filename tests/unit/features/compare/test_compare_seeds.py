@@ -16,6 +16,8 @@ from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 from support.statistical_project import CEILING, NOISIER, RECIPE, SETTINGS, WORSE, StatisticalProject
 
+#: A recipe that does not say what is compared over seeds.
+SILENT = "".join(line for line in RECIPE.splitlines(keepends=True) if "statistical" not in line)
 #: Other bits in each run.
 DRIFTING = SETTINGS.replace("def level", "import os\ndef level").replace(
     "generator.gauss(100.0, 1.0)", "generator.gauss(100.0, 1.0) + int.from_bytes(os.urandom(4)) / 2**40"
@@ -29,9 +31,9 @@ def project(tmp_path, monkeypatch):
     return found
 
 
-def compared(project, num_seeds: int):
+def compared(project, num_seeds: int, *, overrides: tuple[str, ...] = ()):
     session = Session(project=project.project, progress=RecordedProgress())
-    request = Request(backend="local")
+    request = Request(backend="local", overrides=overrides)
     asked = sides_asked({"a": "HEAD~1", "b": "HEAD"})
     return compare_recipe("train", asked, request, only=None, share=(), num_seeds=num_seeds, session=session)
 
@@ -79,7 +81,29 @@ def test_a_side_whose_seeds_are_one_result_is_no_evidence(project):
 
 
 def test_a_recipe_that_does_not_say_what_is_compared_is_refused(project):
-    silent = "".join(line for line in RECIPE.splitlines(keepends=True) if "statistical" not in line)
-    project.write(recipes__train__recipe_yaml=silent, settings_py=NOISIER)
-    with pytest.raises(UsageError, match="does not say what is compared"):
+    project.write(recipes__train__recipe_yaml=SILENT, settings_py=NOISIER)
+    with pytest.raises(UsageError, match="side b does not say what is compared"):
         compared(project, 5)
+    assert not (project.root / "runs" / "train").exists()
+
+
+def test_earlier_runs_are_judged_by_the_recipe_of_the_side_that_was_asked_for(project):
+    project.write(recipes__train__recipe_yaml=SILENT)
+    earlier = project.sweep("5").runs()
+    project.write(recipes__train__recipe_yaml=RECIPE)
+    project.write(settings_py=WORSE)
+    answer, report = compared(project, 5)
+    assert (answer.answer, answer.statistical["margins"]) == (Word.DIFFERENT, {"return": 2.0})
+    assert set(answer.sides["a"].runs) == earlier
+    assert audit(report / FILE).exit_code == 1
+    data = json.loads((report / FILE).read_text())
+    data["asked"]["statistical"][0]["margin"] = 50.0
+    (report / FILE).write_text(json.dumps(data))
+    assert not audit(report / FILE).follows
+
+
+def test_only_runs_with_the_same_overrides_are_taken(project):
+    project.write(settings_py=WORSE)
+    compared(project, 3, overrides=("title=Another",))
+    answer, _ = compared(project, 5)
+    assert (answer.answer, len(project.runs())) == (Word.DIFFERENT, 2 * 3 + 2 * 5)
