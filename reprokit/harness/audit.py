@@ -17,6 +17,7 @@ from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
+from reprokit.harness.running.plan import shell_line
 from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.reports.formats import to_json
@@ -68,7 +69,7 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
     report = to_json.load(path)
     if not report.runs:
         raise ReportError("the report names no run", where=str(path), fix="make it again")
-    gone = tuple(f"{place} is gone" for place in _places(report) if not Path(place).exists())
+    gone = tuple(_gone(report))
     if gone:
         return Audit(
             follows=False,
@@ -85,6 +86,18 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
         exit_code=1 if findings else 0,
         report=report,
     )
+
+
+def _gone(report: Report) -> Iterator[str]:
+    missing = [place for place in _places(report) if not Path(place).exists()]
+    if report.bundle and report.golden in missing:
+        missing.remove(report.golden)
+        again = shell_line(["reprokit", "reproduce", str(report.bundle["file"]), "--keep", "FOLDER"])
+        yield (
+            f"the golden was in the unpacked bundle, which was not kept. `{again}` makes a report that can "
+            "be checked, with `reprokit report verify REPORT --golden FOLDER/golden`"
+        )
+    yield from (f"{place} is gone" for place in missing)
 
 
 def _places(report: Report) -> tuple[str, ...]:

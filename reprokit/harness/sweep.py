@@ -116,7 +116,9 @@ def sweep(
     project, progress = session.project, session.progress
     machines = other_machines(asked, session=session)
     wanted = parse_seeds(asked.seeds)
-    found = load_recipes(asked.names, settings_grid(asked.settings), project=project)
+    found = load_recipes(
+        asked.names, settings_grid(asked.settings), arguments=asked.arguments, project=project
+    )
     with nullcontext() if dry_run else among_others_in(project, note=progress.note):
         groups = _made_ready(found, request, wanted, session=session)
         before = []

@@ -3,6 +3,7 @@
 ruamel.yaml is imported here and nowhere else.
 """
 
+from reprokit.recipes.added_words import command_with, words_of
 from reprokit.recipes.data_entries import data_identity
 from reprokit.recipes.derived import derived_text
 from reprokit.recipes.editor_schema import editor_schema
@@ -38,6 +39,7 @@ __all__ = [
     "RelaxedRow",
     "StatisticalMetric",
     "asked_of",
+    "command_with",
     "data_identity",
     "derived_text",
     "digest_of_parts",
@@ -50,4 +52,5 @@ __all__ = [
     "read_search_space",
     "tolerances_from",
     "with_platform",
+    "words_of",
 ]

@@ -26,6 +26,11 @@ class SettingOrigins:
                 return f"--set {dotted(override)}"
         return f"{self.file}:{self.line(path)}"
 
+    def option_of(self, path: KeyPath) -> str:
+        """The last part of what ``--set`` sets at a path, as an option of a program; "" for a line."""
+        found = (override for override in self.overrides if path == override[: len(path)])
+        return next((str(override[-1]) for override in found), "")
+
     def where_any(self, *paths: KeyPath) -> str:
         """The same of settings that contradict each other: of one that a platform sets, else of the first."""
         return self.where(next((path for path in paths if path in self.of_platform), paths[0]))

@@ -121,7 +121,7 @@ def _mistakes_in(
     for detail in error.errors():
         path = tuple(part for part in detail["loc"] if part not in {ONE, SEVERAL, *KINDS_OF_DATA})
         if detail["type"] == "extra_forbidden":
-            found.append((origin.line(path), _unknown(path, paths, origin)))
+            found.append((origin.line(path), _unknown(path, paths, data, origin)))
         elif detail["type"] == "missing":
             is_key = isinstance(path[-1], str)
             what = f"{dotted(path)} is missing" if is_key else f"{dotted(path[:-1])} is too short"
@@ -133,12 +133,18 @@ def _mistakes_in(
     return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
 
 
-def _unknown(path: KeyPath, paths: list[tuple[str, ...]], origin: SettingOrigins) -> RecipeError:
+def _unknown(
+    path: KeyPath, paths: list[tuple[str, ...]], data: Mapping[str, Any], origin: SettingOrigins
+) -> RecipeError:
     *above, key = (str(part) for part in path)
     siblings = {known[-1] for known in paths if len(known) == len(path) and _fits(known[:-1], above)}
     elsewhere = [".".join(known) for known in paths if known[-1] == key and ANY not in known]
     if near_miss(key, siblings) is None and elsewhere:
         fix = _belongs(key if key in elsewhere else elsewhere[0], key, above)
+    elif near_miss(key, siblings) is None and "command" in data and (option := origin.option_of(path)):
+        fix = (
+            f'an option of the program: `reprokit sweep {data.get("name", "NAME")} --args "--{option} VALUE"`'
+        )
     else:
         fix = did_you_mean(key, siblings - {ANY})
     place = f" in {'.'.join(above)}" if above else ""

@@ -11,6 +11,7 @@ from reprokit.session import HowFar
 
 _MOST_ROWS = 16
 _HEADS = ("member", "phase", "steps", "steps/s", "last return", "place")
+_ALWAYS = ("member", "phase")
 #: Phases in the order in which a short table shows their members: what moves comes first.
 _ORDER = {"training": 0, "crashed": 1, "not_started": 1, "interrupted": 1, "waiting": 2}
 
@@ -54,11 +55,14 @@ class SweepDisplay(ProgressDisplay):
 def _table(rows: list[tuple[str, HowFar]], room: int) -> list[str]:
     """As many columns as there is room for, and the members' names at any rate: they say what differs."""
     longest = max(len(one_line(label)) for label, _ in rows)
-    left_out: tuple[str, ...] = ()
+    written = [_cells(label, row, limit=longest) for label, row in rows]
+    left_out = tuple(
+        head for head in _HEADS if head not in _ALWAYS and all(row[head] == "-" for row in written)
+    )
     for column in (None, "steps/s", "place", "steps", "last return"):
-        left_out = (*left_out, column) if column else ()
+        left_out = (*left_out, column) if column else left_out
         heads = [head for head in _HEADS if head not in left_out]
-        cells = [heads, *([_cells(label, row, limit=longest)[head] for head in heads] for label, row in rows)]
+        cells = [heads, *([row[head] for head in heads] for row in written)]
         lines = aligned(cells)
         if max(map(len, lines)) <= room:
             return lines

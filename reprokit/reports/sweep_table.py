@@ -48,7 +48,13 @@ def sweep_lines(
         yield folded(f"Every member has {shown(common, limit=10_000)}", indent=2)
     # What sweep.json says too has no room on a narrow terminal.
     rows = member_rows(members, actions, dry_run=dry_run)
-    yield from narrowed(rows, without=("run", "this call", "machines", "last return"))
+    yield from narrowed(rows, without=("run", "this call", "machines", _last_head(members)))
+
+
+def _last_head(members: Sequence[SweepMember]) -> str:
+    """What the column of the last results is called: by the metric, where it is one."""
+    metrics = {member.last_return[0] for member in members if member.last_return is not None}
+    return f"last {next(iter(metrics))}" if len(metrics) == 1 else "last result"
 
 
 def common_settings(members: Sequence[SweepMember]) -> str:
@@ -90,6 +96,7 @@ def member_rows(
 ) -> list[dict[str, Any]]:
     """A row for each member: name of the column → value, None for none; of its settings those that differ."""
     words = _PLANS if dry_run else _DONE
+    last = _last_head(members)
     apart = told_apart([member.settings for member in members])
     rows = [
         {
@@ -99,10 +106,10 @@ def member_rows(
             "machines": _kind(member.kind) or ("any" if member.mixed else ""),
             "state": str(member.state),
             "this call": words[action],
-            "last return": None if member.last_return is None else few_digits(member.last_return[1]),
+            last: None if member.last_return is None else few_digits(member.last_return[1]),
             "run": member.run,
         }
         for member, action, settings in zip(members, actions, apart, strict=True)
     ]
-    absent = {name for name in ("settings", "machines") if not any(row[name] for row in rows)}
+    absent = {name for name in ("settings", "machines", last) if not any(row[name] for row in rows)}
     return [{key: value for key, value in row.items() if key not in absent} for row in rows]

@@ -182,11 +182,13 @@ def _facts(audit: Audit) -> dict[str, Any]:
 def _print_audit(
     audit: Audit, facts: Mapping[str, Any], added: Sequence[Audited], unmet: tuple[str, ...]
 ) -> None:
+    from reprokit.errors import CannotJudgeError
     from reprokit.reports import one_line
 
     source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
     commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "not recorded"
-    click.echo("The verdict follows from the evidence." if audit.follows else "The verdict does not stand:")
+    not_there = "cannot be checked" if audit.exit_code == CannotJudgeError.exit_code else "does not stand"
+    click.echo("The verdict follows from the evidence." if audit.follows else f"The verdict {not_there}:")
     for finding in audit.findings:
         click.echo(f"  - {one_line(finding)}")
     click.echo(f"Verdict: {facts['verdict']}")

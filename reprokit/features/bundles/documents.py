@@ -40,6 +40,10 @@ _HOW_CONTAINED = (
     "The code runs in a container without network, which can write nothing but its results. With "
     "`--backend local` it would run with your rights."
 )
+_ARCHIVE_ITSELF = (
+    "(A version that is not released is installed from its repository.) `reproduce` takes the archive itself "
+    "and unpacks it; with `--keep FOLDER` it stays there, and `reprokit report verify` can check the report."
+)
 _LICENSES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
 _WHAT = {
     "source": "the code that the numbers stand on, and the recipe that says what must repeat",
@@ -71,6 +75,7 @@ def read_me(
                 + (f", at commit {manifest.commit}." if manifest.commit else "."),
                 "To reproduce it, with DIGEST as its author published it, apart from this file:",
                 f"```\npip install 'reprokit-verify[all]=={manifest.tool}'\n{shell_line(command)}\n```",
+                _ARCHIVE_ITSELF,
                 _HOW_LOCAL if local else _HOW_CONTAINED,
                 "What is here:",
                 "\n".join(listed),

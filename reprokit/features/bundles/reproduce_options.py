@@ -49,7 +49,13 @@ def _bundle_file(name: str | None, options: Options) -> Path | None:
         click.UsageError: There is no such file, or an option does not go with what is named.
     """
     from reprokit.features.bundles.archive_form import SUFFIXES
+    from reprokit.layout import BUNDLE
 
+    if name is not None and all((Path(name) / file).is_file() for file in (BUNDLE, "ro-crate-metadata.json")):
+        raise click.UsageError(
+            f"{name!r} is an unpacked bundle: give `reproduce` the archive itself, FILE.tar.gz; it checks "
+            "and unpacks it (--keep FOLDER keeps what it unpacks)"
+        )
     is_archive = name is not None and name.endswith(SUFFIXES)
     if name is None or not (is_archive or ("/" in name and Path(name).is_file())):
         for option, typed in _OWN.items():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from reprokit.errors import UsageError
-from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.recipes import NO_VARIANT, Recipe, command_with, words_of
 
 _PYTHONS = ("python", "python3")
 
@@ -80,15 +79,11 @@ def overrides_of(asked: SideAsked, recipe: Recipe) -> tuple[str, ...]:
     """
     found = [*asked.overrides, *([f"variant={asked.variant}"] if asked.variant else [])]
     command = recipe.program.command if recipe.program else None
-    words = _words(asked.arguments)
+    words = words_of(asked.arguments or "")
     python = asked.python if recipe.variant == NO_VARIANT and asked.variant is None else None
-    if words and command is None:
-        raise UsageError(
-            "the recipe runs a trainer, which takes settings and no arguments",
-            where=recipe.where("trainer"),
-            fix="--b-set training.NAME=VALUE",
-        )
-    if command is not None and (words or python):
+    if words and not python:
+        found.append(command_with(recipe, words, fix="--b-set training.NAME=VALUE"))
+    elif command is not None and python:
         first = f"python{python}" if python and command[0] in _PYTHONS else command[0]
         if python and first == command[0]:
             raise UsageError(
@@ -97,10 +92,3 @@ def overrides_of(asked: SideAsked, recipe: Recipe) -> tuple[str, ...]:
             )
         found.append(f"command={json.dumps([first, *command[1:], *words])}")
     return tuple(found)
-
-
-def _words(arguments: str | None) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(arguments or ""))
-    except ValueError as error:
-        raise UsageError(f"the arguments cannot be read: {error}", where=str(arguments)) from error

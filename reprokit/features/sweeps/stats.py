@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -218,9 +219,15 @@ def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Seed
             "no run has this recipe, and no sweep has this folder",
             where=str(project.runs_dir),
             actual=repr(target),
-            fix="`reprokit runs list` shows the recipes that have runs",
+            fix=_meant(target, project.runs_dir) or "`reprokit runs list` shows the recipes that have runs",
         )
     yield group_of(folders, name=target, like=None if like is None else runs.find(project.runs_dir, like))
+
+
+def _meant(target: str, runs_dir: Path) -> str:
+    """The recipe with runs, or the sweep, whose name is nearly what was typed."""
+    there = [path.name for folder in (runs_dir, runs_dir / SWEEPS) for path in folder.glob("*/")]
+    return next((f"did you mean {name!r}?" for name in difflib.get_close_matches(target, there, n=1)), "")
 
 
 def _groups_of_sweep(record: Path) -> Iterator[SeedGroup]:

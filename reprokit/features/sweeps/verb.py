@@ -46,6 +46,13 @@ _member_options = titled(
         metavar="PATH=VALUE,VALUE",
         help="Values of a setting; several --set make a grid.",
     ),
+    click.option(
+        "--args",
+        "arguments",
+        multiple=True,
+        metavar="WORDS",
+        help="Words for the recipe's command; each --args is a setting.",
+    ),
     platform_option,
 )
 
@@ -53,12 +60,13 @@ _member_options = titled(
 @click.command(
     "sweep",
     cls=Command,
-    common="seeds set jobs dry-run json",
+    common="seeds set args jobs dry-run json",
     short_help="Run recipes over seeds and settings, each run once.",
     epilog=examples(
         "reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024",
         "reprokit sweep cartpole_baseline cartpole_dqn --seeds 5",
         "reprokit sweep cartpole_baseline --set training.gamma=0.98,0.99 --dry-run",
+        "reprokit sweep train --seeds 5 --args '--lr 0.05' --args '--lr 0.2'",
         "reprokit sweep cartpole_baseline --seeds 5 --on slurm --slurm partition=cpu",
     ),
 )
@@ -105,6 +113,7 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
                 names=recipes,
                 seeds=options["seeds"],
                 settings=settings,
+                arguments=options["arguments"],
                 jobs=options["jobs"],
                 **asked_of_features("sweep", options),
             ),

@@ -133,21 +133,40 @@ class SweepGroup:
 
 
 def load_recipes(
-    names: Sequence[str], settings: Sequence[tuple[str, ...]], *, project: Project
+    names: Sequence[str],
+    settings: Sequence[tuple[str, ...]],
+    *,
+    arguments: Sequence[str] = (),
+    project: Project,
 ) -> list[Recipe]:
-    """Every recipe with every combination of settings.
+    """Every recipe with every combination of settings, and with each of the arguments for its command.
 
     Raises:
         RecipeError: One is wrong, or its environment is not declared.
+        UsageError: There are arguments for a recipe without a command, or they cannot be read.
     """
     found = [
-        recipes.load(name, recipes_dir=project.recipes_dir, overrides=chosen)
+        recipe
         for name in names
         for chosen in settings
+        for recipe in _with_arguments(name, chosen, arguments, project=project)
     ]
     for recipe in found:
         must_have_variant(recipe, project=project)
     return found
+
+
+def _with_arguments(
+    name: str, settings: tuple[str, ...], arguments: Sequence[str], *, project: Project
+) -> Iterator[Recipe]:
+    plain = recipes.load(name, recipes_dir=project.recipes_dir, overrides=settings)
+    others = [one for one in settings if one.partition("=")[0].strip() != "command"]
+    for text in arguments:
+        words = recipes.words_of(text)
+        command = recipes.command_with(plain, words, fix="set one of its settings: --set training.NAME=VALUE")
+        yield recipes.load(name, recipes_dir=project.recipes_dir, overrides=[*others, command])
+    if not arguments:
+        yield plain
 
 
 def make_ready(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,30 @@ def test_a_grid_has_every_combination(here):
     assert [one.seed for one in answer.members] == [1, 2, 1, 2]
     assert len({one.settings for one in answer.members}) == 2
     assert swept(here.root, settings=settings, seeds="1,2").actions == ("reuse",) * 4
+
+
+def test_words_that_are_added_to_the_command_are_settings_and_members_are_called_by_them(here):
+    answer = swept(here.root, arguments=["--lr 0.05", "--lr '0,2'"], seeds="1,2", settings=["device=cpu"])
+    assert states(answer) == ["complete"] * 4
+    assert [member.label for member in answer.members] == [
+        "lr=0.05 · s1",
+        "lr=0.05 · s2",
+        "lr=0,2 · s1",
+        "lr=0,2 · s2",
+    ]
+    word = '["python", "train.py", "{seed}", "{run_dir}", "1", "--lr", "0.05"]'
+    assert answer.members[0].settings == ("device=cpu", f"command={word}")
+
+
+def test_words_are_added_to_each_command_of_a_grid(here):
+    commands = ",".join(f"[python, train.py, '{{seed}}', '{{run_dir}}', '{word}']" for word in (1, 2))
+    answer = swept(here.root, settings=[f"command={commands}"], arguments=["-v", "-q"], seeds="1,")
+    assert len({member.identity for member in answer.members}) == 4
+
+
+def test_words_for_a_trainer_are_refused_with_what_to_do():
+    with pytest.raises(UsageError, match=r"takes settings.*--set training\.NAME=VALUE"):
+        swept(Path(__file__).parents[3], "cartpole_baseline", arguments=["--lr 0.05"])
 
 
 def test_two_settings_that_are_one_training_are_refused(here):

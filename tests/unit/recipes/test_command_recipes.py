@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reprokit.errors import RecipeError
+
 COMMAND = """\
 schema: 1
 name: cartpole
@@ -29,6 +31,19 @@ def test_a_command_stands_in_place_of_a_trainer(said):
     assert recipe.trainer is None
     assert recipe.program.command == ("python", "train.py", "--seed", "{seed}")
     assert (recipe.variant, recipe.device, recipe.numerics) == ("mine", "cpu", "native")
+
+
+@pytest.mark.parametrize("setting", ["lr=0.05,0.2", "optim.lr=0.05", "qqq=1"])
+def test_a_setting_that_is_an_option_of_the_program_is_told_how_to_set_it(said, setting):
+    with pytest.raises(RecipeError) as refused:
+        said().load(setting)
+    name = setting.split("=", maxsplit=1)[0].rpartition(".")[2]
+    assert f'`reprokit sweep cartpole --args "--{name} VALUE"`' in refused.value.fix
+
+
+def test_a_misspelt_setting_of_a_recipe_of_a_command_is_corrected(said):
+    with pytest.raises(RecipeError, match="did you mean 'limits'"):
+        said().load("limit.pids=9")
 
 
 def test_its_configuration_is_the_command_and_what_it_is_given(said):

@@ -66,6 +66,25 @@ def test_off_a_terminal_a_line_comes_when_a_member_changes():
     ]
 
 
+def test_a_column_of_results_is_there_only_where_a_member_has_one_and_bears_its_name():
+    for metric, head in ((None, None), ("eval/accuracy", "last eval/accuracy")):
+        member = SweepMember(
+            recipe="t", seed=3, state=MemberState.COMPLETE, last_return=metric and (metric, 0.5)
+        )
+        other = replace(member, seed=4, last_return=None)
+        text = "\n".join(sweep_lines([member, other], ["run", "run"], name="t-1", path="s", dry_run=False))
+        assert (head or "last ") in text if head else "last " not in text
+
+
+def test_on_a_terminal_no_column_is_empty_in_every_row():
+    display, stream, _ = made(is_terminal=True)
+    display.member("train seed 3", HowFar(phase="training", step=1, place="local"))
+    assert last_screen(stream.getvalue())[-2:] == [
+        "member        phase     steps  place",
+        "train seed 3  training  1      local",
+    ]
+
+
 def test_off_a_terminal_a_long_training_is_heard_of_every_five_minutes():
     display, stream, clock = made(is_terminal=False)
     for _ in range(11):
@@ -182,7 +201,7 @@ def test_the_answer_has_a_row_for_each_member_and_why_one_is_missing():
     ]
     lines = list(sweep_lines(members, ("reuse", "retry"), name="train-1", path="sweep.json", dry_run=False))
     assert [re.split(r"  +", line) for line in lines[-3:]] == [
-        ["recipe", "seed", "state", "this call", "last return", "run"],
+        ["recipe", "seed", "state", "this call", "last loss", "run"],
         ["train", "3", "complete", "finished earlier", "0.01235", "train/a"],
         ["train", "4", "crashed", "tried again now", "-", "train/b"],
     ]

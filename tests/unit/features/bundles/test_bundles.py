@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reprokit import cli
 from reprokit.errors import BundleError, EngineError, UsageError
 from reprokit.features.bundles.bundle import bundle, reproduce_bundle
 from reprokit.harness import Request, audit, judge_again
@@ -73,6 +74,36 @@ def test_a_report_of_a_bundle_is_judged_again_from_its_runs(golden, made, review
     home = Project.around(tmp_path / "reviewer", golden_dir=tmp_path / "kept" / "golden")
     again = judge_again(folders, Request(), project=home)
     assert (again.verdict, again.bundle, again.sentence) == (report.verdict, report.bundle, report.sentence)
+
+
+def test_a_report_of_a_bundle_that_was_not_kept_says_how_to_keep_it(golden, made, reviewer, tmp_path):
+    written = made(golden)
+    _, folder = reviewer(written.path)
+    found = audit(folder / "report.json", project=Project.around(tmp_path / "reviewer"))
+    assert (found.follows, found.exit_code) == (False, 4)
+    assert [finding for finding in found.findings if "reprokit-bundle-" in finding] == []
+    assert "`reprokit reproduce theirs.tar.gz --keep FOLDER`" in found.findings[0]
+
+
+def test_the_page_of_a_bundle_says_how_an_unreleased_version_is_installed(golden, made, tmp_path, reviewer):
+    reviewer(made(golden).path, keep=tmp_path / "kept")
+    page = (tmp_path / "kept" / "README.md").read_text()
+    assert "its repository" in page
+    assert "the archive itself" in page
+
+
+def test_an_unpacked_bundle_is_refused_with_the_way_to_its_archive(
+    golden, made, reviewer, tmp_path, capsys, monkeypatch
+):
+    reviewer(made(golden).path, keep=tmp_path / "kept")
+    monkeypatch.chdir(tmp_path)
+    for typed in ("kept", "./kept"):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["reproduce", typed])
+        assert (ended.value.code, "the archive itself" in " ".join(capsys.readouterr().err.split())) == (
+            2,
+            True,
+        )
 
 
 def test_two_bundles_of_one_golden_are_the_same_bytes(golden, made):

@@ -53,6 +53,13 @@ def finish(place, seed, values, *, recipe="cartpole", metric="eval/return", **re
     return folder
 
 
+def test_a_misspelt_recipe_or_sweep_is_corrected(place, capsys):
+    finish(place, 1, [1.0], recipe="train")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["stats", "trian"])
+    assert (ended.value.code, "did you mean 'train'?" in capsys.readouterr().err) == (2, True)
+
+
 @pytest.fixture
 def cartpole(place):
     """The five results of the document, each at the end of twelve records."""

@@ -53,6 +53,11 @@ def test_what_is_typed_is_asked_for(ask, tmp_path):
     assert (asked["request"].overrides, asked["request"].seed) == ((), None)
 
 
+def test_words_for_the_command_may_be_given_several_times(ask):
+    _, _, asked = ask("a", "--args", "--lr 0.05", "--args=--lr 0.2")
+    assert asked["arguments"] == ("--lr 0.05", "--lr 0.2")
+
+
 def test_a_platform_is_a_setting_that_every_member_has(ask):
     _, _, asked = ask("a", "--platform", "xla-cpu", "--set", "x=1,2")
     assert asked["settings"] == ("platform=xla-cpu", "x=1,2")
