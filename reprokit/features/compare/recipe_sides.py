@@ -18,7 +18,8 @@ from reprokit.features.compare.conditions import variations_of
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
 from reprokit.features.compare.seals import Seals
-from reprokit.features.compare.trees import SideTree, is_same_tree, tree_of
+from reprokit.features.compare.trees import SideTree, changed_submodules, is_same_tree, tree_of
+from reprokit.harness.running.programs.program_files import may_see
 from reprokit.harness.running.run_inputs import RunInputs, planned_inputs, whole_runs
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
 from reprokit.harness.running.start_command import among_others_in
@@ -93,8 +94,9 @@ def run_sides(
             side: stack.enter_context(tree_of(asked[side].revision, session.project, share=share))
             for side in SIDES
         }
-        _must_differ(asked, trees)
         _must_have(name, trees)
+        _must_have_same_submodules(name, trees)
+        _must_differ(asked, trees)
         ready = {}
         for side in SIDES:
             how: dict[str, Any] = {"stack": stack, "session": session}
@@ -142,6 +144,22 @@ def _must_have(name: str, trees: Mapping[str, SideTree]) -> None:
             where=trees[absent].commit or str(trees[absent].root),
             fix="name a commit that has it",
         )
+
+
+def _must_have_same_submodules(name: str, trees: Mapping[str, SideTree]) -> None:
+    """Refuse what no run would show: a program never has the files of a submodule."""
+    changed = changed_submodules(trees["a"], trees["b"])
+    if not changed:
+        return
+    both = [recipes.load(name, recipes_dir=trees[side].project.recipes_dir) for side in SIDES]
+    for path in changed:
+        if any(may_see(recipe, path) for recipe in both):
+            raise CannotJudgeError(
+                f"the submodule {path} differs between the sides, and no run has its files",
+                where=both[-1].where("sees"),
+                fix="name the files that the program reads under `sees`, or put those of the submodule "
+                "into the project",
+            )
 
 
 def _ready(
