@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.errors import UsageError
+from reprokit import extras
+from reprokit.errors import MissingExtraError, UsageError
 from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_commands
@@ -238,3 +239,17 @@ def test_runs_that_a_comparison_stands_on_are_not_pruned(folder, monkeypatch):
     assert (plan.going, len(plan.kept)) == ((), 4)
     (report / FILE).unlink()
     assert len(plan_prune(Project.around(folder), everything, now=datetime.now(UTC)).going) == 4
+
+
+def test_without_jinja_the_answer_is_given_and_a_page_says_what_is_missing(folder, monkeypatch):
+    one, two = program(folder, "one.py"), program(folder, "two.py")
+    _, drawn = compared(folder, one, two)
+    monkeypatch.setattr(extras, "is_installed", lambda module: module != "jinja2")
+    answer, report = compared(folder, one, two)
+    assert answer.answer is Word.EQUAL
+    assert "[html]" in (report / "report.html").read_text()
+    assert audit(report / FILE).exit_code == 0
+    with pytest.raises(MissingExtraError):
+        audit(drawn / FILE)
+    monkeypatch.undo()
+    assert audit(report / FILE).exit_code == 0
