@@ -32,6 +32,10 @@ from reprokit.session import Session
 from reprokit.variations import Variation
 
 
+class SameSidesError(UsageError):
+    """Both sides have the same files and settings."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadySide:
     """A side that could run now.
@@ -128,7 +132,7 @@ def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) 
     one, two = (dataclasses.replace(asked[side], revision=None) for side in SIDES)
     if one == two and is_same_tree(trees["a"], trees["b"]):
         commit = trees["a"].commit or trees["b"].commit or "the working tree"
-        raise UsageError(
+        raise SameSidesError(
             "the two sides are the same commit with the same settings",
             where=commit,
             fix="name another with --a or --b, or set something on one side, such as --b-set PATH=VALUE",
