@@ -17,6 +17,7 @@ The tree::
     │   ├── DataError                    3   declared data is not there as declared
     │   ├── UploadError                  3   a run could not be copied to its URL
     │   ├── SchedulerError               3   no engine for many machines, or it went away
+    │   ├── MissingExtraError            3   a package of an extra is not installed
     │   └── WorkspaceError               3   runs/ or reports/ cannot be written
     │       ├── DiskFullError            3   because the disk is full
     │       └── WorkspaceBusyError       3   because another tool is at work in it

@@ -16,7 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from reprokit.capture.git_objects import NO_PROGRAMS, NO_PROGRAMS_ENVIRONMENT, find_repository
+from reprokit.capture.git_objects import (
+    NO_PROGRAMS,
+    NO_PROGRAMS_ENVIRONMENT,
+    SUBMODULE,
+    find_repository,
+)
 from reprokit.capture.work_tree import compare
 from reprokit.core.report_parts import FileChange
 from reprokit.errors import CannotRunError, UsageError
@@ -97,6 +102,15 @@ def changes_since(
         unknown = git(project, "ls-files", "--others", "--exclude-standard", "-z", "--", *paths)
         found += [FileChange(path=path, added=None, removed=0) for path in filter(None, unknown.split("\0"))]
     return sorted(found, key=lambda one: (-(one.added or 0) - (one.removed or 0), one.path))
+
+
+def changed_submodules(project: Path, commit: str, *, until: str | None = None) -> tuple[str, ...]:
+    """Submodules of a project that are not as a commit has them; without ``until``, in the work tree."""
+    range_ = [commit, until] if until else [commit]
+    how = ("--raw", "--no-renames", "--ignore-submodules=untracked", "--relative", "-z")
+    rows = git(project, "diff", *how, *range_).split("\0")
+    pairs = zip(rows[::2], rows[1::2], strict=False)
+    return tuple(path for modes, path in pairs if SUBMODULE in modes.lstrip(":").split(" ")[:2])
 
 
 @contextmanager

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprokit import extras
 from reprokit.errors import ReprokitError
 from reprokit.features.compare.answer import NOT_RUN, SIDES, StoredAnswer, load
 from reprokit.features.compare.judge import Selected, judged
 from reprokit.features.compare.judge_seeds import judged_over_seeds
-from reprokit.features.compare.report import documents
+from reprokit.features.compare.report import HTML, NO_PAGE, documents
 from reprokit.harness.judging.build_report import evidence_digests
 
 
@@ -38,6 +39,7 @@ def audit(file: Path) -> Audit:
 
     Raises:
         ReportError: It is no comparison.
+        MissingExtraError: Its page cannot be drawn again, as Jinja is not installed.
     """
     stored = load(file)
     told = stored.answer.get("answer")
@@ -74,7 +76,12 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
             yield f"{key} differs from what the evidence gives"
     for name, text in drawn.items():
         page = file.parent / name
-        if not page.is_file() or page.read_bytes() != text.encode("utf-8"):
+        stored_page = page.read_bytes() if page.is_file() else b""
+        if name == HTML and stored_page == NO_PAGE.encode("utf-8"):
+            continue  # written where Jinja was not installed
+        if name == HTML and stored_page:
+            extras.must_have("jinja2")
+        if stored_page != text.encode("utf-8"):
             yield f"{page} differs from what compare.json gives"
 
 

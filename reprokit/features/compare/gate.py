@@ -8,10 +8,11 @@ from pathlib import Path
 
 from reprokit import workspace
 from reprokit.core.checklist import Report
-from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
+from reprokit.errors import CannotJudgeError, ReprokitError
 from reprokit.features.compare.answer import Answer
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.recipe_sides import SameSidesError
 from reprokit.reports.comparison_record import ComparisonRecord, ComparisonRow, comparisons_json
 from reprokit.request import Request
 from reprokit.session import Session
@@ -39,10 +40,8 @@ def _row(report: Report, *, against: str, request: Request, session: Session) ->
         answer, _ = compare_recipe(
             report.recipe, asked, replace(request, seed=seed), only=None, share=(), session=session
         )
-    except UsageError as error:
-        if "same commit" in error.what:
-            return ComparisonRow(recipe=report.recipe, seed=seed, answer="equal", sentence=error.what)
-        return ComparisonRow(recipe=report.recipe, seed=seed, sentence=error.told())
+    except SameSidesError as error:
+        return ComparisonRow(recipe=report.recipe, seed=seed, answer="equal", sentence=error.what)
     except ReprokitError as error:
         if error.exit_code == CannotJudgeError.exit_code:
             return ComparisonRow(recipe=report.recipe, seed=seed, answer="unjudged", sentence=error.told())

@@ -216,7 +216,7 @@ def _common_metrics(first: Path, other: Path, found: Comparison, selected: Selec
 
 
 def _trace(first: Path, other: Path) -> dict[str, Any] | None:
-    """The first update and tensor that differ; None where the traces are equal or neither side has one."""
+    """The first update and tensor that differ; None where they are equal, or not both sides have a trace."""
     if not all((folder / TRACE).is_file() for folder in (first, other)):
         return None
     compared = compare_ranks(first, other)
@@ -260,6 +260,8 @@ def _notes(stored: Mapping[str, Sequence[runs.StoredRun]], found: Comparison) ->
     if left:
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         notes.append(f"a later run could read what an earlier one left: {', '.join(left[:3])}{more}")
+    if len({(stored[name][0].path / TRACE).is_file() for name in SIDES}) == 2:
+        notes.append("one side alone has a trace, so that parameters and random states were not compared")
     if found.identical and found.records_compared == 1:
         notes.append("one record was compared: what it does not show may differ")
     return notes

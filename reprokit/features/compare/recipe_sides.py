@@ -19,7 +19,8 @@ from reprokit.features.compare.describe import commit_told
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
 from reprokit.features.compare.seals import Seals
-from reprokit.features.compare.trees import SideTree, is_same_tree, tree_of
+from reprokit.features.compare.trees import SideTree, changed_submodules, is_same_tree, tree_of
+from reprokit.harness.running.programs.program_files import may_see
 from reprokit.harness.running.run_inputs import RunInputs, planned_inputs, whole_runs
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
 from reprokit.harness.running.start_command import among_others_in
@@ -30,6 +31,10 @@ from reprokit.recipes import NO_VARIANT, Recipe, StatisticalMetric
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import Variation
+
+
+class SameSidesError(UsageError):
+    """Both sides have the same files and settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +109,9 @@ def run_sides(
             side: stack.enter_context(tree_of(asked[side].revision, session.project, share=share))
             for side in SIDES
         }
-        _must_differ(asked, trees)
         _must_have(name, trees)
+        _must_have_same_submodules(name, trees)
+        _must_differ(asked, trees)
         recipe_of = {side: _recipe(name, asked[side], trees[side], request) for side in SIDES}
         if num_seeds is not None:
             _must_fit_seeds(asked, recipe_of)
@@ -141,7 +147,7 @@ def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) 
     one, two = (dataclasses.replace(asked[side], revision=None) for side in SIDES)
     if one == two and is_same_tree(trees["a"], trees["b"]):
         commit = trees["a"].commit or trees["b"].commit or "the working tree"
-        raise UsageError(
+        raise SameSidesError(
             "the two sides are the same commit with the same settings",
             where=commit,
             fix="name another with --a or --b, or set something on one side, such as --b-set PATH=VALUE",
@@ -179,6 +185,22 @@ def _must_fit_seeds(asked: Mapping[str, SideAsked], recipe_of: Mapping[str, Reci
                 f"the recipe of side {side} does not say what is compared over seeds",
                 where=recipe_of[side].where("statistical"),
                 expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+            )
+
+
+def _must_have_same_submodules(name: str, trees: Mapping[str, SideTree]) -> None:
+    """Refuse what no run would show: a program never has the files of a submodule."""
+    changed = changed_submodules(trees["a"], trees["b"])
+    if not changed:
+        return
+    both = [recipes.load(name, recipes_dir=trees[side].project.recipes_dir) for side in SIDES]
+    for path in changed:
+        if any(may_see(recipe, path) for recipe in both):
+            raise CannotJudgeError(
+                f"the submodule {path} differs between the sides, and no run has its files",
+                where=both[-1].where("sees"),
+                fix="name the files that the program reads under `sees`, or put those of the submodule "
+                "into the project",
             )
 
 

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit import adapters, workspace
+from reprokit import adapters, extras, reports, workspace
 from reprokit.core.comparison import Divergence
 from reprokit.core.report_parts import DrawnCurve
 from reprokit.errors import MetricsError
 from reprokit.features.compare.answer import SIDES, StoredAnswer
 from reprokit.features.compare.difference_chart import difference_chart
 from reprokit.features.compare.lines import fact_text, first_facts, metric_rows, seed_rows
+from reprokit.layout import COMPARISON
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
 from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line
 from reprokit.reports.formats.to_html import page
 
 HTML, MARKDOWN = "report.html", "report.md"
+#: What stands in place of the page where Jinja is not installed.
+NO_PAGE = reports.NO_PAGE.replace("report.json", COMPARISON)
 _POINTS = 400
 _MOST_CHARTS = 12
 _TONES = {"equal": "good", "different": "bad"}
@@ -63,7 +66,9 @@ def documents(stored: StoredAnswer) -> dict[str, str]:
     """Name → text of the pages; from one answer and its runs the same bytes."""
     found = _page(stored)
     size = {"chart_width": f"{WIDTH:g}", "chart_height": f"{HEIGHT:g}"}
-    return {HTML: page("compare.html.jinja", found=found, **size), MARKDOWN: _markdown(found)}
+    drawn = extras.is_installed("jinja2")
+    html = page("compare.html.jinja", found=found, **size) if drawn else NO_PAGE
+    return {HTML: html, MARKDOWN: _markdown(found)}
 
 
 def _page(stored: StoredAnswer) -> _Page:

@@ -94,6 +94,16 @@ def is_same_tree(first: SideTree, other: SideTree) -> bool:
     return all((one.added, one.removed) == untracked for one in changed)
 
 
+def changed_submodules(first: SideTree, other: SideTree) -> tuple[str, ...]:
+    """The submodules of two sides that are not the same, of which a run has no file."""
+    if first.commit == other.commit:
+        return ()
+    if first.commit is None or other.commit is None:
+        commit, tree = (first.commit, other) if other.commit is None else (other.commit, first)
+        return git_history.changed_submodules(tree.root, str(commit))
+    return git_history.changed_submodules(first.root, first.commit, until=other.commit)
+
+
 def _share(path: str, source: Path, tree: Path) -> None:
     """Put a file or folder of the working tree into a clean one: as a second name of it where that can be."""
     name = PurePosixPath(path)

@@ -79,6 +79,12 @@ def program_files(recipe: Recipe, root: Path) -> tuple[ProgramFile, ...]:
     return tuple(found)
 
 
+def may_see(recipe: Recipe, name: str) -> bool:
+    """Whether the recipe's patterns leave a folder, or something in it, to its program."""
+    patterns = recipe.program.sees if recipe.program else None
+    return patterns is None or any(_fits(name, one) or one.startswith(f"{name}/") for one in patterns)
+
+
 def tracked_files(root: Path) -> tuple[str, ...]:
     """Names of the plain files below a folder that git tracks and that are there.
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.errors import UsageError
+from reprokit import extras
+from reprokit.errors import MissingExtraError, UsageError
 from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_commands
@@ -238,3 +239,25 @@ def test_runs_that_a_comparison_stands_on_are_not_pruned(folder, monkeypatch):
     assert (plan.going, len(plan.kept)) == ((), 4)
     (report / FILE).unlink()
     assert len(plan_prune(Project.around(folder), everything, now=datetime.now(UTC)).going) == 4
+
+
+def test_without_jinja_the_answer_is_given_and_a_page_says_what_is_missing(folder, monkeypatch):
+    one, two = program(folder, "one.py"), program(folder, "two.py")
+    _, drawn = compared(folder, one, two)
+    monkeypatch.setattr(extras, "is_installed", lambda module: module != "jinja2")
+    answer, report = compared(folder, one, two)
+    assert answer.answer is Word.EQUAL
+    assert "[html]" in (report / "report.html").read_text()
+    assert audit(report / FILE).exit_code == 0
+    with pytest.raises(MissingExtraError):
+        audit(drawn / FILE)
+    monkeypatch.undo()
+    assert audit(report / FILE).exit_code == 0
+
+
+def test_a_trace_on_one_side_alone_is_said_not_to_be_compared(folder):
+    trace = (
+        '\nopen(f"{folder}/trace.jsonl", "w").write(json.dumps({"update": 1, "parameters": "x"}) + "\\n")\n'
+    )
+    answer, _ = compared(folder, program(folder, "one.py"), program(folder, "two.py", more=trace))
+    assert any("one side alone has a trace" in note for note in answer.notes)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from reprokit.core.checklist import Verdict
+from reprokit.errors import UsageError
 from reprokit.features.compare import gate, verify_options
 from reprokit.reports.comparison_record import ComparisonRecord, ComparisonRow, read_comparisons
+from reprokit.request import Request
 
 OPTIONS = {
     "compare_with": "main",
@@ -50,3 +52,13 @@ def test_by_default_a_number_that_moved_is_told_and_fails_nothing(monkeypatch, s
     assert told.exit_code is None
     assert told.lines == ("train seed 3, compared with main: moved from record 3 on",)
     assert read_comparisons(file.read_bytes()).rows == [row]
+
+
+def test_a_mistake_whose_text_speaks_of_one_commit_is_not_an_equal_number(monkeypatch, sample_report):
+    def mistaken(*_, **__):
+        raise UsageError("unknown key 'same commit'")
+
+    monkeypatch.setattr(gate, "compare_recipe", mistaken)
+    report = sample_report(Verdict.REPRODUCED)
+    found = gate.compare_all([report], against="main", request=Request(), session=None)
+    assert [row.answer for row in found.rows] == [None]

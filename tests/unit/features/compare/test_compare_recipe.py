@@ -180,6 +180,38 @@ def test_a_declared_file_that_git_ignores_is_shared_where_that_is_asked_for(repo
     assert not (repository.root / ".git" / "worktrees").exists()
 
 
+@pytest.mark.parametrize("typed", [{"a": "HEAD~1", "b": "HEAD"}, {"a": "HEAD~1"}, {}])
+def test_a_submodule_that_differs_is_not_judged_since_no_run_has_its_files(
+    repository, tmp_path_factory, typed
+):
+    library = Repository(tmp_path_factory.mktemp("library"))
+    library.git("init", "--quiet")
+    library.write(rate_py="RATE = 1\n")
+    local = ("-c", "protocol.file.allow=always")
+    repository.git(*local, "submodule", "--quiet", "add", str(library.root), "lib")
+    repository.commit()
+    inside = Repository(repository.root / "lib")
+    if typed:
+        inside.write(rate_py="RATE = 2\n")
+        repository.commit()
+    else:
+        (inside.root / "rate.py").write_text("RATE = 3\n")
+        repository.git("config", "diff.ignoreSubmodules", "all")
+    with pytest.raises(CannotJudgeError, match="submodule lib"):
+        compared(repository, **typed)
+
+
+def test_a_submodule_that_the_recipe_leaves_out_may_differ(repository, tmp_path_factory):
+    library = Repository(tmp_path_factory.mktemp("library"))
+    library.git("init", "--quiet")
+    library.write(rate_py="RATE = 1\n")
+    repository.write(recipes__train__recipe_yaml=f"{RECIPE}sees: [train.py, settings.py]\n")
+    local = ("-c", "protocol.file.allow=always")
+    repository.git(*local, "submodule", "--quiet", "add", str(library.root), "lib")
+    repository.commit()
+    assert compared(repository, a="HEAD~1", b="HEAD")[0].answer is Word.EQUAL
+
+
 def test_without_a_commit_sides_that_differ_in_settings_are_both_the_working_tree():
     assert sides_asked({}) == {"a": SideAsked(revision="HEAD"), "b": SideAsked()}
     assert sides_asked({"b": "main"})["a"].revision == "HEAD"
