@@ -129,7 +129,7 @@ def _drawn(session: str) -> str:
 
 def _photograph(page: Path, picture: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome") or sys.exit("there is no Chromium")
-    size = ["--window-size=1000,1040", "--hide-scrollbars", "--force-device-scale-factor=1"]
+    size = ["--window-size=1000,1380", "--hide-scrollbars", "--force-device-scale-factor=1"]
     words = [browser, "--headless", "--no-sandbox", "--disable-gpu", *size, f"--screenshot={picture}"]
     subprocess.run([*words, page.as_uri()], check=True, capture_output=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,13 @@ if TYPE_CHECKING:
         metavar="FILE",
         help="Write every recipe's answer as JSON, for `reprokit report comment`.",
     ),
+    click.option(
+        "--html",
+        "html",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Also write a page: a row a recipe with verdict, sentence and next step.",
+    ),
 )
 @attribute_option
 @why_options
@@ -106,6 +114,8 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
 
     project = project_of(options)
     _clear(options["gate_file"], project=project)  # before anything else can end this call
+    if options["html"]:
+        options["html"].unlink(missing_ok=True)  # likewise
     request, finish = request_of(options), finishing("verify", options)
     with show_report.progress() as progress:
         answers = harness.verify(
@@ -122,6 +132,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     replaced = (addition.exit_code for addition in added if addition.exit_code is not None)
     code = next(replaced, harness.gate_code(answers))
     _record(answers, code, file=options["gate_file"])
+    _draw(answers, code, file=options["html"])
     show_report.to_github(
         reports, gate=harness.gate_record(answers, exit_code=code, folder=project.reports_dir)
     )
@@ -142,6 +153,29 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         for line in addition.lines:
             click.echo(line)
     return code
+
+
+def _draw(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> None:
+    """The answers as a page, which names the page of each report by its path from there."""
+    if file is None:
+        return
+    from reprokit.cli.html_page import write_page
+    from reprokit.reports import PAGE
+    from reprokit.reports.pages import gate_page
+
+    entries = [
+        gate_page.GateEntry(
+            recipe=answer.recipe,
+            exit_code=answer.exit_code,
+            report=answer.report,
+            place=os.path.relpath(answer.folder / PAGE, file.parent) if answer.folder else "",
+            error=answer.error,
+            left_out=answer.left_out,
+        )
+        for answer in answers
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_page(gate_page.gate_to_html(entries, exit_code=code), path=file)
 
 
 def _clear(file: Path | None, *, project: Project) -> None:

@@ -65,6 +65,7 @@ _OF_ONE_MACHINE = {
     "changed": "--changed",
     "statistical": "--statistical",
     "gate_file": "--gate-file",
+    "html": "--html",
     "resume": "--resume",
     "vary": "--vary",
     "attribute": "--attribute",

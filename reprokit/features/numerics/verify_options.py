@@ -17,6 +17,7 @@ _OF_WHOLE_TRAININGS = {
     "platform": "--platform",
     "exclusive": "--exclusive",
     "gate_file": "--gate-file",
+    "html": "--html",
     "changed": "--changed",
     "statistical": "--statistical",
     "resume": "--resume",

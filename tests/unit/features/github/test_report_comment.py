@@ -81,7 +81,10 @@ def test_verify_writes_its_answers_whatever_they_are(type_words, tmp_path, monke
     (tmp_path / "recipes" / "broken").mkdir(parents=True)
     (tmp_path / "recipes" / "broken" / "recipe.yaml").write_text("schema: 1\nname: [\n")
     monkeypatch.chdir(tmp_path)
-    assert type_words("verify", "--gate-file", "gate.json")[0] == 2
+    assert type_words("verify", "--gate-file", "gate.json", "--html", "pages/gate.html")[0] == 2
+    page = Path("pages/gate.html").read_text()
+    assert "0 of 1 passed" in page
+    assert "broken" in page
     [row] = gate_record.read_gate(Path("gate.json").read_bytes()).recipes
     assert (row.recipe, row.exit_code, row.verdict) == ("broken", 2, None)
     assert "recipe.yaml" in row.error

@@ -18,6 +18,7 @@ from reprokit.cli import main
         ["--sign", "key"],
         ["--exclusive"],
         ["--gate-file", "gate.json"],
+        ["--html", "gate.html"],
         ["--platform", "xla-cpu"],
     ],
     ids=lambda words: words[0],

@@ -1,0 +1,84 @@
+"""What `reprokit verify` said of every recipe, as one page: a row a recipe, those that did not pass first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from reprokit.core.checklist import Report
+from reprokit.core.verdicts.rows import counted
+from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.formats.report_content import outline
+from reprokit.reports.formats.to_html import page
+from reprokit.reports.pages.next_steps import NextStep, next_steps
+
+_TONES = {0: "good", 1: "bad"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateEntry:
+    """One recipe and seed: a report, or an error, or why it was left out.
+
+    Attributes:
+        place: Path of the report's page from the folder of this page.
+    """
+
+    recipe: str
+    exit_code: int
+    report: Report | None = None
+    place: str = ""
+    error: str = ""
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """An entry, ready to be drawn."""
+
+    word: Visible
+    tone: str
+    recipe: Visible
+    about: Visible
+    sentence: Visible
+    steps: tuple[NextStep, ...] = ()
+    link: str = ""
+
+
+def gate_to_html(entries: Sequence[GateEntry], *, exit_code: int) -> str:
+    """The answers of a gate as a self-contained HTML 5 page with links to the reports next to it."""
+    passed = sum(one.exit_code == 0 and not one.left_out for one in entries)
+    judged = sum(not one.left_out for one in entries)
+    ordered = sorted(entries, key=lambda one: one.exit_code == 0)
+    return page(
+        "gate.html.jinja",
+        tone=_TONES.get(exit_code, "unknown"),
+        title=Visible(f"{passed:,} of {judged:,} passed" if judged else "Nothing was judged"),
+        sentence=_sentence(len(entries) - judged, exit_code),
+        rows=[_row(one) for one in ordered],
+    )
+
+
+def _sentence(num_left_out: int, exit_code: int) -> Visible:
+    left_out = (
+        f" {counted(num_left_out, 'recipe')} left out: its numbers cannot have moved." if num_left_out else ""
+    )
+    return Visible(f"Exit code {exit_code}.{left_out}")
+
+
+def _row(entry: GateEntry) -> _Row:
+    name = one_line(entry.recipe)
+    if entry.report is None:
+        word, tone = ("LEFT OUT", "plain") if entry.left_out else ("ERROR", "bad")
+        why = one_line(entry.left_out or entry.error)
+        return _Row(word=Visible(word), tone=tone, recipe=name, about=Visible(""), sentence=why)
+    found = outline(entry.report)
+    return _Row(
+        word=Visible(found.verdict.value),
+        tone=found.tone,
+        recipe=name,
+        about=Visible(f"{found.platform}, seed {found.seed}"),
+        sentence=found.sentence,
+        steps=next_steps(found.next_command),
+        link=f"./{quote(entry.place, errors='replace')}" if entry.place else "",  # never read as a scheme
+    )
