@@ -306,7 +306,7 @@ def _after_failure(case: VerdictCase) -> str:
     failure = case.failure or {}
     if failure.get("outcome") in {Outcome.WORKSPACE_BUSY, Outcome.INTERRUPTED}:
         return case.evidence.rerun
-    if _GETS_DATA.fullmatch(remedy := str(failure.get("remedy"))):
+    if _MAKES_THERE.fullmatch(remedy := str(failure.get("remedy"))):
         return remedy
     log = failure.get("log")
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
@@ -406,8 +406,8 @@ def _promotion(case: VerdictCase, *, reason: str) -> str:
 #: Rows about the golden that is to be replaced.
 _OF_THE_GOLDEN = frozenset({"equals_golden", "trace_equal", "environment_compatible"})
 
-#: What gets data that is not there; the record may be anyone's, and this is about to be pasted.
-_GETS_DATA = re.compile(r"reprokit data (fetch|prepare) [\w.-]+", re.ASCII)
+#: What brings data or a file that is not there; the record may be anyone's, and this is about to be pasted.
+_MAKES_THERE = re.compile(r"reprokit data (fetch|prepare) [\w.-]+|git add \w[\w./-]*", re.ASCII)
 
 #: Failures that are not the program's: nothing of its own log explains them.
 _OF_THE_HOST = frozenset(
