@@ -15,6 +15,7 @@ from reprokit.adapters.columns import MetricColumns, read_columns
 from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.folders.canonical import CanonicalMetrics, canonical_records
+from reprokit.adapters.folders.content import holds_numbers
 from reprokit.adapters.folders.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.log_shape import shape_of
@@ -53,6 +54,7 @@ __all__ = [
     "find",
     "find_all",
     "fits_no_metric",
+    "holds_numbers",
     "ignored_metrics",
     "is_by_content",
     "machine_metrics",

@@ -28,7 +28,7 @@ def check(evidence: Evidence) -> Finding:
     """Every run's logs; the promised end only where a recipe promises one."""
     remedy = "read stderr.log of that run, then run it again"
     if evidence.runs and all(run.complete and run.num_records == 0 for run in evidence.runs):
-        remedy = "let the program write its metrics into the folder that {run_dir} names"
+        remedy = "see the row repeatable"
     if broken := failed_runs(evidence, lambda run: _problem(run) or _of_recipe(evidence, run), remedy):
         return broken
     if any(run.metrics_problems is None for run in evidence.runs):
@@ -44,9 +44,9 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _problem(run: RunEvidence) -> str:
-    broken = [problem.message for problem in run.metrics_problems or () if _breaks(problem)]
-    if broken:
-        return broken[0].removeprefix(f"{run.path}: ")
+    broken = [problem for problem in run.metrics_problems or () if _breaks(problem)]
+    if broken and broken[0].kind != "no_metrics_file":
+        return broken[0].message.removeprefix(f"{run.path}: ")
     if run.num_records <= 0 or not run.metric_names:
         return "no metric was logged"
     absent = [name for name in _STREAMS if name not in run.files]

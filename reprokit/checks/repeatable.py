@@ -6,7 +6,16 @@ from reprokit.core.evidence import Evidence
 from reprokit.core.verdicts.agreement import chance_of_another, difference, differing, why_not_repeated
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.core.verdicts.ensemble_tier import excuses_difference, why_not_repeatable
-from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.rows import (
+    Finding,
+    counted,
+    failed,
+    listed,
+    not_applicable,
+    passed,
+    skipped,
+    unjudged,
+)
 
 ID = "repeatable"
 TITLE = "Two runs with one seed are equal, bit for bit"
@@ -21,10 +30,8 @@ _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
 _REMOVE = "let the program write to {run_dir} only; then remove what is named here and run again"
-_LOG = (
-    "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names, "
-    "or what it prints: `sh -c '… > {run_dir}/printed.log'`"
-)
+_LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
+_TAKE = "let a recipe take what the program writes in the tree"
 
 
 def check(evidence: Evidence) -> Finding:
@@ -41,7 +48,7 @@ def check(evidence: Evidence) -> Finding:
         return skipped("the runs agree up to where they were stopped; of the rest nothing is known", _WHOLE)
     objection = _insufficient(evidence)
     if objection is not None:
-        return unjudged(objection.reason, _LOG if _logs_nothing(evidence) else _TWICE)
+        return unjudged(objection.reason, _remedy(evidence))
     for kind, what in _CHANNELS.items():
         if left := _shared(evidence, kind):
             return unjudged(f"{what}: {left}", _REMOVE)
@@ -94,6 +101,13 @@ def _strength(num_runs: int) -> str:
 
 def _logs_nothing(evidence: Evidence) -> bool:
     return len(evidence.runs) > 1 and all(run.complete and run.num_records == 0 for run in evidence.runs)
+
+
+def _remedy(evidence: Evidence) -> str:
+    if not _logs_nothing(evidence):
+        return _TWICE
+    written = [path for path, how in sorted(evidence.left_in_tree.items()) if how != "removed"]
+    return f"{_TAKE} ({listed(written)})" if written and evidence.recipe is None else _LOG
 
 
 def _insufficient(evidence: Evidence) -> Objection | None:

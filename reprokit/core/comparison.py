@@ -64,8 +64,9 @@ def compare_records(
     return comparer.finish()
 
 
-def unreadable(error: MetricsError, *, side: str) -> Comparison:
+def unreadable(error: MetricsError, *, side: str, with_fix: bool = True) -> Comparison:
     """The comparison that an error prevented: nothing compared, and the error as its one problem."""
+    message = str(error) if with_fix else error.told()
     severity, _ = problems.KINDS[error.kind]
     return Comparison(
         identical=False,
@@ -74,7 +75,7 @@ def unreadable(error: MetricsError, *, side: str) -> Comparison:
         metrics_compared=0,
         divergence=None,
         per_metric={},
-        problems=(Problem(kind=error.kind, side=side, line=None, message=str(error), severity=severity),),
+        problems=(Problem(kind=error.kind, side=side, line=None, message=message, severity=severity),),
     )
 
 

@@ -45,6 +45,11 @@ def form_of(path: Path) -> str:
     return from_csv.NAME if _is_table(lines) else ""
 
 
+def holds_numbers(path: Path) -> bool:
+    """Whether a file would be read as metrics, if it were a log of the run."""
+    return bool(form_of(path)) or from_printed.reads(path)
+
+
 def forms_in(folder: Path, places: Sequence[PurePath], *, printed: bool) -> dict[PurePath, str]:
     """Of files of a folder with such names, each that holds numbers → its adapter.
 

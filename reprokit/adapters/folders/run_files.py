@@ -24,7 +24,15 @@ _NO_METRICS_OF = {
 #: What the harness writes into a folder that holds its record, next to the metrics.
 _OURS = frozenset(
     {
-        *(RECORD, layout.ENVIRONMENT, layout.RUNTIME, layout.INSTRUMENT, layout.OTHER_SEED, layout.MANIFEST),
+        *(
+            RECORD,
+            layout.ENVIRONMENT,
+            layout.RUNTIME,
+            layout.INSTRUMENT,
+            layout.OTHER_SEED,
+            layout.MANIFEST,
+            layout.MARKER,
+        ),
         *(layout.STDOUT, layout.STDERR, layout.SBOM, layout.IMAGE_PROVENANCE),
     }
 )

@@ -67,7 +67,14 @@ def command(
     else:
         # In a pipe what is written need not be printed, too.
         _show(proposal, whole=dry_run or sys.stdout.isatty())
-    if proposal.changed and not dry_run and (yes or click.confirm("Write these files?", default=True)):
+    try:
+        agreed = (
+            proposal.changed and not dry_run and (yes or click.confirm("Write these files?", default=True))
+        )
+    except click.Abort:  # the cursor is behind the question
+        click.echo("\nNothing was written.", err=True)
+        return 130
+    if agreed:
         for path in write(proposal, project=project):
             click.echo(f"Written: {path.relative_to(project.root)}", err=True)
     if proposal.problem:

@@ -80,7 +80,7 @@ def propose(
     name = name or recipe_name(command)
     existing = session.project.recipes_dir / name / RECIPE
     if existing.is_file():
-        return _unchanged(name, existing, command)
+        return _unchanged(name, existing, command, golden_dir=session.project.golden_dir)
     with trial_of(session.project, progress=session.progress) as trial:
         inspection = _ProgramInspection(
             trial, command, name=name, project=session.project, python=python or PythonAsked()
@@ -299,7 +299,7 @@ class _ProgramInspection:
         return files
 
 
-def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
+def _unchanged(name: str, existing: Path, command: ProgramCommand, *, golden_dir: Path) -> Proposal:
     """Nothing to do, where the recipe that is there runs the same program.
 
     Raises:
@@ -313,4 +313,5 @@ def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
             fix="choose another name: --name NAME",
         )
     found = {"recipe": f"{existing} is there already: nothing to do"}
-    return Proposal(name=name, found=found, next_commands=next_commands(name, ""))
+    verb = "verify" if (golden_dir / name).is_dir() else "reproduce"
+    return Proposal(name=name, found=found, next_commands=(f"reprokit {verb} {name}",))

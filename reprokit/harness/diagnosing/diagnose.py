@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit import diagnosis, recipes
+from reprokit import adapters, diagnosis, recipes
 from reprokit.core.comparing import clock_metrics
 from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Cause
-from reprokit.errors import CannotJudgeError
+from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.answers import answer, provisional
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
@@ -47,6 +47,7 @@ from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
+from reprokit.layout import STDOUT
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.session import Session
@@ -103,7 +104,16 @@ def diagnose_command(
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     lab.outputs = request.outputs
     options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
-    return _written(lab, [*options, "--", *command])
+    try:
+        return _written(lab, [*options, "--", *command])
+    except MetricsError as error:
+        if error.kind != "no_metrics_file":
+            raise
+        line = f"reprokit diagnose {shell_line([*options, '--', *command])}"
+        prints = any(map(adapters.holds_numbers, folder.glob(f"*/{STDOUT}")))
+        fix = again.with_printed(line) if prints else again.with_recipe(line)
+        parts = {"where": error.where, "expected": error.expected, "actual": error.actual}
+        raise MetricsError(error.what, kind=error.kind, fix=fix, **parts) from error
 
 
 def diagnose_recipe(

@@ -19,7 +19,7 @@ from reprokit.core.run_record import RunRecord
 from reprokit.harness.judging.records_nearby import records_nearby
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
-from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
+from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD, STDOUT
 
 _CURVE_POINTS = 400
 _MAX_CURVES = 24
@@ -54,6 +54,7 @@ def report_of(
         folders=tuple(folders),
         lines=dict(recipe_lines or {}),
         not_judged=sum(row.status is Status.SKIPPED and "/" not in row.id for row in rows),
+        prints_numbers=_prints_numbers(evidence, folders),
         failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
     )
     first = evidence.runs[0] if evidence.runs else None
@@ -101,6 +102,12 @@ def _bundle(evidence: Evidence) -> dict[str, str] | None:
 
 def _origin(bundle: Mapping[str, str] | None) -> str:
     return f"Code and golden are those of the bundle {bundle['file']} ({bundle['sha256']})." if bundle else ""
+
+
+def _prints_numbers(evidence: Evidence, folders: Sequence[Path]) -> bool:
+    """Whether a plain command without metrics prints what could be read as such."""
+    is_silent = evidence.recipe is None and all(run.num_records == 0 for run in evidence.runs)
+    return is_silent and any(adapters.holds_numbers(stored(folder / STDOUT)) for folder in folders)
 
 
 def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:

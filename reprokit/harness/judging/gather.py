@@ -171,7 +171,7 @@ def _compare_runs(
             return adapters.compare_runs(first, other, ignore=ignore)
         return adapters.compare(first / METRICS, other / METRICS)
     except MetricsError as error:
-        return unreadable(error, side="both")
+        return _unreadable(error, recipe)
 
 
 def _resumed(recipe: Recipe | None, whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
@@ -334,9 +334,9 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
         paths = [folder / METRICS] if recipe else [source.path for source in adapters.find_all(folder)]
         found = [adapters.summarise(path) for path in paths]
     except MetricsError as error:
-        return {"metrics_problems": unreadable(error, side="both").problems}
+        return {"metrics_problems": _unreadable(error, recipe).problems}
     if not found:
-        return {"metrics_problems": unreadable(adapters.no_metrics(folder), side="both").problems}
+        return {"metrics_problems": _unreadable(adapters.no_metrics(folder), recipe).problems}
     names = {name for one in found for name in one.metric_names}
     valued = {name for one in found for name in set(one.metric_names) - set(one.without_value)}
     return {
@@ -347,6 +347,11 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
         "last_step": found[-1].last_step,
         "final_values": {name: value for one in found for name, value in one.final_values.items()},
     }
+
+
+def _unreadable(error: MetricsError, recipe: Recipe | None) -> Comparison:
+    """The comparison that an error prevented; the next step says what to do where a command logs nothing."""
+    return unreadable(error, side="both", with_fix=recipe is not None or error.kind != "no_metrics_file")
 
 
 def must_have_metrics(folder: Path) -> None:

@@ -31,6 +31,7 @@ class VerdictCase:
     """A verdict with what it rests on; ``lines``: dotted path in the recipe → line, counted from 1.
 
     ``failed`` names the required rows that FAILED or are ERROR; ``not_judged`` counts those SKIPPED.
+    ``prints_numbers``: a plain command without metrics prints what could be read as such.
     """
 
     judged: Judgement
@@ -41,6 +42,7 @@ class VerdictCase:
     lines: Mapping[str, int] = field(default_factory=dict)
     failed: Sequence[str] = ()
     not_judged: int = 0
+    prints_numbers: bool = False
 
     @property
     def count(self) -> int:
@@ -279,19 +281,12 @@ def _after_unjudged(case: VerdictCase) -> str:
     """A program that logs nothing has nothing to show."""
     plain = case.evidence.recipe is None
     if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
-        told = "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
-        if written := [path for path, how in case.evidence.left_in_tree.items() if how != "removed"]:
-            command = case.evidence.rerun.partition(" -- ")[2]
-            told = f"let a recipe take what it writes in the tree ({listed(written)}): "
-            told += f"`reprokit init -- {command}`"
-        return f"{told}; or compare what it prints: `{_with_printed(case.evidence.rerun)}`"
+        if any(how != "removed" for how in case.evidence.left_in_tree.values()):
+            return again.with_recipe(case.evidence.rerun)
+        if case.prints_numbers:
+            return again.with_printed(case.evidence.rerun)
+        return "reprokit help bring-your-own-program"
     return _show(case)
-
-
-def _with_printed(rerun: str) -> str:
-    """The line to run a plain command again whose numbers are read from what it prints."""
-    options, _, command = rerun.partition(" -- ")
-    return f"{options} -- sh -c {shlex.quote(f'{command} > {{run_dir}}/printed.log')}"
 
 
 def _golden_path(case: VerdictCase) -> str:
@@ -306,7 +301,7 @@ def _after_failure(case: VerdictCase) -> str:
     failure = case.failure or {}
     if failure.get("outcome") in {Outcome.WORKSPACE_BUSY, Outcome.INTERRUPTED}:
         return case.evidence.rerun
-    if _GETS_DATA.fullmatch(remedy := str(failure.get("remedy"))):
+    if _MAKES_THERE.fullmatch(remedy := str(failure.get("remedy"))):
         return remedy
     log = failure.get("log")
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
@@ -406,8 +401,8 @@ def _promotion(case: VerdictCase, *, reason: str) -> str:
 #: Rows about the golden that is to be replaced.
 _OF_THE_GOLDEN = frozenset({"equals_golden", "trace_equal", "environment_compatible"})
 
-#: What gets data that is not there; the record may be anyone's, and this is about to be pasted.
-_GETS_DATA = re.compile(r"reprokit data (fetch|prepare) [\w.-]+", re.ASCII)
+#: What brings data or a file that is not there; the record may be anyone's, and this is about to be pasted.
+_MAKES_THERE = re.compile(r"reprokit data (fetch|prepare) [\w.-]+|git add \w[\w./-]*", re.ASCII)
 
 #: Failures that are not the program's: nothing of its own log explains them.
 _OF_THE_HOST = frozenset(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from reprokit.core.run_record import RunRecord
@@ -42,6 +43,19 @@ def places_of(record: RunRecord) -> tuple[str, ...]:
     """The options that name the platform, or other folders, of a run, as its ``run.json`` says."""
     platform, folders = record.platform_asked, record.folders_asked
     return ("--platform", platform, *folders) if platform else folders
+
+
+def with_recipe(line: str) -> str:
+    """The line that makes a recipe of a plain command, from the line that runs it."""
+    return f"reprokit init -- {line.partition(' -- ')[2]}"
+
+
+def with_printed(line: str) -> str:
+    """The line that runs a plain command again with its numbers read from what it prints."""
+    options, _, command = line.partition(" -- ")
+    words = shlex.split(command)
+    inner = f"({words[2]})" if words[:2] == ["sh", "-c"] and len(words) == 3 else command
+    return f"{options} -- sh -c {shlex.quote(f'{inner} > {{run_dir}}/printed.log')}"
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:

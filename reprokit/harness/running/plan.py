@@ -50,6 +50,7 @@ class RunPlan:
         files: Host-owned files of every run folder: relative name → content.
         executables: Those of them that can be executed.
         program: The unmodified program that is run, where a recipe has one.
+        project: The folder of the recipe's project.
         fetched: Data of the cache that the runs read.
         shared: What is looked at for what a run leaves to a later one.
         outputs: Patterns of the output files that count, of a plain command that is no recipe.
@@ -60,6 +61,7 @@ class RunPlan:
     files: dict[str, bytes]
     executables: tuple[str, ...] = ()
     program: Program | None = None
+    project: Path | None = None
     fetched: tuple[FetchedData, ...] = ()
     shared: SharedPlaces | None = None
     outputs: tuple[str, ...] = ()
@@ -152,6 +154,7 @@ def plan_recipe(
         files=files,
         executables=launch.executables,
         program=program,
+        project=recipe.project_dir,
         fetched=launch.fetched,
     )
 

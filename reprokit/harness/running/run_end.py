@@ -109,7 +109,10 @@ def with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResu
 
     problem = program_output.collect(folder, plan.program)
     if not result.completed:
-        return result, {}
+        from reprokit.harness.running.programs import unseen_module
+
+        seen = plan.facts["program"]["files"]
+        return unseen_module.explained(result, project=plan.project, seen=seen), {}
     changed = program_output.changed_files(folder, plan.facts["program"]["files"])
     if not changed:
         return result, problem or program_output.write_metrics(folder, plan.program)

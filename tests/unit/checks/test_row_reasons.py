@@ -327,8 +327,11 @@ def test_runs_that_differ_or_are_modified_are_never_to_be_blessed():
     )
 
 
-@pytest.mark.parametrize("name", ["repeatable", "logs_complete"])
-def test_a_program_that_logs_nothing_is_told_where_to_log(name):
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("repeatable", "into the folder that {run_dir} names"), ("logs_complete", "see the row repeatable")],
+)
+def test_a_program_that_logs_nothing_is_told_once_where_to_log(name, remedy):
     silent = planted.plain()
     runs = tuple(replace(run, num_records=0, metric_names=()) for run in silent.runs)
     found = CHECKS[name].check(
@@ -339,7 +342,7 @@ def test_a_program_that_logs_nothing_is_told_where_to_log(name):
         )
     )
     assert found.status is not Status.PASSED
-    assert "into the folder that {run_dir} names" in found.remedy
+    assert remedy in found.remedy
 
 
 def test_nobody_was_inside_a_plain_command_and_that_is_no_lack():

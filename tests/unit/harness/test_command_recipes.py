@@ -84,6 +84,8 @@ def test_a_file_that_git_does_not_track_is_not_seen(repository):
     report = repository.reproduce()
     assert report.verdict == "NOT_RUN"
     assert "settings" in report.not_run["log_tail"]
+    assert "git does not track settings.py, so the program does not see it" in report.not_run["message"]
+    assert report.next_command == "git add settings.py"
 
 
 def test_a_volatile_metric_is_left_out_and_told(repository):

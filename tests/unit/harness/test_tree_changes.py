@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.errors import MetricsError
 from reprokit.harness import Request, audit, reproduce_command
+from reprokit.harness.diagnosing.diagnose import diagnose_command
 from reprokit.harness.running.programs import tree_changes
 from reprokit.project import Project
 from reprokit.session import Session
@@ -57,11 +59,21 @@ def test_a_log_that_is_written_into_the_tree_leads_to_a_recipe_that_takes_it_fro
     here.write(train_py='open("metrics.jsonl", "w").write(\'{"step": 1, "loss": 2}\\n\')\n')
     report, _ = judged(here, sys.executable, "train.py")
     assert report.verdict == "UNJUDGED"
-    first, _, _ = report.next_command.partition("; or compare what it prints")
-    assert first == (
-        "let a recipe take what it writes in the tree (metrics.jsonl): "
-        f"`reprokit init -- {sys.executable} train.py`"
+    assert report.next_command == f"reprokit init -- {sys.executable} train.py"
+    rows = {row.id: row for row in report.checks}
+    assert (
+        rows["repeatable"].remedy == "let a recipe take what the program writes in the tree (metrics.jsonl)"
     )
+    assert "COMPLETE" not in report.sentence
+    assert "Hint" not in report.sentence
+
+
+def test_diagnose_hints_at_the_same_recipe(here):
+    here.write(train_py='open("metrics.jsonl", "w").write(\'{"step": 1, "loss": 2}\\n\')\n')
+    session = Session(project=Project.around(Path.cwd()), progress=RecordedProgress())
+    with pytest.raises(MetricsError) as error:
+        diagnose_command((sys.executable, "train.py"), Request(seed=3), session=session)
+    assert error.value.fix == f"reprokit init -- {sys.executable} train.py"
 
 
 def test_runs_that_leave_nothing_for_each_other_are_told_of_nothing(here):

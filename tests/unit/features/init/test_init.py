@@ -86,6 +86,9 @@ def test_doing_it_again_changes_nothing(theirs):
     init.write(propose(theirs), project=Project.around(theirs))
     again = propose(theirs)
     assert not again.changed
+    assert again.next_commands == ("reprokit reproduce train",)
+    (theirs / "golden" / "train" / "cpu-x86_64").mkdir(parents=True)
+    assert propose(theirs).next_commands == ("reprokit verify train",)
 
 
 def test_another_command_under_the_same_name_is_refused(theirs):

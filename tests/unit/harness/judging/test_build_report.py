@@ -13,6 +13,7 @@ from reprokit.golden import Promotion
 from reprokit.harness import Request, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.running import again
 from reprokit.reports.formats import to_json
 
 
@@ -34,16 +35,31 @@ def test_two_equal_runs_of_a_command_are_repeatable(judged, make, programs):
     assert report.rerun == "reprokit reproduce --seed 7 -- python train.py"
 
 
-def test_where_a_command_only_prints_the_line_that_compares_what_it_prints_is_named(judged, make):
+def test_where_a_command_prints_no_number_the_page_on_metrics_is_named(judged, make):
     def prints(spec, output, on_tick):
         (output / "notes.md").write_text("no numbers\n")
 
     folders = make.of_command(prints, prints, command=("python", "train.py", "--name", "a b", "{seed}"))
     report = judged(folders)
     assert report.verdict is Verdict.UNJUDGED
-    assert report.next_command.endswith(
-        "or compare what it prints: `reprokit reproduce --seed 7 -- "
-        """sh -c 'python train.py --name '"'"'a b'"'"' {seed} > {run_dir}/printed.log'`"""
+    assert report.next_command == "reprokit help bring-your-own-program"
+
+
+def test_where_it_prints_numbers_the_line_that_compares_them_is_named(judged, make):
+    def prints(spec, output, on_tick):
+        (output.parent / "stdout.log").write_text("step 1 loss 0.5\nstep 2 loss 0.25\nstep 3 loss 0.125\n")
+
+    folders = make.of_command(prints, prints, command=("python", "train.py", "--name", "a b", "{seed}"))
+    assert judged(folders).next_command == (
+        "reprokit reproduce --seed 7 -- "
+        """sh -c 'python train.py --name '"'"'a b'"'"' {seed} > {run_dir}/printed.log'"""
+    )
+
+
+def test_a_shell_that_prints_is_not_put_into_another():
+    line = "reprokit reproduce -- sh -c 'cd x && python train.py'"
+    assert again.with_printed(line) == (
+        "reprokit reproduce -- sh -c '(cd x && python train.py) > {run_dir}/printed.log'"
     )
 
 

@@ -1,0 +1,52 @@
+"""Why an unmodified program does not find a module that lies in its project: git does not track it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from reprokit.core.records import Outcome, RunResult
+from reprokit.errors import UsageError
+from reprokit.harness.running.programs.program_files import tracked_files
+
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+
+
+def explained(result: RunResult, *, project: Path | None, seen: Collection[str]) -> RunResult:
+    """The result; where a module was not found that lies in the project and was not copied, with its file.
+
+    Args:
+        result: How a run ended.
+        project: The project's folder, where the program's files are from.
+        seen: Names of the files that the program saw.
+    """
+    missing = _MISSING.search(result.message)
+    if project is None or result.outcome != Outcome.CRASHED or missing is None:
+        return result
+    file = _file_of(missing[1].replace(".", "/"), project, seen)
+    try:
+        tracked = tracked_files(project) if file else ()
+    except UsageError:  # in no git repository, as an unpacked bundle
+        return result
+    if file is None:
+        return result
+    if file in tracked:
+        return replace(result, remedy=f"add {file} to `sees` in the recipe: the program does not see it")
+    added = file.removesuffix("/__init__.py")
+    return replace(
+        result,
+        message=f"{result.message}; git does not track {file}, so the program does not see it",
+        remedy=f"git add {added}",
+    )
+
+
+def _file_of(module: str, project: Path, seen: Collection[str]) -> str | None:
+    """The module's file next to what the program saw, and not among that; the topmost first."""
+    folders = sorted({PurePosixPath(name).parent for name in seen}, key=lambda folder: len(folder.parts))
+    for folder in folders:
+        for name in (f"{folder / module}.py", str(folder / module / "__init__.py")):
+            if name not in seen and (project / name).is_file():
+                return name
+    return None

@@ -1,0 +1,30 @@
+"""``init`` asks before it writes; where no answer comes, it says so on a line of its own."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from reprokit import cli
+from reprokit.features.init import write_recipe
+from reprokit.features.init.proposal import Proposal
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_end_of_the_input_is_said_on_its_own_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    proposal = Proposal(name="train", files={"recipes/train/recipe.yaml": b"schema: 1\n"})
+    monkeypatch.setattr(write_recipe, "propose", lambda *words, **asked: proposal)
+    monkeypatch.setattr("sys.stdin", _Terminal(""))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["init", "--", "python", "train.py"])
+    told = capsys.readouterr()
+    assert ended.value.code == 130
+    assert (told.out + told.err).endswith("Nothing was written.\n")
+    assert "stopped" not in told.err
+    assert not (tmp_path / "recipes").exists()
