@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,9 +120,11 @@ def command(
 
 
 def _print(answer: Answer, folder: Path | None, *, as_json: bool) -> None:
-    from reprokit.features.compare.lines import answer_lines, report_line
+    from reprokit.features.compare.lines import answer_lines, report_lines
+    from reprokit.reports.terminal.terminal_style import style_of
 
-    lines = [*answer_lines(answer), *([report_line(folder)] if folder else [])]
+    style = style_of(sys.stdout, environ=os.environ)
+    lines = [*answer_lines(answer, style=style), *(report_lines(folder, style=style) if folder else [])]
     print_answer(lines, data=answer.as_data, as_json=as_json)
 
 
