@@ -39,7 +39,7 @@ _VERSUS = "--vs"
     short_help="Say whether two sides give the same numbers, bit for bit.",
     epilog=examples(
         "reprokit compare train                             # HEAD, the working tree",
-        "reprokit compare train --a main --b HEAD           # two commits",
+        "reprokit compare train --a HEAD~1 --b HEAD         # two commits",
         "reprokit compare train --b-set data.num_workers=4  # a setting",
         'reprokit compare train --b-with "jax==0.5.3"       # a package',
         "reprokit compare -- python a.py {run_dir} --vs python b.py {run_dir}",
