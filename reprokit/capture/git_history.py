@@ -28,6 +28,7 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.redaction import redact_text
 
 _TIMEOUT_S = 300.0
+_MOST_BRANCHES = 8
 _WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "worktree"})
 _LEADS_ASTRAY = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE|PREFIX|CONFIG.*)"
@@ -66,8 +67,23 @@ def resolve(folder: Path, revision: str) -> str:
     ended = run_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if ended.returncode:
         fix = "`git log --oneline` lists them; a shallow clone has only the newest (`git fetch --unshallow`)"
+        if branches := _branches(folder):
+            fix = f"the branches are {branches}; {fix}"
         raise UsageError(f"there is no commit {revision}", where=str(folder), fix=fix)
     return ended.stdout.strip()
+
+
+def _branches(folder: Path) -> str:
+    """The names of the branches, those committed to last first; "" where there are none."""
+    words = (
+        "for-each-ref",
+        "--sort=-committerdate",
+        "--format=%(refname:short)",
+        "refs/heads",
+        "refs/remotes",
+    )
+    names = run_git(folder, *words).stdout.split()
+    return ", ".join(names[:_MOST_BRANCHES]) + (" …" if len(names) > _MOST_BRANCHES else "")
 
 
 def last_commit(path: Path) -> str:

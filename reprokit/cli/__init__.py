@@ -115,7 +115,7 @@ def _under_old_name(command: click.Command, verb: Verb) -> click.Command:
     epilog=examples(
         "reprokit reproduce cartpole_baseline",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
-        'eval "$(_REPROKIT_COMPLETE=bash_source reprokit)"   # complete words with Tab',
+        'eval "$(_REPROKIT_COMPLETE=bash_source reprokit)"  # completes with Tab',
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -179,7 +179,7 @@ def _run(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
-        click.echo(redact_text(said.getvalue()), err=True, nl=False)
+        click.echo(streams.fitted(redact_text(said.getvalue())), err=True, nl=False)
         code = 2
     except (KeyboardInterrupt, click.exceptions.Abort) as error:
         streams.say("Interrupted; everything that was running has been stopped.")

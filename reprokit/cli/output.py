@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
@@ -13,6 +15,16 @@ def print_json(value: Any, *, default: Callable[[Any], Any] | None = None) -> No
     import json
 
     click.echo(json.dumps(value, indent=2, default=default))
+
+
+def fitted_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Lines for people: for a terminal broken between words, a command after a backslash."""
+    from reprokit.reports.terminal.terminal_lines import broken
+    from reprokit.reports.terminal.terminal_style import style_of
+
+    style = style_of(sys.stdout, environ=os.environ)
+    for line in lines:
+        yield from broken(line, width=style.width) if style.is_terminal else (line,)
 
 
 def print_answer(lines: Iterable[str], *, data: Callable[[], Any], as_json: bool) -> None:

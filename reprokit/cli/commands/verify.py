@@ -23,7 +23,7 @@ from reprokit.cli.options import (
     run_options_with,
     why_options,
 )
-from reprokit.cli.output import print_json
+from reprokit.cli.output import fitted_lines, print_json
 from reprokit.session import Session
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         return code
     show_report.gate(answers, verbose=options["verbose"])
     for addition in added:
-        for line in addition.lines:
+        for line in fitted_lines(addition.lines):
             click.echo(line)
     return code
 

@@ -78,7 +78,7 @@ def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks) -> s
         sides = [(metric, metric.difference) for metric in looks[-1].metrics if metric.direction == "worse"]
         if large := [one.name for one, by in sides if by is not None and abs(by) >= one.margin]:
             return f"the difference of {', '.join(large)} is itself as large as the margin"
-        return f"no number of new seeds up to {MOST_NEW} would be enough: the reference needs more"
+        return f"no number of new seeds up to {MOST_NEW} would be enough: the reference has too few seeds"
     what = "to the next look" if len(looks) < len(plan.looks) else "in a plan with more would be enough"
     return f"{counted(seeds_more, 'more new seed')} {what}"
 

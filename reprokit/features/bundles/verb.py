@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
-from reprokit.cli.output import print_answer
+from reprokit.cli.output import fitted_lines, print_answer
 from reprokit.session import Session
 
 _SHOWN = 12
@@ -84,10 +85,10 @@ def command(
         *(["Not in it:"] if made.left_out else []),
         *(f"  - {one_line(sentence)}" for sentence in made.left_out[:_SHOWN]),
         f"Digest: {made.sha256}",
-        f"To reproduce it: reprokit reproduce {one_line(made.path.name)} --sha256 {made.sha256}",
+        *_to_type(f"reprokit reproduce {one_line(made.path.name)} --sha256 {made.sha256}"),
     ]
     print_answer(
-        lines,
+        fitted_lines(lines),
         as_json=as_json,
         data=lambda: {
             "file": made.path,
@@ -109,3 +110,9 @@ def command(
         },
     )
     return 0
+
+
+def _to_type(command: str) -> list[str]:
+    """The reviewer's line; a terminal gets it below its title, so that it can be broken and copied."""
+    title = "To reproduce it:"
+    return [title, f"  {command}"] if sys.stdout.isatty() else [f"{title} {command}"]

@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reprokit.features.compare.answer import SIDES, Answer
+from reprokit.reports.escaping import one_line
 from reprokit.reports.tables import aligned, shown
+from reprokit.reports.terminal.terminal_lines import place_lines, with_commands, wrapped
+from reprokit.reports.terminal.terminal_style import Style
+from reprokit.reports.terminal.terminal_text import columns_of, table_lines
 
 _WIDE = 400
+_WHOLE = 10_000  # columns of what is not broken
+_INDENT = "  "
 _MOST_SHOWN = 12
 _FACTS = ("python", "cpu", "packages", "variant", "backend")
 
 
-def answer_lines(answer: Answer) -> Iterator[str]:
-    """The answer, the sides, what differs, and how far each metric is off."""
+def answer_lines(answer: Answer, *, style: Style) -> Iterator[str]:
+    """The answer, the sides, what differs, and how far each metric is off; broken on a terminal only."""
+    width = style.width if style.is_terminal else _WHOLE
     word = str(answer.answer or "not run").upper()
-    yield f"{word}: {shown(answer.sentence, limit=_WIDE)}"
+    yield from with_commands(one_line(f"{word}: {answer.sentence}", limit=_WIDE), width=width)
     if answer.hint:
-        yield f"Hint: {shown(answer.hint, limit=_WIDE)}"
+        yield from with_commands(one_line(answer.hint, limit=_WIDE), width=width, lead="Hint: ")
     for name in SIDES:
         side = answer.sides[name]
         count = f"{len(side.runs)} runs" if side.runs else "not run"
-        yield f"  {name}  {shown(side.what, limit=_WIDE)}  ({count})"
+        yield from wrapped(f"{shown(side.what, limit=_WIDE)}  ({count})", width=width, lead=f"  {name}  ")
     for name, text in first_facts(answer.as_data()):
-        yield f"  {name}: {shown(text, limit=_WIDE)}"
+        yield from wrapped(shown(text, limit=_WIDE), width=width, lead=f"  {name}: ")
     if answer.what_differs:
         yield "What differs between the sides:"
         listed = answer.what_differs[:_MOST_SHOWN]
-        yield from aligned([[f"  {one['kind']}", shown(one["what"], limit=_WIDE)] for one in listed])
+        yield from _table([(one["kind"], one["what"]) for one in listed], width=width)
         if len(answer.what_differs) > len(listed):
             yield f"  and {len(answer.what_differs) - len(listed)} more: --json has them"
     rows = [row for row in metric_rows(answer.metrics) if row[1] != "0"][:_MOST_SHOWN]
     if rows:
-        head = ("  metric", "differ", "first step", "largest", "relative")
-        cells = [[f"  {shown(row[0])}", *map(shown, row[1:])] for row in rows]
-        yield from aligned([list(head), *cells])
-    yield from (f"Note: {shown(note, limit=_WIDE)}" for note in answer.notes)
+        rows = [("metric", "differ", "first step", "largest", "relative"), *rows]
+        has_room = max(map(columns_of, aligned(rows))) <= width - len(_INDENT)
+        yield from _table(rows if has_room else [row[:-1] for row in rows], width=width)
+    for note in answer.notes:
+        yield from wrapped(shown(note, limit=_WIDE), width=width, lead="Note: ")
 
 
-def report_line(folder: Path) -> str:
+def _table(rows: Sequence[Sequence[str]], *, width: int) -> Iterator[str]:
+    cells = [[shown(cell, limit=_WIDE) for cell in row] for row in rows]
+    for lines in table_lines(cells, width=width - len(_INDENT)):
+        yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def report_lines(folder: Path, *, style: Style) -> list[str]:
     """Where the page is."""
-    return f"Report: {shown(str(folder).removeprefix(f'{Path.cwd()}/'), limit=_WIDE)}/report.html"
+    path = f"{shown(str(folder).removeprefix(f'{Path.cwd()}/'), limit=_WIDE)}/report.html"
+    return place_lines("Report:", path, width=style.width) if style.is_terminal else [f"Report: {path}"]
 
 
 def first_facts(answer: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +39,7 @@ _VERSUS = "--vs"
     short_help="Say whether two sides give the same numbers, bit for bit.",
     epilog=examples(
         "reprokit compare train                             # HEAD, the working tree",
-        "reprokit compare train --a main --b HEAD           # two commits",
+        "reprokit compare train --a HEAD~1 --b HEAD         # two commits",
         "reprokit compare train --b-set data.num_workers=4  # a setting",
         'reprokit compare train --b-with "jax==0.5.3"       # a package',
         "reprokit compare -- python a.py {run_dir} --vs python b.py {run_dir}",
@@ -118,9 +120,11 @@ def command(
 
 
 def _print(answer: Answer, folder: Path | None, *, as_json: bool) -> None:
-    from reprokit.features.compare.lines import answer_lines, report_line
+    from reprokit.features.compare.lines import answer_lines, report_lines
+    from reprokit.reports.terminal.terminal_style import style_of
 
-    lines = [*answer_lines(answer), *([report_line(folder)] if folder else [])]
+    style = style_of(sys.stdout, environ=os.environ)
+    lines = [*answer_lines(answer, style=style), *(report_lines(folder, style=style) if folder else [])]
     print_answer(lines, data=answer.as_data, as_json=as_json)
 
 

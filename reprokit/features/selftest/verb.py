@@ -10,7 +10,7 @@ import click
 
 from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
-from reprokit.cli.output import print_json
+from reprokit.cli.output import fitted_lines, print_json
 from reprokit.session import Session
 
 if TYPE_CHECKING:
@@ -95,12 +95,13 @@ def plant(
     if as_json:
         print_json(selftest_score.score_data(score, recipe=recipe, command=again))
     elif only:
-        click.echo("\n".join(selftest_score.one_fault_lines(score)))
+        click.echo("\n".join(fitted_lines(selftest_score.one_fault_lines(score))))
     else:
-        click.echo(f"Runs: {', '.join(run.name for run in found.samples.runs)} of {recipe}")
+        runs = f"Runs: {', '.join(run.name for run in found.samples.runs)} of {recipe}"
+        click.echo("\n".join(fitted_lines([runs])))
         _print_kinds(selftest_score.kind_rows(score))
-        for line in (*selftest_score.note_lines(score), *selftest_score.end_lines(score, command=again)):
-            click.echo(line)
+        ended = (*selftest_score.note_lines(score), *selftest_score.end_lines(score, command=again))
+        click.echo("\n".join(fitted_lines(ended)))
     return score.exit_code
 
 

@@ -18,6 +18,7 @@ MOST_LINES = 30
 _MOST_OF_FACTS = 6
 _ON = " \\"
 _LEAST_INDENT = 2
+_COMMENT = "  # "
 #: A word of a command line; what is between quotes belongs to it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
@@ -102,6 +103,17 @@ def with_commands(text: Visible, *, width: int, lead: str = "") -> list[str]:
     return lines
 
 
+def broken(line: str, *, width: int) -> list[str]:
+    """A line that has no room, on as many as it takes; what begins with `reprokit` is a command."""
+    text = line.lstrip(" ")
+    lead = line[: len(line) - len(text)]
+    if columns_of(line) <= width:
+        return [line]
+    if text.startswith("reprokit "):
+        return command_lines(text, width=width, lead=lead)
+    return wrapped(text, width=width, lead=lead)
+
+
 def steps(title: str, steps_to_type: str, *, width: int) -> Iterator[TerminalLine]:
     """A command as it can be typed, or several steps, each on a line of its own."""
     for number, step in enumerate(steps_to_type.split(THEN)):
@@ -113,10 +125,11 @@ def steps(title: str, steps_to_type: str, *, width: int) -> Iterator[TerminalLin
 def command_lines(command: str, *, width: int, lead: str = "") -> list[str]:
     """A command on as many lines as it takes: a shell reads them as one, by the backslash at their ends.
 
-    It is broken between words only, and never within quotes.
+    It is broken between words only, and never within quotes. A comment at its end comes last.
     """
-    words = _WORD.findall(command)
-    if columns_of(lead + command) <= width or " ".join(words) != command:
+    typed, blank, comment = command.partition(_COMMENT)
+    words = _WORD.findall(typed)
+    if columns_of(lead + command) <= width or " ".join(words) != typed:
         return [f"{lead}{command}"]
     indent = columns_of(lead)
     if indent + max(map(columns_of, words)) + len(_ON) > width:
@@ -129,7 +142,9 @@ def command_lines(command: str, *, width: int, lead: str = "") -> list[str]:
         else:
             lines[-1] += _ON
             lines.append(f"{' ' * indent}{word}")
-    return lines
+    if columns_of(lines[-1] + blank + comment) <= width:
+        return [*lines[:-1], f"{lines[-1]}{blank}{comment}"]
+    return [*lines, f"{' ' * _LEAST_INDENT}{blank.lstrip()}{comment}"]
 
 
 def place_lines(title: str, path: str, *, width: int) -> list[str]:

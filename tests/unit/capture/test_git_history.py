@@ -122,3 +122,12 @@ def test_what_is_no_commit_is_refused(repository, revision):
 def test_a_file_that_a_commit_lacks_is_refused(repository):
     with pytest.raises(UsageError, match=r"has no other\.py"):
         git_history.file_at(repository, "HEAD", "other.py")
+
+
+def test_a_branch_that_is_not_there_is_answered_with_those_that_are(repository):
+    git(repository, "branch", "-M", "master")
+    git(repository, "branch", "other")
+    with pytest.raises(UsageError, match=r"there is no commit main") as error:
+        git_history.resolve(repository, "main")
+    told = error.value.fix.partition(";")[0].removeprefix("the branches are ")
+    assert set(told.split(", ")) == {"master", "other"}

@@ -213,6 +213,20 @@ def test_a_long_command_can_be_copied_with_its_quotes_whole() -> None:
     assert as_typed("\n".join(lines)) == f"Next:      {command}"
 
 
+def test_a_comment_comes_after_a_long_command_and_within_quotes_it_is_none() -> None:
+    command = f"reprokit reproduce archive.tar.gz --sha256 sha256:{'0' * 64}"
+
+    lines = command_lines(f"{command}  # train", width=80, lead="Run again: ")
+
+    assert lines == [
+        "Run again: reprokit reproduce archive.tar.gz --sha256 \\",
+        f"  sha256:{'0' * 64}",
+        "  # train",
+    ]
+    quoted = "reprokit golden promote runs/one --reason 'less  # of the discount'"
+    assert command_lines(quoted, width=40) == [quoted]
+
+
 def test_steps_to_type_stand_one_below_the_other() -> None:
     lines = [line.text for line in steps("Next", "commit the changes, then: make a, then: make b", width=80)]
 

@@ -111,7 +111,7 @@ def test_not_rejecting_is_not_proving():
     outcome = judge(normal(20, seed=1), normal(10, seed=2), metrics=(narrow,))
     assert (outcome.conclusion, outcome.seeds_more) == (Conclusion.UNJUDGED, None)
     assert "% power, smallest visible drop" in outcome.reason
-    assert outcome.reason.endswith("the reference needs more")
+    assert outcome.reason.endswith("the reference has too few seeds")
 
 
 def test_after_the_last_look_it_says_how_many_more_seeds_would_do():
