@@ -99,9 +99,14 @@ def test_a_changed_gamma_names_its_line_and_the_code_is_to_blame(study):
     assert (answer.code, report["verdict"]) == (1, "REGRESSION"), answer.err
     where = f"recipes/cartpole_baseline/recipe.yaml:{line} training.gamma 0.99 → 0.98"
     assert where in report["sentence"]
-    assert report["code_changes"]["files"] == [
-        {"path": "recipes/cartpole_baseline/recipe.yaml", "added": 1, "removed": 1}
-    ]
+    (changed,) = report["code_changes"]["files"]
+    assert (changed["path"], changed["added"], changed["removed"]) == (
+        "recipes/cartpole_baseline/recipe.yaml",
+        1,
+        1,
+    )
+    lines = [line[:1] + line[1:].strip() for line in changed["diff"] if line[:1] in "+-"]
+    assert lines == ["-gamma: 0.99", "+gamma: 0.98"]
     attribution = report["attribution"]
     assert attribution["answer"] == "code"
     assert attribution["golden_commit"] == git(study, "rev-parse", "HEAD")
