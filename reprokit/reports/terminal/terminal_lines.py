@@ -17,7 +17,7 @@ MOST_LINES = 30
 _MOST_OF_FACTS = 6
 _ON = " \\"
 _LEAST_INDENT = 2
-_THEN = ", then: "
+_STEP = re.compile(", (then|else): ")
 #: A word of a command line; what is between quotes belongs to it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
@@ -104,9 +104,9 @@ def with_commands(text: Visible, *, width: int, lead: str = "") -> list[str]:
 
 def steps(title: str, steps_to_type: str, *, width: int) -> Iterator[TerminalLine]:
     """A command as it can be typed, or several steps, each on a line of its own."""
-    for number, step in enumerate(steps_to_type.split(_THEN)):
-        lead = f"{title if number == 0 else 'then'}:"
-        for text in command_lines(step.strip(), width=width, lead=f"{lead:<11}"):
+    first, *further = _STEP.split(steps_to_type)
+    for lead, step in ((title, first), *zip(further[::2], further[1::2], strict=True)):
+        for text in command_lines(step.strip(), width=width, lead=f"{f'{lead}:':<11}"):
             yield TerminalLine(text=text, tone="command")
 
 
