@@ -108,6 +108,9 @@ def test_a_required_row_that_did_not_pass_is_named_with_its_reason(
 def test_rows_that_nothing_asked_for_are_counted(sample_report: Sample) -> None:
     report = with_rows(sample_report(Verdict.REPRODUCED), count=7, status=Status.SKIPPED, required=False)
 
+    assert "10 of 20 passed, 9 do not apply or were not asked for" in to_terminal(
+        report, style=Style(is_terminal=False)
+    )
     assert "10 of 20 rows passed, 9 do not apply or were not asked for" in to_terminal(
         report, style=Style(width=80)
     )
