@@ -312,7 +312,8 @@ def find_other_seeds(
 
     def made(other: int) -> Path:
         session.progress.note(
-            f"one more run, with seed {other}: nothing shows yet that a metric responds to it"
+            f"one more run, with seed {other}: no run of this version that was kept shows that a metric "
+            "responds to it"
         )
         asked, kind = replace(request, seed=other), WholeRun(beside=request.repeats)
         if run is not None:

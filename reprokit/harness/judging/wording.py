@@ -378,11 +378,17 @@ def _after_regression(case: VerdictCase) -> str:
         return _as_it_stands(case)
     golden, recipe = case.evidence.golden, case.evidence.recipe
     if golden is not None and recipe is not None and not golden.changed and not _is_plain(case):
-        seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
-        return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
+        return _attribution(case, recipe)
     if golden is None or not golden.changed or _is_plain(case) or case.failed_beside_golden:
         return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
-    return f"if it is meant: {_promotion(case, reason='what changed')}"
+    other = "" if recipe is None else f", else: {_attribution(case, recipe)}"
+    return f"if it is meant: {_promotion(case, reason='what changed')}{other}"
+
+
+def _attribution(case: VerdictCase, recipe: Mapping[str, Any]) -> str:
+    """The command that finds out whether code or environment is to blame."""
+    seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
+    return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
 
 
 def _promotion(case: VerdictCase, *, reason: str) -> str:

@@ -136,6 +136,14 @@ class Outline:
     timing: Facts
 
 
+def _next_command(report: Report) -> str:
+    """What to type next, without what this report answers already."""
+    command = report.next_command
+    if (report.cause or {}).get("causes") and command.startswith("reprokit diagnose "):
+        return ""
+    return command.partition(", else: ")[0] if report.attribution else command
+
+
 def outline(report: Report) -> Outline:
     """Everything a format says about a report, escaped."""
     report = from_root(report)
@@ -152,7 +160,7 @@ def outline(report: Report) -> Outline:
         created_at=one_line(report.created_at),
         meaning=MEANING[report.verdict],
         sentence=one_line(report.sentence.strip()),
-        next_command=one_line(report.next_command.strip(), limit=_MAX_COMMAND),
+        next_command=one_line(_next_command(report).strip(), limit=_MAX_COMMAND),
         rerun=one_line(report.rerun.strip(), limit=_MAX_COMMAND),
         command=one_line(report.command.strip(), limit=_MAX_COMMAND),
         subject=_subject(report),

@@ -117,8 +117,8 @@ def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EA
     """Workflow commands to print, one a line: at most ``each`` errors, warnings and notices.
 
     Errors are verdicts that are not good and required rows that did not pass; an advisory row that failed is
-    a warning, a skipped one a notice. Verdicts come first; where there are too many, the last one counts what
-    was cut.
+    a warning, a skipped one a notice, next to a verdict that is not good. Verdicts come first; where there
+    are too many, the last one counts what was cut.
     """
     verdicts = [
         found for report in reports for found in (*_of_verdict(report), *_of_cause(outline(report).cause))
@@ -166,7 +166,8 @@ def _of_verdict(report: Report) -> Iterator[_Annotation]:
 
 def _of_rows(report: Report) -> Iterator[_Annotation]:
     for row in outline(report).rows:
-        if row.status is not Status.PASSED:
+        is_news = report.exit_code or _kind(row) != "notice"
+        if row.status is not Status.PASSED and is_news:
             yield _Annotation(
                 kind=_kind(row),
                 file=one_line(report.recipe_file or ""),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reprokit.reports.escaping import Visible
 
 #: What stands between two steps.
-THEN = ", then: "
+_BETWEEN = re.compile(r", then: |, (?=else: )")
 _COMMAND = re.compile(r"(?:reprokit|make|git)\s")
 
 
@@ -25,8 +25,10 @@ def next_steps(text: Visible) -> tuple[NextStep, ...]:
 
     >>> [(one.words, one.command) for one in next_steps(Visible("if it is meant: commit, then: make test"))]
     [('if it is meant: commit', ''), ('', 'make test')]
+    >>> [(one.words, one.command) for one in next_steps(Visible("commit, else: reprokit diff a b"))]
+    [('commit', ''), ('else:', 'reprokit diff a b')]
     """
-    parts = [part.strip() for part in text.split(THEN) if part.strip()]
+    parts = [part.strip() for part in _BETWEEN.split(text) if part.strip()]
     return tuple(_step(part, is_only=len(parts) == 1) for part in parts)
 
 

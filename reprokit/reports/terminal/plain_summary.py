@@ -9,7 +9,7 @@ from reprokit.reports.escaping import one_line
 from reprokit.reports.formats.explanations import GATE_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
-from reprokit.reports.terminal.terminal_summary import IN_CAUSE, not_passed, what_changed
+from reprokit.reports.terminal.terminal_summary import IN_CAUSE, not_asked, not_passed, what_changed
 
 #: One less than ten: the place of the report follows.
 _MOST_LINES = 9
@@ -66,4 +66,4 @@ def _counts(found: Outline, left_out: list[ReportRow]) -> str:
         return f"{len(found.rows)} rows prove nothing: a run did not finish (-v shows everything)"
     passed = sum(row.status is Status.PASSED for row in found.rows)
     names = f"; did not pass, too: {', '.join(row.id for row in left_out)}" if left_out else ""
-    return f"{passed} of {len(found.rows)} passed{names} (-v shows everything)"
+    return f"{passed} of {len(found.rows)} passed{not_asked(found)}{names} (-v shows everything)"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from reprokit.core.checklist import Status
 from reprokit.reports.escaping import Visible, pieces
-from reprokit.reports.pages.next_steps import THEN
 from reprokit.reports.terminal.terminal_text import columns_of, cut, wrapped_lines
 
 __all__ = ["MOST_LINES", "TerminalLine", "cut", "fact_lines", "with_commands", "wrapped"]
@@ -19,6 +18,7 @@ _MOST_OF_FACTS = 6
 _ON = " \\"
 _LEAST_INDENT = 2
 _COMMENT = "  # "
+_STEP = re.compile(", (then|else): ")
 #: A word of a command line; what is between quotes belongs to it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
@@ -116,9 +116,9 @@ def broken(line: str, *, width: int) -> list[str]:
 
 def steps(title: str, steps_to_type: str, *, width: int) -> Iterator[TerminalLine]:
     """A command as it can be typed, or several steps, each on a line of its own."""
-    for number, step in enumerate(steps_to_type.split(THEN)):
-        lead = f"{title if number == 0 else 'then'}:"
-        for text in command_lines(step.strip(), width=width, lead=f"{lead:<11}"):
+    first, *further = _STEP.split(steps_to_type)
+    for lead, step in ((title, first), *zip(further[::2], further[1::2], strict=True)):
+        for text in command_lines(step.strip(), width=width, lead=f"{f'{lead}:':<11}"):
             yield TerminalLine(text=text, tone="command")
 
 

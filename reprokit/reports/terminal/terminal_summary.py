@@ -160,14 +160,17 @@ def _remedy(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
         yield TerminalLine(text=text, tone="row", status=row.status)
 
 
+def not_asked(found: Outline) -> str:
+    """How many advisory rows were not judged, to follow how many passed; "" where none."""
+    number = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
+    return f", {number} do not apply or were not asked for" if number else ""
+
+
 def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     passed = sum(row.status is Status.PASSED for row in found.rows)
-    advisory = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
-    told = f"{passed} of {len(found.rows)} rows passed"
+    told = f"{passed} of {len(found.rows)} rows passed{not_asked(found)}"
     if found.verdict is Verdict.NOT_RUN:
         told = f"{len(found.rows)} rows prove nothing: a run did not finish"
-    elif advisory:
-        told += f", {advisory} do not apply or were not asked for"
     yield TerminalLine(text="")
     for text in wrapped(f"{told} (-v shows everything)", width=width):
         yield TerminalLine(text=text, tone="dim")

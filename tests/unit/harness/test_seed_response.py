@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import GoldenError
-from reprokit.harness import audit
+from reprokit.harness import Request, audit, reproduce
 from reprokit.harness.curation import lint_goldens
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
+from support.recorded_progress import RecordedProgress
 
 DEAF = PROGRAM.replace("random.seed(int(sys.argv[1]))", "random.seed(0)")
 ECHO = DEAF.replace('"loss": value', '"loss": value, "seed": int(sys.argv[1])')
@@ -49,7 +51,16 @@ def clear_runs(repository) -> None:
 
 
 def test_a_golden_says_which_metrics_responded(repository):
-    repository.promote(repository.reproduce())
+    progress = RecordedProgress()
+    request = Request(backend="local", side_by_side=False)
+    report, _ = reproduce(
+        "train", request, session=Session(project=Project.around(repository.root), progress=progress)
+    )
+    told = (
+        "one more run, with seed 4: no run of this version that was kept shows that a metric responds to it"
+    )
+    assert told in progress.notes
+    repository.promote(report)
     assert provenance(repository)["responds"] == {"seed": 4, "metrics": ["loss"]}
     assert seeds_run(repository) == [3, 3, 4]
     clear_runs(repository)

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.core.comparing.difference import Divergence
 from reprokit.reports.escaping import Visible
+from reprokit.reports.formats.report_content import outline
 from reprokit.reports.formats.statistical_gate import statistical_facts
 from reprokit.reports.terminal.terminal_lines import (
     MOST_LINES,
@@ -107,6 +108,9 @@ def test_a_required_row_that_did_not_pass_is_named_with_its_reason(
 def test_rows_that_nothing_asked_for_are_counted(sample_report: Sample) -> None:
     report = with_rows(sample_report(Verdict.REPRODUCED), count=7, status=Status.SKIPPED, required=False)
 
+    assert "10 of 20 passed, 9 do not apply or were not asked for" in to_terminal(
+        report, style=Style(is_terminal=False)
+    )
     assert "10 of 20 rows passed, 9 do not apply or were not asked for" in to_terminal(
         report, style=Style(width=80)
     )
@@ -231,6 +235,20 @@ def test_steps_to_type_stand_one_below_the_other() -> None:
     lines = [line.text for line in steps("Next", "commit the changes, then: make a, then: make b", width=80)]
 
     assert lines == ["Next:      commit the changes", "then:      make a", "then:      make b"]
+
+
+def test_what_to_type_where_a_change_is_not_meant_stands_on_a_line_of_its_own() -> None:
+    lines = [line.text for line in steps("Next", "if it is meant: make a, else: make b", width=80)]
+
+    assert lines == ["Next:      if it is meant: make a", "else:      make b"]
+
+
+def test_a_cause_that_was_found_is_not_to_be_looked_for_again(sample_report: Sample) -> None:
+    told = "reprokit diagnose train --seed 1"
+    report = dataclasses.replace(sample_report(Verdict.NONDETERMINISTIC), next_command=told)
+
+    assert outline(dataclasses.replace(report, cause=None)).next_command == told
+    assert outline(report).next_command == ""
 
 
 def test_a_place_with_no_room_is_a_name_and_its_folder() -> None:

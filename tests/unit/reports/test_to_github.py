@@ -64,10 +64,14 @@ def test_a_row_hangs_on_the_setting_that_decides_it(sample_report: Sample) -> No
     assert checkpoints[2] == "48"
 
 
-def test_advisory_rows_warn_or_are_noted(sample_report: Sample) -> None:
-    kinds = [one[0] for one in _parsed(annotation_commands([sample_report(Verdict.REPRODUCED)]))]
+def test_advisory_rows_warn_or_are_noted_where_the_verdict_is_not_good(sample_report: Sample) -> None:
+    told = [
+        dataclasses.replace(sample_report(verdict), checks=sample_report(Verdict.REPRODUCED).checks)
+        for verdict in (Verdict.REPRODUCED, Verdict.REGRESSION)
+    ]
+    kinds = [[one[0] for one in _parsed(annotation_commands([report]))] for report in told]
 
-    assert kinds == ["warning", "notice", "notice"]
+    assert kinds == [["warning"], ["error", "warning", "notice", "notice"]]
 
 
 def test_a_plain_command_has_no_file_to_hang_an_annotation_on(sample_report: Sample) -> None:
