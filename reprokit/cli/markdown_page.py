@@ -30,6 +30,7 @@ _THEME = Theme(
         "markdown.table.border": "dim",
     }
 )
+_INDENT = "  "
 
 
 class _LeftHeading(Heading):
@@ -40,8 +41,12 @@ class _PlainCode(CodeBlock):
     """Code as it can be copied: no line is cut or wrapped by us."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in str(self.text).rstrip().splitlines():
-            yield Segment(f"  {line}" if line else "", console.get_style("markdown.code"))
+        lines = str(self.text).rstrip().splitlines()
+        widest = max(map(len, lines), default=0)
+        needs_all = options.max_width - len(_INDENT) < widest <= options.max_width
+        for line in lines:
+            indent = "" if needs_all or not line else _INDENT
+            yield Segment(f"{indent}{line}", console.get_style("markdown.code"))
             yield Segment.line()
 
 

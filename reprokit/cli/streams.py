@@ -59,9 +59,17 @@ def say(message: str) -> None:
 
 
 def fitted(text: str) -> str:
-    """The text, broken between words where standard error is a terminal; elsewhere as it is."""
+    """The text, broken between words where standard error is a terminal; elsewhere as it is.
+
+    There paths below the current folder are relative to it, or a line of their own would have no room.
+    """
     if not sys.stderr.isatty():
         return text
+    from pathlib import Path, PurePosixPath
+
+    from reprokit.reports import shorten
+
+    text = shorten.without(PurePosixPath(Path.cwd()))(text)
     columns = max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
     return "\n".join(
         textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

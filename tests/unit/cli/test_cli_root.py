@@ -429,3 +429,12 @@ def test_an_error_is_broken_between_words_on_a_terminal_only(monkeypatch):
         "  /a/long/path/to/a/project",
         "Hint: make a recipe",
     ]
+
+
+def test_a_path_in_an_error_begins_at_the_folder_where_one_is_on_a_terminal_only(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    text = f"Error: {tmp_path}/reports/one: the folder holds no metrics file"
+    assert streams.fitted(text) == text
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((80, 24)))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert streams.fitted(text) == "Error: reports/one: the folder holds no metrics file"

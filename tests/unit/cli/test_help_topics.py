@@ -70,6 +70,25 @@ def test_no_page_loses_a_word_of_its_code_on_a_narrow_terminal():
             assert line.strip() in shown, (name, line)
 
 
+@pytest.mark.parametrize("name", ["compare-two-sides", "find-the-cause", "stats", "your-program"])
+def test_the_code_of_a_page_fits_a_terminal_of_80_columns(name):
+    shown = seen(drawn(packaged.topic(name).text(), style=Style(width=80, color=True)))
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+def test_no_command_of_a_page_is_wider_than_a_terminal():
+    command = re.compile(r"(\$ )?(\.venv/bin/)?reprokit ")
+    wide = [
+        (name, line)
+        for name, page in packaged.topics().items()
+        for token in MarkdownIt().parse(page.text())
+        if token.type == "fence"
+        for line in token.content.splitlines()
+        if command.match(line) and len(line) > 80
+    ]
+    assert wide == []
+
+
 def test_in_a_pipe_a_page_is_markdown(capsys):
     code, out, _ = answer_of(["keep-goldens"], capsys)
     assert (code, out) == (0, packaged.topic("keep-goldens").text())
