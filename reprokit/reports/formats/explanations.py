@@ -13,6 +13,7 @@ from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.statistical_gate import statistical_facts
 
 GATE_TITLE = Visible("Statistical gate")
+CODE_TITLE = Visible("Code since the golden")
 _SHOWN = 20
 
 
@@ -21,7 +22,7 @@ def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
     found = (
         (GATE_TITLE, statistical_facts(report.statistical)),
         (Visible("Code or environment"), _attribution(report.attribution)),
-        (Visible("Code since the golden"), _code_changes(report.code_changes)),
+        (CODE_TITLE, _code_changes(report.code_changes)),
         (Visible("Learning"), _learning(report)),
     )
     return tuple((title, facts) for title, facts in found if facts)
