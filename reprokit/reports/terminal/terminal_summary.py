@@ -158,7 +158,7 @@ def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     told = f"{passed} of {len(found.rows)} rows passed"
     if found.verdict is Verdict.NOT_RUN:
         told = f"{len(found.rows)} rows prove nothing: a run did not finish"
-    elif advisory:
+    elif advisory and " of the checklist " not in found.sentence:  # which counts them already
         told += f", {advisory} do not apply or were not asked for"
     yield TerminalLine(text="")
     for text in wrapped(f"{told} (-v shows everything)", width=width):
