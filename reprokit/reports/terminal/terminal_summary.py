@@ -157,7 +157,7 @@ def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     advisory = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
     told = f"{passed} of {len(found.rows)} rows passed"
     if found.verdict is Verdict.NOT_RUN:
-        told = f"{len(found.rows)} rows prove nothing: a run did not finish"
+        told = f"{len(found.rows)} rows were not judged: a run did not finish"
     elif advisory and " of the checklist " not in found.sentence:  # which counts them already
         told += f", {advisory} do not apply or were not asked for"
     yield TerminalLine(text="")
