@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
 from reprokit.core.run_record import RunImage
-from reprokit.core.verdicts.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "versions_locked"
 TITLE = "Package versions are recorded and locked"
@@ -64,7 +64,7 @@ def _all_locked(evidence: Evidence) -> Finding:
     count, lock = len(fact(first.environment, "inside.packages")), _image(first).lock_digest
     is_all = evidence.locked is not None and all(map(_was_seen, evidence.runs))
     how = "all from the lock" if is_all else "in an environment made from the lock"
-    return passed(f"{count} packages recorded, {how} {lock}", packages=count, lock=lock)
+    return passed(f"{counted(count, 'package')} recorded, {how} {lock}", packages=count, lock=lock)
 
 
 def _problem(run: RunEvidence, locked: Mapping[str, str] | None) -> str:

@@ -100,7 +100,7 @@ class Report:
             → line, counted from 1: where annotations are hung up.
         evidence_digests: Path of each run's ``COMPLETE`` and of the golden's ``provenance.json`` →
             SHA-256, so that evidence exchanged later is found.
-        code_changes: Where the runs differ from the golden, what changed since it.
+        code_changes: Where the runs differ from the golden or from each other, what changed since the golden.
         attribution: Where it was asked for, whose fault that is.
         cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
             ``--json`` has it; ``problem`` alone where it could not.

@@ -10,7 +10,7 @@ from reprokit.reports.tables import aligned, few_digits
 from reprokit.session import HowFar
 
 _MOST_ROWS = 16
-_HEADS = ("member", "phase", "steps", "steps/s", "last return", "place")
+_HEADS = ("member", "phase", "steps", "steps/s", "last result", "place")
 _ALWAYS = ("member", "phase")
 #: Phases in the order in which a short table shows their members: what moves comes first.
 _ORDER = {"training": 0, "crashed": 1, "not_started": 1, "interrupted": 1, "waiting": 2}
@@ -59,7 +59,7 @@ def _table(rows: list[tuple[str, HowFar]], room: int) -> list[str]:
     left_out = tuple(
         head for head in _HEADS if head not in _ALWAYS and all(row[head] == "-" for row in written)
     )
-    for column in (None, "steps/s", "place", "steps", "last return"):
+    for column in (None, "steps/s", "place", "steps", "last result"):
         left_out = (*left_out, column) if column else left_out
         heads = [head for head in _HEADS if head not in left_out]
         cells = [heads, *([row[head] for head in heads] for row in written)]
@@ -79,7 +79,7 @@ def _cells(label: str, row: HowFar, *, limit: int) -> dict[str, str]:
         "phase": one_line(row.phase, limit=20),
         "steps": steps if row.total is None else f"{steps} of {row.total:,}",
         "steps/s": "-" if row.steps_per_s is None else f"{row.steps_per_s:,.0f}",
-        "last return": "-" if row.last_return is None else few_digits(row.last_return),
+        "last result": "-" if row.last_return is None else few_digits(row.last_return),
         "place": one_line(row.place or "-", limit=20),
     }
 
@@ -91,7 +91,7 @@ def _line(label: str, row: HowFar) -> str:
     if row.steps_per_s is not None:
         parts.append(f"{row.steps_per_s:,.0f} steps/s")
     if row.last_return is not None:
-        parts.append(f"last return {few_digits(row.last_return)}")
+        parts.append(f"last result {few_digits(row.last_return)}")
     if row.place:
         parts.append(row.place)
     if row.told and row.phase != "training":

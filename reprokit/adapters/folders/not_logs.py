@@ -1,7 +1,7 @@
 """Why the files of a folder are no logs, for a person who expected one among them.
 
 >>> why_not(Path("runs/x"))
-["'notes.txt' (neither records, nor a table, nor lines whose names come again)"]
+["'notes.txt' (neither records, nor a table, nor lines that repeat the same names)"]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from reprokit.adapters import from_json, sources
 from reprokit.adapters.folders import content, run_files
 
 _MOST_NAMED = 6
-_NO_LINES = "neither records, nor a table, nor lines whose names come again"
+_NO_LINES = "neither records, nor a table, nor lines that repeat the same names"
 
 
 def why_not(folder: Path, *, skipped: Collection[str] | None = None) -> list[str]:

@@ -1,5 +1,7 @@
 """What a report adds to REGRESSION and STALE_GOLDEN: what changed, whose fault, both files side by side.
 
+NONDETERMINISTIC says what changed too: a line that seeds a generator may be gone.
+
 No verdict depends on it: where git has no answer, the report says why.
 """
 
@@ -30,17 +32,21 @@ from reprokit.session import Session
 _MOST_FILES, _MOST_LINES, _MOST_OF_DIFF = 20, 3, 80
 _LONGEST_LINE = 400
 _MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
+_EXPLAINED = (*_MISMATCH, Verdict.NONDETERMINISTIC)
 
 
 def explained(
     report: Report, recipe: Recipe | None, request: Request, *, session: Session, folder: Path
 ) -> Report:
     """The report with ``code_changes`` and, where it was asked for, ``attribution``."""
-    if recipe is None or report.golden is None or report.verdict not in _MISMATCH:
-        if request.attribute:
-            session.progress.note("nothing to attribute: the runs do not differ from a golden")
+    if request.attribute and (recipe is None or report.golden is None or report.verdict not in _MISMATCH):
+        session.progress.note("nothing to attribute: the runs do not differ from a golden")
+    if recipe is None or report.golden is None or report.verdict not in _EXPLAINED:
         return report
     blessed, run = Path(report.golden), Path(report.runs[0])
+    found = code_changes(recipe, blessed, project=session.project)
+    if report.verdict is Verdict.NONDETERMINISTIC:
+        return replace(report, code_changes=found) if found.files else report
     try:
         _lay_side_by_side(blessed, run, folder)
     except OSError as error:
@@ -56,9 +62,7 @@ def explained(
                 session=session,
                 keep=folder / "attribution",
             )
-    return replace(
-        report, code_changes=code_changes(recipe, blessed, project=session.project), attribution=attribution
-    )
+    return replace(report, code_changes=found, attribution=attribution)
 
 
 def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> CodeChanges:

@@ -108,7 +108,7 @@ def _explains(inquiry: Investigation, source: Source) -> bool:
     lab = inquiry.lab
     inquiry.suspected = (_first_that_matters(inquiry, source),)
     names = lab.in_source(inquiry.described).replace(f"{Path.cwd()}/", "")
-    lab.progress.note(f"so far: perhaps {names}, by one more run")
+    lab.progress.note(f"so far: perhaps {names}; one more run checks it")
     lab.expect(1)
     ran = lab.run("simple", Conditions(pins=source.sites, like=inquiry.first))
     inquiry.suspected = ()

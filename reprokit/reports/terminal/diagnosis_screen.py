@@ -137,4 +137,4 @@ def _where_to_look(found: Any, *, again: Sequence[str], root: Path, width: int) 
         yield from steps("Run again", one_line(one), width=width)
     name = "diagnosis.html" if extras.is_installed("jinja2") else "diagnosis.json"
     place = shorten.without(PurePosixPath(root))(found.folder / name)
-    yield from (TerminalLine(text=text) for text in place_lines("Page:", one_line(place), width=width))
+    yield from (TerminalLine(text=text) for text in place_lines("Report:", one_line(place), width=width))

@@ -63,7 +63,7 @@ def _joined(title: str, facts: Sequence[tuple[str, str]]) -> str:
 
 def _counts(found: Outline, left_out: list[ReportRow]) -> str:
     if found.verdict is Verdict.NOT_RUN:
-        return f"{len(found.rows)} rows prove nothing: a run did not finish (-v shows everything)"
+        return f"{len(found.rows)} rows were not judged: a run did not finish (-v shows everything)"
     passed = sum(row.status is Status.PASSED for row in found.rows)
-    names = f"; did not pass, too: {', '.join(row.id for row in left_out)}" if left_out else ""
+    names = f"; also did not pass: {', '.join(row.id for row in left_out)}" if left_out else ""
     return f"{passed} of {len(found.rows)} passed{not_asked(found)}{names} (-v shows everything)"

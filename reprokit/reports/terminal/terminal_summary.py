@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
-from reprokit.reports.formats.explanations import GATE_TITLE
+from reprokit.reports.formats.explanations import CODE_TITLE, GATE_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.terminal.row_groups import that_matter
@@ -69,6 +69,9 @@ def _what_happened(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     yield from fact_lines("Cause", cause, width=width)
     if found.verdict in {Verdict.REGRESSION, Verdict.STALE_GOLDEN}:
         yield from fact_lines("What changed", what_changed(found), width=width)
+    elif found.verdict is Verdict.NONDETERMINISTIC:
+        code = dict(found.explanations).get(CODE_TITLE, ())[1:]
+        yield from fact_lines("What changed since the golden", code, width=width)
 
 
 def what_changed(found: Outline) -> list[tuple[Visible, Visible]]:
@@ -77,7 +80,7 @@ def what_changed(found: Outline) -> list[tuple[Visible, Visible]]:
     mattering, _, _ = that_matter(found)
     environment = [(row.field, Visible(f"golden {row.expected}, now {row.actual}")) for row in mattering]
     answer = [fact for fact in explained.get("Code or environment", ()) if fact[0] == "answer"]
-    return [*answer, *explained.get("Code since the golden", ())[1:], *environment]
+    return [*answer, *explained.get(str(CODE_TITLE), ())[1:], *environment]
 
 
 def not_passed(found: Outline) -> list[ReportRow]:
@@ -88,6 +91,8 @@ def not_passed(found: Outline) -> list[ReportRow]:
         return [_once(row, found) for row in found.rows if _did_not_pass(row)]
     is_shown = bool(found.divergence) and GATE_TITLE not in dict(found.explanations)
     rows = [_in_short(row) if _says_it_again(row, found, is_shown=is_shown) else row for row in found.rows]
+    if found.verdict is Verdict.NONDETERMINISTIC:  # what has changed may be the fault: no one commits it now
+        rows = [replace(row, remedy=Visible("")) if row.id == "source_clean" else row for row in rows]
     failed = [row for row in rows if row.status in {Status.FAILED, Status.ERROR}]
     return [*failed, *(row for row in rows if row.status is Status.SKIPPED and row.required)]
 
@@ -163,6 +168,8 @@ def _remedy(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
 def not_asked(found: Outline) -> str:
     """How many advisory rows were not judged, to follow how many passed; "" where none."""
     number = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
+    if " of the checklist " in found.sentence:  # which counts them already
+        return ""
     return f", {number} do not apply or were not asked for" if number else ""
 
 
@@ -170,7 +177,7 @@ def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     passed = sum(row.status is Status.PASSED for row in found.rows)
     told = f"{passed} of {len(found.rows)} rows passed{not_asked(found)}"
     if found.verdict is Verdict.NOT_RUN:
-        told = f"{len(found.rows)} rows prove nothing: a run did not finish"
+        told = f"{len(found.rows)} rows were not judged: a run did not finish"
     yield TerminalLine(text="")
     for text in wrapped(f"{told} (-v shows everything)", width=width):
         yield TerminalLine(text=text, tone="dim")

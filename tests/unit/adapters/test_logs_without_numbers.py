@@ -101,7 +101,9 @@ def test_the_error_says_what_was_looked_at_and_why_it_was_no_log(tmp_path):
     write(tmp_path, "model.pt", FOLDER["model.pt"])
     with pytest.raises(MetricsError) as error:
         adapters.compare_runs(tmp_path, tmp_path)
-    assert "'README.txt' (neither records, nor a table, nor lines whose names come again)" in str(error.value)
+    assert "'README.txt' (neither records, nor a table, nor lines that repeat the same names)" in str(
+        error.value
+    )
     assert "'settings.json' (not called like results)" in str(error.value)
     assert "'model.pt' (no known name)" in str(error.value)
 

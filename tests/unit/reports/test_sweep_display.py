@@ -61,8 +61,8 @@ def test_off_a_terminal_a_line_comes_when_a_member_changes():
         display.member("train seed 3", HowFar(phase="complete", last_return=500.0))
     assert stream.getvalue().splitlines() == [
         "train seed 3: waiting",
-        "train seed 3: training, step 2,048 of 100,000, 15,000 steps/s, last return 20.50, docker core 1",
-        "train seed 3: complete, last return 500.00",
+        "train seed 3: training, step 2,048 of 100,000, 15,000 steps/s, last result 20.50, docker core 1",
+        "train seed 3: complete, last result 500.00",
     ]
 
 
@@ -103,7 +103,7 @@ def test_on_a_terminal_there_is_one_table():
     )
     assert last_screen(stream.getvalue()) == [
         "train",
-        "member         phase     steps             steps/s  last return  place",
+        "member         phase     steps             steps/s  last result  place",
         "train seed 3   complete  -                 -        500.00       -",
         "train seed 42  training  2,048 of 100,000  15,000   -            local",
     ]

@@ -159,6 +159,15 @@ def test_the_divergence_stands_above_the_rows(sample_report: Sample) -> None:
     assert "-0.012345678901234567" in text
 
 
+def test_rows_that_no_one_asked_for_are_counted_once(sample_report: Sample) -> None:
+    report = sample_report(Verdict.REPRODUCED)
+    told = f"{report.sentence} 2 rows of the checklist were not asked for."
+    style = Style(width=200)
+
+    assert to_terminal(report, style=style).count("not asked for") == 1
+    assert to_terminal(dataclasses.replace(report, sentence=told), style=style).count("not asked for") == 1
+
+
 def test_a_divergence_stands_there_once(sample_report: Sample) -> None:
     reason = "runs/a differs from the first run from step 43008 on"
     row = CheckResult(id="repeatable", title="A row", status=Status.FAILED, reason=reason, remedy="look")
