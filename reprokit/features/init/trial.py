@@ -23,7 +23,7 @@ from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.harness.running.failure import failure_of
-from reprokit.harness.running.programs import program_files, program_output
+from reprokit.harness.running.programs import program_files, program_output, unseen_module
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import locks
@@ -177,8 +177,10 @@ def _told_by(folder: Path, record: RunRecord) -> str:
     return f"{record.message}\n{printed_by(folder)}"
 
 
-def must_have_ended(folders: Sequence[Path]) -> None:
+def must_have_ended(folders: Sequence[Path], *, root: Path) -> None:
     """Raise what kept a run from its end, with the last lines that the program printed.
+
+    ``root``: the person's project, of which the runs saw what git tracks.
 
     Raises:
         CannotRunError: A run is not complete.
@@ -187,12 +189,15 @@ def must_have_ended(folders: Sequence[Path]) -> None:
     if failure is None:
         return
     tail = str(failure["log_tail"])
-    missing = re.search(r"ModuleNotFoundError: No module named '([^']+)'", tail)
+    missing = unseen_module.MISSING.search(tail)
     fix = "does it run as it was typed? name {seed} and {run_dir} where the program takes them"
     if failure["outcome"] != Outcome.CRASHED:
         fix = str(failure["remedy"])
     if missing:
+        seen = (run_json.recorded(folders[0]).program or RecordedProgram()).files
+        file = unseen_module.file_of(missing[1], root, seen)
         fix = f"add the package of {missing[1]!r} to the file that names the dependencies, and try again"
+        fix = f"git add {file}" if file else fix
     message = re.sub(rf"/[^\s:]*/{PROGRAM}/", "", str(failure["message"]))  # of a copy that is gone by now
     raise CannotRunError(f"the program did not end well: {message}", fix=fix)
 

@@ -193,7 +193,7 @@ class _ProgramInspection:
             self._values["collect"] = list(places_of(self._written))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
             folders = self._run(_SEEDS[0], repeats=2)
-        must_have_ended(folders)
+        must_have_ended(folders, root=self._project.root)
         if self._values["variant"] != NO_VARIANT:
             self._found["environment"] += f"; {_WHERE[run_json.recorded(folders[0]).backend or 'local']}"
         return folders
@@ -257,7 +257,7 @@ class _ProgramInspection:
             self._values["unresponsive"] = {"because": because}
             return
         [other] = self._run(_SEEDS[1], repeats=1)
-        must_have_ended([other])
+        must_have_ended([other], root=self._project.root)
         self._read([other])
         files = dict(zip(_SEEDS, (first / METRICS, other / METRICS), strict=True))
         found = responses(files)

@@ -11,7 +11,7 @@ from reprokit.core.records import Outcome, RunResult
 from reprokit.errors import UsageError
 from reprokit.harness.running.programs.program_files import tracked_files
 
-_MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 
 def explained(result: RunResult, *, project: Path | None, seen: Collection[str]) -> RunResult:
@@ -22,10 +22,10 @@ def explained(result: RunResult, *, project: Path | None, seen: Collection[str])
         project: The project's folder, where the program's files are from.
         seen: Names of the files that the program saw.
     """
-    missing = _MISSING.search(result.message)
+    missing = MISSING.search(result.message)
     if project is None or result.outcome != Outcome.CRASHED or missing is None:
         return result
-    file = _file_of(missing[1].replace(".", "/"), project, seen)
+    file = file_of(missing[1], project, seen)
     try:
         tracked = tracked_files(project) if file else ()
     except UsageError:  # in no git repository, as an unpacked bundle
@@ -42,11 +42,12 @@ def explained(result: RunResult, *, project: Path | None, seen: Collection[str])
     )
 
 
-def _file_of(module: str, project: Path, seen: Collection[str]) -> str | None:
+def file_of(name: str, project: Path, seen: Collection[str]) -> str | None:
     """The module's file next to what the program saw, and not among that; the topmost first."""
+    module = name.replace(".", "/")
     folders = sorted({PurePosixPath(name).parent for name in seen}, key=lambda folder: len(folder.parts))
     for folder in folders:
-        for name in (f"{folder / module}.py", str(folder / module / "__init__.py")):
-            if name not in seen and (project / name).is_file():
-                return name
+        for file in (f"{folder / module}.py", str(folder / module / "__init__.py")):
+            if file not in seen and (project / file).is_file():
+                return file
     return None

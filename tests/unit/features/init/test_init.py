@@ -125,6 +125,15 @@ def test_of_a_folder_with_tracked_files_only_what_the_program_wrote_is_ignored(t
     assert "/src/" not in lines
 
 
+def test_a_module_that_git_does_not_track_is_named(theirs):
+    (theirs / "train.py").write_text("import helper\n" + PROGRAM)
+    track(theirs)
+    (theirs / "helper.py").write_text("RATE = 1\n")
+    with pytest.raises(CannotRunError) as error:
+        propose(theirs)
+    assert error.value.fix == "git add helper.py"
+
+
 def test_a_seed_that_changes_nothing_is_told(theirs):
     (theirs / "train.py").write_text(PROGRAM.replace("random.seed(options.seed)", "random.seed(0)"))
     track(theirs)
