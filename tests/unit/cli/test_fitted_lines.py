@@ -15,7 +15,8 @@ SENTENCE = "The gate can be trusted: 13 of 13 faults led to their verdict, 5 of 
 COMMAND = "  reprokit verify --selftest-only train --faults-seed 0 --fault nan/both/sealed/3"
 
 
-def test_a_sentence_is_broken_and_a_command_continues_after_a_backslash(on_terminal):
+def test_a_sentence_is_broken_and_a_command_continues_after_a_backslash(on_terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
     _, screen = on_terminal(lambda: click.echo("\n".join(fitted_lines([SENTENCE, COMMAND]))))
     lines = screen.splitlines()
     assert max(map(len, lines)) <= 40
