@@ -333,7 +333,7 @@ def test_attribution_blames_the_code_and_names_the_line(theirs):
     theirs.commit("double the rate")
     answer = theirs.reprokit("reproduce train --attribute")
     assert answer.code == 1
-    assert "answer: code" in answer.said
+    assert "what changed: answer code" in answer.said
     assert "settings.py:1 'RATE = 0.1' → 'RATE = 0.2'" in answer.said
 
 
@@ -403,7 +403,7 @@ def test_declared_output_files_of_a_resumed_run_are_compared(theirs):
 def test_a_whole_run_that_leaves_checkpoints_is_enough(theirs):
     without = RECIPE.replace('  stop_args: [--stop-after, "4"]\n', "").replace("at_3", "at_*")
     theirs.write("recipes/train/recipe.yaml", without)
-    answer = theirs.reprokit("reproduce train --resume")
+    answer = theirs.reprokit("reproduce train --resume -v")
     assert "left to its end, and resumed from at_3.json: 4 records from step 4 to 7" in answer.said
 
 

@@ -1,6 +1,7 @@
 """What a machine is made of, on machines of several kinds."""
 
 import json
+import sys
 
 import pynvml
 import pytest
@@ -28,6 +29,7 @@ CPU part\t: 0xd40
 class FakeNvml:
     """NVIDIA's library with two GPUs, or failing at a given call."""
 
+    __spec__ = pynvml.__spec__
     NVMLError = pynvml.NVMLError
 
     def __init__(self, *, fails_at=None, names=("NVIDIA H200", b"NVIDIA H200")):
@@ -132,7 +134,7 @@ def test_architectures_go_by_their_linux_names(monkeypatch, machine, name):
 
 def test_gpus_are_named_with_their_driver(monkeypatch, tmp_path):
     nvml = FakeNvml()
-    monkeypatch.setattr(hardware_module, "pynvml", nvml)
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
     facts = capture_hardware(tmp_path)
     gpu = {
         "name": "NVIDIA H200",
@@ -148,7 +150,7 @@ def test_gpus_are_named_with_their_driver(monkeypatch, tmp_path):
 @pytest.mark.parametrize("call", ["init", "driver"])
 def test_a_driver_that_does_not_answer_is_a_reason_not_a_crash(monkeypatch, tmp_path, call):
     nvml = FakeNvml(fails_at=call)
-    monkeypatch.setattr(hardware_module, "pynvml", nvml)
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
     facts = capture_hardware(tmp_path)
     assert facts["gpus"] == []
     assert "NVIDIA" in facts["missing"]["gpus"]
@@ -156,7 +158,7 @@ def test_a_driver_that_does_not_answer_is_a_reason_not_a_crash(monkeypatch, tmp_
 
 
 def test_what_one_gpu_does_not_say_leaves_the_rest(monkeypatch, tmp_path):
-    monkeypatch.setattr(hardware_module, "pynvml", FakeNvml(fails_at="memory"))
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(fails_at="memory"))
     gpu = capture_hardware(tmp_path)["gpus"][0]
     assert "memory_bytes" not in gpu
     assert gpu["compute_capability"] == "9.0"
