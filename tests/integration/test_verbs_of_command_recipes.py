@@ -278,6 +278,7 @@ OF_NO_RECIPE = {
     "image show": "takes a variant",
     "image vendor": "takes a variant",
     "image verify": "takes a variant",
+    "demo": "shows runs that are shipped with the tool",
     "doctor": "looks at this host",
     "init": "makes recipes",
     "help": "shows a page",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ _REFUSED = {
     "attribute": "--attribute",
     "diagnose": "--diagnose",
 }
+_CRATE = "ro-crate-metadata.json"
 _OWN = {"sha256": "--sha256", "keep": "--keep"}
 
 
@@ -51,7 +53,8 @@ def _bundle_file(name: str | None, options: Options) -> Path | None:
     from reprokit.features.bundles.archive_form import SUFFIXES
     from reprokit.layout import BUNDLE
 
-    if name is not None and all((Path(name) / file).is_file() for file in (BUNDLE, "ro-crate-metadata.json")):
+    # a name that is too long is no file: Path.is_file() raises an error of it
+    if name is not None and all(os.path.isfile(f"{name}/{file}") for file in (BUNDLE, _CRATE)):  # noqa: PTH113
         raise click.UsageError(
             f"{name!r} is an unpacked bundle: give `reproduce` the archive itself, FILE.tar.gz; it checks "
             "and unpacks it (--keep FOLDER keeps what it unpacks)"

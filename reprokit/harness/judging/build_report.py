@@ -107,7 +107,8 @@ def _origin(bundle: Mapping[str, str] | None) -> str:
 def _prints_numbers(evidence: Evidence, folders: Sequence[Path]) -> bool:
     """Whether a plain command without metrics prints what could be read as such."""
     is_silent = evidence.recipe is None and all(run.num_records == 0 for run in evidence.runs)
-    return is_silent and any(adapters.holds_numbers(stored(folder / STDOUT)) for folder in folders)
+    printed = (stored(folder / STDOUT) for folder in folders) if is_silent else ()
+    return any(path.is_file() and adapters.holds_numbers(path) for path in printed)
 
 
 def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:

@@ -1,5 +1,6 @@
 """``reprokit stats``: tables, JSON and exit codes, on run folders written by hand."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from reprokit import cli
 from reprokit.core.records import digest_bytes
 from reprokit.core.statistics.windows import KINDS
 from reprokit.features.sweeps.verb import stats as command
+from support.terminal import Terminal
 
 SEEDS = [489.5, 495.6, 482.1, 487.9, 488.4]
 
@@ -102,9 +104,13 @@ def test_a_table_of_the_end_with_what_its_interval_covers(cartpole, capsys):
     )
 
 
-def test_the_page_shows_what_is_printed(cartpole, capsys):
+def test_the_page_shows_what_a_terminal_of_80_columns_does(cartpole, monkeypatch):
     page = (Path(__file__).resolve().parents[4] / "docs/reference/stats.md").read_text()
-    assert f"```\n{reprokit(capsys, 'cartpole')[1]}```\n" in page
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    with contextlib.redirect_stdout(Terminal()) as screen, pytest.raises(SystemExit):
+        cli.main(["stats", "cartpole"])
+    assert f"```\n{screen.getvalue()}```\n" in page
 
 
 def test_verbose_adds_spread_normality_and_curves(cartpole, capsys):

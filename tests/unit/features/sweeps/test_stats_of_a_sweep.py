@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import pytest
 
+from reprokit.cli.output import fitted_lines
 from reprokit.core.comparing.metric_names import results_first
 from reprokit.errors import UsageError
 from reprokit.features.sweeps import statistics_html, statistics_page, stats
@@ -48,6 +50,16 @@ def lines(found, **asked):
     return list(statistics_page.page_lines(found, **asked))
 
 
+def test_the_page_shows_the_table_of_a_terminal_of_80_columns(of, monkeypatch):
+    found = of("0.1", "0.3", "0.2")
+    monkeypatch.setenv("COLUMNS", "80")
+    with contextlib.redirect_stdout(Terminal()):
+        said = list(fitted_lines(statistics_page.page_lines(found)))
+    table = said[2 : next(at for at, line in enumerate(said) if line.startswith("Minus the best"))]
+    page = (Path(__file__).parents[4] / "docs/reference/stats.md").read_text()
+    assert "\n".join(table) in page
+
+
 def test_the_settings_are_one_table_ranked_by_the_headline_metric(of):
     found = of("0.1", "0.3", "0.2")
     said = lines(found)
@@ -56,8 +68,6 @@ def test_the_settings_are_one_table_ranked_by_the_headline_metric(of):
     assert said[3].split("  ")[0] == "rank"
     assert [line.split()[:2] for line in said[4:7]] == [["1", "lr=0.3"], ["2", "lr=0.2"], ["3", "lr=0.1"]]
     assert said[7] == ""
-    page = (Path(__file__).parents[4] / "docs/reference/stats.md").read_text()
-    assert "\n".join(said[2:7]) in page
     assert "corrected by Holm's method for 3 comparisons" in "\n".join(said)
     assert not [line for line in said if "train/loss" in line or "unchanged" in line]
     ((one,), at) = found.rankings, 2
