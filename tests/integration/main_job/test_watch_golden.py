@@ -10,14 +10,14 @@ import pytest
 
 from support.study_project import Study, make_study
 
-UPDATES, FAULTY = 10, 2
+UPDATES, FAULTY = 20, 2  # many enough that a run which begins late is stopped before the other has ended
 UPDATE = "        record = update(model, adam, batch, settings)\n"
 FAULT = f"        if run.trace.updates == {FAULTY - 1}:\n            adam.mean *= 2\n{UPDATE}"
 
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """A study with a golden of ten updates, and since then a fault in the second."""
+    """A study with a golden of twenty updates, and since then a fault in the second."""
     study = make_study(tmp_path_factory.mktemp("watched"))
     text = study.recipe.read_text(encoding="utf-8")
     text = re.sub(r"total_timesteps: \d+", f"total_timesteps: {4096 * UPDATES}", text)
