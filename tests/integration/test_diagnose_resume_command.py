@@ -42,7 +42,7 @@ saved = {"point": point, "step": step + 1, "speed": optimizer.speed, "lines": li
 (given.folder / "metrics.jsonl").write_text("\\n".join(lines) + "\\n")
 """
 SPEED, CARRY = 'optimizer.speed = saved["speed"]', 'lines = saved["lines"]'
-#: All variables of the loop; what the optimizer holds begins anew.
+#: All variables of the loop; the state of the optimizer begins again.
 BEST = f"{CARRY}; best = min(abs(json.loads(one)['loss']) for one in lines)"
 STOP, GO_ON = "--stop-after 4", "--resume {stopped_run_dir}"
 

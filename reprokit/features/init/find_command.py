@@ -104,7 +104,7 @@ def found_command(root: Path) -> ProgramCommand:
 
 
 def recipe_name(command: ProgramCommand) -> str:
-    """What the recipe of a program is called where nobody says: its file, or its command."""
+    """What the recipe of a program is called where no one says: its file, or its command."""
     is_named = command.script in command.words or "-m" in command.words
     path = Path(command.script if command.script and is_named else command.words[0])
     stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
