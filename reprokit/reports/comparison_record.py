@@ -32,7 +32,7 @@ class ComparisonRow:
 
     recipe: str
     seed: int | None = None
-    answer: Literal["equal", "different", "unjudged"] | None = None
+    answer: Literal["equal", "rounding", "different", "unjudged"] | None = None
     record: int | None = None
     sentence: str = ""
 

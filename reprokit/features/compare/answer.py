@@ -24,12 +24,13 @@ class Word(StrEnum):
     """The answer in one word."""
 
     EQUAL = "equal"
+    ROUNDING = "rounding"
     DIFFERENT = "different"
     UNJUDGED = "unjudged"
 
 
 NOT_RUN = 3
-EXIT_CODES = {Word.EQUAL: 0, Word.DIFFERENT: 1, Word.UNJUDGED: 4, None: NOT_RUN}
+EXIT_CODES = {Word.EQUAL: 0, Word.ROUNDING: 1, Word.DIFFERENT: 1, Word.UNJUDGED: 4, None: NOT_RUN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class Answer:
         records_compared: Of the first runs of the sides.
         notes: What else a reader should know, a sentence each.
         statistical: What the gate says of results over seeds; None where bits were compared.
-        rounding: Nothing yet.
+        rounding: Whether the difference is what rounding does, with its evidence; None where no one asked.
     """
 
     answer: Word | None
@@ -77,11 +78,13 @@ class Answer:
     records_compared: int = 0
     notes: tuple[str, ...] = ()
     statistical: Mapping[str, Any] | None = None
-    rounding: None = None
+    rounding: Mapping[str, Any] | None = None
 
     @property
     def exit_code(self) -> int:
         """That of the command line."""
+        if self.answer is Word.ROUNDING and self.rounding and self.rounding["allowed"]:
+            return 0
         return EXIT_CODES[self.answer]
 
     def as_data(self) -> dict[str, Any]:

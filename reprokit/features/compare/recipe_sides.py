@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from reprokit.features.compare.conditions import variations_of
 from reprokit.features.compare.describe import commit_told
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
+from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import SideTree, changed_submodules, is_same_tree, tree_of
 from reprokit.harness.running.programs.program_files import may_see
@@ -94,6 +95,7 @@ def run_sides(
     num_seeds: int | None = None,
     seals: Seals,
     session: Session,
+    and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
 
@@ -140,6 +142,8 @@ def run_sides(
                 seals.close(folder)
             if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
                 break
+        if and_then is not None and all(made.values()):
+            and_then(made, _makes_runs(ready["a"]))
         return MadeSides(runs=made, commits=commits, statistical=recipe_of["a"].statistical)
 
 
@@ -277,6 +281,16 @@ def _made(ready: ReadySide) -> Iterator[Path]:
     for number in (1, 2):
         kind = VariedRun(number=number, chosen=ready.conditions)
         yield from run_recipe(ready.recipe, ready.request, kind, **how)
+
+
+def _makes_runs(ready: ReadySide) -> MakeRun:
+    """Further runs of a side under a variation."""
+
+    def make(variation: Variation, number: int) -> Path:
+        kind = VariedRun(number=number + 2, chosen=(*ready.conditions, variation))
+        return run_recipe(ready.recipe, ready.request, kind, session=ready.session, host=ready.host)[0]
+
+    return make
 
 
 def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int) -> tuple[Path, ...]:
