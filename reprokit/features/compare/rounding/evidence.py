@@ -11,7 +11,7 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
-from reprokit.features.compare.rounding.rule import FACTOR, HORIZON, Finding, Judged, judged
+from reprokit.features.compare.rounding.rule import FACTOR, HORIZON, Finding, Judged, bound_of, judged
 from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE, TwinRuns
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.instrumentation.reprokit_hook.rounding import FACT
@@ -23,19 +23,18 @@ _ENVIRONMENT = frozenset({"package", "python", "cpu", "device", "environment", "
 _CODE = frozenset({"code", "setting", "recipe", "argument", "command"})
 
 
-def series_of(folder: Path, names: Collection[str]) -> Series:
-    """The whole curves of the metrics that count.
+def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
+    """The whole curves of the metrics that count; of all without names.
 
     Raises:
         MetricsError: They cannot be read.
     """
-    sources, _ = adapters.pair_runs(folder, folder), None
     found: Series = {}
-    pairs, _ = sources
+    pairs, _ = adapters.pair_runs(folder, folder)
     for source, _ in pairs:
         prefix = f"{source.name}:" if len(pairs) > 1 else ""
         for name, one in adapters.read_series(source.path).items():
-            if prefix + name in names:
+            if names is None or prefix + name in names:
                 found[prefix + name] = one
     return found
 
@@ -113,6 +112,18 @@ def rounding_evidence(
         },
         "runs": twins.as_data(),
     }
+
+
+def bounds(a: Path, twins: TwinRuns) -> dict[str, list[float]]:
+    """Metric → the most that rounding explains, record by record, up to the horizon."""
+    epsilon = max(rounded_of(one)[1] for one in twins.twins)
+    others = [_values(series_of(one)) for one in twins.twins]
+    found = {}
+    for name, values in _values(series_of(a)).items():
+        same = [other[name] for other in others if len(other.get(name, ())) == len(values)]
+        if len(same) == len(others):
+            found[name] = bound_of(values, same, epsilon=epsilon)
+    return found
 
 
 def changed_both(differs: Sequence[Mapping[str, str]]) -> bool:

@@ -10,7 +10,7 @@ The constants were chosen on the trial of November 2026 and are measured again b
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -122,6 +122,33 @@ def _of_metric(name: str, a: Values, b: Values, twins: Sequence[Values], *, epsi
     return _judge(one, two, others, unit=kind.unit, epsilon=epsilon)
 
 
+def bound_of(one: Sequence[float], twins: Sequence[Sequence[float]], *, epsilon: float) -> list[float]:
+    """The most that rounding explains of a metric, record by record, up to the horizon."""
+    unit = kind_of([value for values in (one, *twins) for value in values if math.isfinite(value)]).unit
+    floors = _floors(one, twins, unit=unit, epsilon=epsilon)
+    return [FACTOR * floor for floor in floors if floor is not None]
+
+
+def _floors(
+    one: Sequence[float], twins: Sequence[Sequence[float]], *, unit: float, epsilon: float
+) -> Iterator[float | None]:
+    """What B's distance is divided by, record by record; None from the horizon on."""
+    spread = 0.0
+    for at, value in enumerate(one):
+        values = [twin[at] for twin in twins]
+        if not all(map(math.isfinite, (value, *values))):
+            if not all(_same(value, other) for other in values):
+                yield None
+                return
+            yield 0.0
+            continue
+        spread = max([spread, *(abs(other - value) for other in values)])
+        if spread > HORIZON * abs(value) and not _is_zero(one, twins, at):
+            yield None
+            return
+        yield max(spread, _FLOOR_ULPS * _ulp(value, epsilon), unit)
+
+
 def _judge(
     one: Sequence[float],
     two: Sequence[float],
@@ -130,22 +157,17 @@ def _judge(
     unit: float,
     epsilon: float,
 ) -> MetricFinding:
-    spread, until = 0.0, len(one)
     ratios: list[float] = []
-    for at, value in enumerate(one):
-        values = [value, two[at], *(twin[at] for twin in twins)]
-        if not all(map(math.isfinite, values)):
-            if all(_same(value, other) for other in values[1:]):
-                ratios.append(0.0)
-                continue
-            until = at
+    for value, other, floor in zip(one, two, _floors(one, twins, unit=unit, epsilon=epsilon), strict=False):
+        if floor is None:
             break
-        spread = max([spread, *(abs(twin[at] - value) for twin in twins)])
-        if spread > HORIZON * abs(value) and not _is_zero(one, twins, at):
-            until = at
-            break
-        floor = max(spread, _FLOOR_ULPS * _ulp(value, epsilon), unit)
-        ratios.append(abs(two[at] - value) / floor)
+        if _same(value, other):
+            ratios.append(0.0)
+        elif not math.isfinite(other) or not math.isfinite(value):
+            ratios.append(math.inf)
+        else:
+            ratios.append(abs(other - value) / floor if floor else math.inf)
+    until = len(ratios)
     outside = next((at for at, ratio in enumerate(ratios) if ratio > FACTOR), None)
     if outside is not None:
         if _is_jump(ratios, outside) and _twins_jump_as_far(one, two, twins, outside, until):
