@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, extras, images
+from reprokit.core.environments.cpu_features import named_by_numpy, names_to_switch_off
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
@@ -18,7 +19,7 @@ from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine, with_shared_places
 from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
-from reprokit.harness.running.programs.environment_inside import inside_of, named_by_numpy
+from reprokit.harness.running.programs.environment_inside import inside_of
 from reprokit.harness.running.programs.instrumented import instrumented
 from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
@@ -143,12 +144,12 @@ def with_numpys_own_names(prepared: PreparedRuns, recipe: Recipe) -> PreparedRun
 
 
 def _named(prepared: PreparedRuns, inside: InsideFacts) -> PreparedRuns:
-    specs = tuple(named_by_numpy(spec, inside) for spec in prepared.plan.specs)
-    return (
-        prepared
-        if specs == prepared.plan.specs
-        else replace(prepared, plan=replace(prepared.plan, specs=specs))
-    )
+    """The same for runs that are planned later in this environment, too: members of a sweep, another seed."""
+    own = names_to_switch_off((inside.get("numpy") or {}).get("cpu_features"))
+    plan, environment = prepared.plan, replace(prepared.environment, switched_off=own)
+    specs = tuple(replace(spec, environment=named_by_numpy(spec.environment, own)) for spec in plan.specs)
+    plan = plan if specs == plan.specs else replace(plan, specs=specs)
+    return replace(prepared, plan=plan, environment=environment)
 
 
 def ready_to_run(
@@ -179,9 +180,8 @@ def ready_to_run(
         facts, files = kept.result()
     if recipe.program is not None:
         found["plain_inside"] = _inside(prepared, recipe, host=found)
-        named = _named(prepared, found["plain_inside"])
-        if named is not prepared:
-            prepared = named
+        before, prepared = prepared, _named(prepared, found["plain_inside"])
+        if prepared.plan is not before.plan:
             found["plain_inside"] = _inside(prepared, recipe, host=found)
         if prepared.environment.realisation is None:
             place = recipe.project_dir
