@@ -22,7 +22,7 @@ from reprokit.harness.diagnosing.diagnosis import (
     InterruptedDiagnosisError,
 )
 from reprokit.harness.diagnosing.experiments import explain
-from reprokit.harness.diagnosing.first_call import by_first_call
+from reprokit.harness.diagnosing.first_call import by_first_call, is_in_a_library, look_at_calls
 from reprokit.harness.diagnosing.first_divergence import (
     MEASURE,
     by_operation,
@@ -282,21 +282,31 @@ def _explained(inquiry: Investigation) -> Diagnosis:
     lab.cut = None
     if inquiry.suspected:
         return provisional(inquiry, _SPENT)
-    inquiry.began = where_it_began(inquiry)
+    inquiry.began = where_it_began(inquiry, closely=held is not None)
     if inquiry.lab.deep and held is not None:
         for one in by_operation(inquiry):
             inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
     if held is None:
-        inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
-        _or_by_call(inquiry)
+        inquiry.causes = () if inquiry.variations else in_turn(inquiry)
+        if not inquiry.causes:
+            _by_operation_or_call(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
         inquiry.causes = by_operation(inquiry)
     return answer(inquiry, held)
 
 
-def _or_by_call(inquiry: Investigation) -> None:
-    """Where nothing names a cause: the first inexplicable call, with the word for it or without."""
-    found = None if inquiry.causes else by_first_call(inquiry)
+def _by_operation_or_call(inquiry: Investigation) -> None:
+    """The first operation that differs, or the first inexplicable call, with the word for it or without.
+
+    Where the program calls compiled code of others, calls come first: an operation may only follow from one.
+    """
+    look = look_at_calls(inquiry) if diagnosis.compiled_packages(inquiry.first.trace) else None
+    if look is None or not is_in_a_library(look):
+        inquiry.causes = by_operation(inquiry)
+    if inquiry.causes:
+        return
+    look = look or look_at_calls(inquiry)
+    found = by_first_call(inquiry, look) if look is not None else None
     if found is not None:
         inquiry.causes = (found.cause, *found.more)
         inquiry.not_seen = found.not_seen

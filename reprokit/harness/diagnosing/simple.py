@@ -17,7 +17,7 @@ from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
 from reprokit.harness.diagnosing.inquiry import Investigation, described
-from reprokit.harness.diagnosing.odds import by_replay
+from reprokit.harness.diagnosing.odds import by_replay, by_rounding
 
 #: Kinds of lines, the likeliest first; of each the likeliest are tried alone, and so many in all.
 _KINDS = (
@@ -52,7 +52,12 @@ class Source:
 
 
 def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
-    """The line that explains the difference, proven by one run for each that is tried; None where none is."""
+    """The line that explains the difference, proven by one run for each that is tried; None where none is.
+
+    Where the runs differ by rounding no such run is proof, and none is made.
+    """
+    if by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
+        return None
     chosen = [one for kinds in _KINDS for one in _sources(inquiry, kinds)[:_MOST_OF_A_KIND]]
     if chosen:
         inquiry.lab.progress.phase("is it a simple cause?")
@@ -144,9 +149,12 @@ def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
 
 
 def look_at_pairs(inquiry: Investigation) -> None:
-    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal."""
+    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal.
+
+    Where no line differs there is none to find: runs that look for a call show it as well.
+    """
     lab, first = inquiry.lab, inquiry.first
-    if first.duration_s > _QUICK_S:
+    if first.duration_s > _QUICK_S or not diagnosis.differing(first.trace, inquiry.other.trace):
         return
     lab.progress.phase("how often do two runs differ?")
     until = lab.made + _FEW_PAIRS

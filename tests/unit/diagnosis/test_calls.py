@@ -117,6 +117,14 @@ def test_a_worker_whose_receiver_is_never_alike_draws_on_a_state_of_its_own(runs
     assert (found.hidden, found.elsewhere) == (True, True)
 
 
+def test_a_line_of_workers_comes_before_the_call_that_waited_for_its_first_time(runs):
+    """The digests of its first time are the same in both runs, those of a later one differ."""
+    for run, made in zip(runs, ("x", "y"), strict=True):
+        run.call(7, "a", "b", process="0.s1").call(3, "pool", made)
+        run.call(7, "c", made, process="0.s1")
+    assert lines(runs) == [7, 3]
+
+
 def test_a_worker_that_did_more_of_the_same_is_no_difference(runs):
     one, other = runs
     one.call(1, "a", "A", process="0.s1")

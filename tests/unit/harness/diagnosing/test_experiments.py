@@ -74,6 +74,19 @@ def test_a_rare_cause_that_nobody_sees_is_not_laid_to_a_line_that_was_held_when_
     assert "suspected, not proven" in inquiry.known[0]
 
 
+def test_where_the_runs_differ_by_rounding_and_all_that_is_held_is_not_enough_one_run_shows_it():
+    lab = Lab(lambda drawn, run, given: run * 1e-9, names=(CLOCK, *LIBRARIES))
+    assert explain(asked(lab)) is None
+    assert lab.made == 3
+
+
+def test_where_all_that_is_held_was_equal_by_luck_no_line_is_looked_for_any_more():
+    """The third and the fourth run equal the first, the others do not."""
+    lab = Lab(lambda drawn, run, given: 1 if run in {1, 3, 4} else run, names=(CLOCK, *LIBRARIES))
+    assert explain(asked(lab)) is None
+    assert lab.made < 12
+
+
 def test_a_cause_that_is_rare_but_seen_is_found():
     """About one run in six differs; what it drew is given to others, which then differ as it does."""
     number = lambda drawn, *_: drawn[ENTROPY] % 60 == 21  # noqa: E731

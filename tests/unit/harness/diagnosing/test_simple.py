@@ -76,6 +76,12 @@ def test_few_digits_are_no_proof():
     assert simple_cause(inquiry) is None
 
 
+def test_where_the_runs_differ_by_rounding_no_run_is_made_that_would_be_no_proof():
+    inquiry = inquiry_of(lambda drawn, *_: drawn[CLOCK] * 1e-9, [CLOCK])
+    assert simple_cause(inquiry) is None
+    assert inquiry.lab.made == 2
+
+
 def test_what_was_the_first_runs_by_itself_may_be_the_cause_as_well():
     """The third run had the same order as the first by luck, and that decides."""
     order = {1: 1, 2: 2, 3: 1}
@@ -99,3 +105,9 @@ def test_a_quick_program_whose_runs_are_sometimes_equal_is_run_more_often_than_o
         look_at_pairs(asked(lab))
         made.append(lab.made)
     assert made[0] > made[1]
+
+
+def test_where_no_line_differs_no_pairs_are_looked_at():
+    lab = Lab(lambda drawn, run, given: run, names=())
+    look_at_pairs(asked(lab))
+    assert lab.made == 2
