@@ -108,12 +108,14 @@ class Unlike:
         first: The first call of any kind that differs; None where none does.
         since: The last watched round before the first difference, where not every one was watched.
         sampled: Whether not every round was watched.
+        sampled_before: Whether that is so of rounds before the first difference.
     """
 
     candidates: tuple[Candidate, ...] = ()
     first: Candidate | None = None
     since: tuple[str, int] | None = None
     sampled: bool = False
+    sampled_before: bool = False
 
 
 def read_calls(folder: Path) -> Calls:
@@ -199,10 +201,19 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
         differs.append(candidate)
     candidates = sorted(found.values(), key=lambda one: one.at)
     starts = min(differs, key=lambda one: one.at, default=None)
-    sampled = any(
-        call.hit >= _FIRST_ROUNDS for calls in first.ordered.values() for call in calls if call.is_round
+    thinned = [
+        call.at
+        for calls in first.ordered.values()
+        for call in calls
+        if call.is_round and call.hit >= _FIRST_ROUNDS
+    ]
+    return Unlike(
+        candidates=tuple(candidates),
+        first=starts,
+        since=since,
+        sampled=bool(thinned),
+        sampled_before=starts is not None and any(at < starts.at for at in thinned),
     )
-    return Unlike(candidates=tuple(candidates), first=starts, since=since, sampled=sampled)
 
 
 def _first_moments(calls: Iterable[Call]) -> dict[str, int]:

@@ -21,8 +21,9 @@ _LUCK_IN_SEARCH = 0.2
 
 
 def watched(inquiry: Investigation, **orders: Any) -> Conditions:
-    """The conditions of a run in which calls alone are watched; hash seed and files are the first run's."""
-    return Conditions(like=inquiry.first, hash_seed=True, fresh=True, level="calls", calls=orders)
+    """A run in which calls alone are watched; files, and mostly the hash seed, are as in the first."""
+    seed = not inquiry.hash_is_free
+    return Conditions(like=inquiry.first, hash_seed=seed, fresh=True, level="calls", calls=orders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +154,7 @@ class Proof:
         *,
         calls: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
+        start: tuple[str, ...] = (),
         like: InstrumentedRun | None = None,
         accepted: float = ACCEPTED,
         before: int = 0,
@@ -163,6 +165,7 @@ class Proof:
         Args:
             calls: Orders for the watch of calls; None for none of it.
             environment: Variables to set.
+            start: What to change of what a process inherits.
             like: One that they have to equal, under conditions that include these.
             accepted: So unlikely luck must be.
             before: How many equalled that one before.
@@ -170,8 +173,9 @@ class Proof:
         """
         lab = self.inquiry.lab
         given = watched(self.inquiry, **(calls or {"mode": "off"}))
-        given = replace(given, environment=dict(environment or {}))
-        label = "-".join(["under", *(calls or {}).values(), *(environment or {})])[:40].lower()
+        given = replace(given, environment=dict(environment or {}), start=start)
+        words = [*(calls or {}).values(), *(environment or {}), *(word.strip("-") for word in start)]
+        label = "-".join(["under", *words])[:40].lower()
         standard, equal = like, before
         while True:
             if standard is not None:

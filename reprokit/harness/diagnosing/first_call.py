@@ -28,8 +28,8 @@ _MORE_RUNS, _QUICK_S = 6, 20.0
 _MOST_CANDIDATES = 12
 #: How often the stretch around the first difference is looked at more closely, and how many rounds at once.
 _MOST_WINDOWS, _ROUNDS = 3, 2_000
-#: So unlikely luck must be in a substitution where it was shown already that threads decide.
-_BESIDE_THREADS = 0.05
+#: So unlikely luck must be in a substitution that shows the line, where it was shown already what decides.
+BESIDE_A_CAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
         if pool and len(candidates) == 1 and not look.unlike.sampled:
             held = candidates
         else:
-            held = proof.held(candidates, accepted=_BESIDE_THREADS if pool else ACCEPTED)
+            held = proof.held(candidates, accepted=BESIDE_A_CAUSE if pool else ACCEPTED)
     not_seen = _not_seen(look.pair)
     if not held:
         cause = reasons.by_threads(first, pool) if pool else _unproven(first, proof)
@@ -135,7 +135,7 @@ def _unlike(
             return last
         last = pair, unlike
         now = {"first": list(unlike.since) if unlike.since else None, "most": _ROUNDS}
-        if not unlike.sampled or now == window or not inquiry.lab.can_make(2):
+        if not unlike.sampled_before or now == window or not inquiry.lab.can_make(2):
             break
         window = now
     return last

@@ -12,6 +12,8 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.running.varying.apply_variations import there
+from reprokit.variations import Variation, survey
 
 #: Pools of threads in compiled code, the likeliest first, and the variables that decide how many they are.
 _POOLS = {
@@ -68,6 +70,8 @@ class Reasons:
             fix = f"give it {named}=" if named else "seed that generator, in this process"
         elif pool := self.pool(one):
             category, why, fix = "concurrency", f": {pool.name} work in another order", pool.fix_of(facts)
+        elif layout := self._addresses():
+            category, why, fix = layout.category, ": it depends on addresses in memory", layout.fix
         what = f"{one.name}: gives another result for the same{why}"
         confidence = "medium" if one.unseen else "high"
         return Cause(
@@ -94,6 +98,12 @@ class Reasons:
             found = _of_python(self._proof) if python else None
             self._pools[python, native] = found or (_native(self._proof) if native else None)
         return self._pools[python, native]
+
+    def _addresses(self) -> Variation | None:
+        """The layout of memory, where runs with the same one are equal; else None."""
+        lab = self._proof.inquiry.lab
+        found = survey(there(lab.spec, folder=lab.apart), only=("address_layout",)).made
+        return next((one for one in found if self._proof.equal_under(start=one.start)), None)
 
     def _facts(self, call: Candidate) -> list[dict[str, Any]]:
         """What was around a line's first such call; in two runs, where there are generators to compare."""

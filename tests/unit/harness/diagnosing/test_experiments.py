@@ -8,9 +8,9 @@ from statistics import median
 import pytest
 
 from reprokit.harness.diagnosing.conditions import Conditions
-from reprokit.harness.diagnosing.diagnose import _equal_by_luck
 from reprokit.harness.diagnosing.experiments import explain
 from reprokit.harness.diagnosing.inquiry import HASH_SEED, Investigation
+from reprokit.harness.diagnosing.order_of_work import _equal_by_luck
 from reprokit.variations import Variation
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 

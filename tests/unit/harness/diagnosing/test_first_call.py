@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from reprokit.diagnosis.calls import Candidate, Unlike
+from reprokit.harness.diagnosing import why_calls_differ
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.first_call import Look, by_first_call, is_in_a_library
+from reprokit.variations import AvailableVariations
 from support.known_program_lab import Lab, asked
 
 FIT, PREDICT = (
@@ -19,13 +21,17 @@ FIT, PREDICT = (
 
 
 @pytest.fixture
-def diagnosed(tmp_path):
+def diagnosed(tmp_path, monkeypatch):
     """Makes the diagnosis of a program that differs unless a variable is set or a call gets its result."""
     record = {"generators": {}, "python_threads": 0, "native_threads": 4}
     record |= {"parameters": ["rows", "nthread"], "settings": []}
     told = [{"site": one.site, **record} for one in (FIT, PREDICT)]
     told += [{"site": one.site, "note": "given"} for one in (FIT, PREDICT)]
     (tmp_path / "calls-0.jsonl").write_text("\n".join(map(json.dumps, told)) + "\n")
+
+    nothing = AvailableVariations(made=(), unmade=())
+    monkeypatch.setattr(why_calls_differ, "there", lambda *_, **__: None)
+    monkeypatch.setattr(why_calls_differ, "survey", lambda *_, **__: nothing)
 
     def make(candidates, *, variable="OMP_NUM_THREADS", cause=FIT, sampled=False, native=4):
         text = (tmp_path / "calls-0.jsonl").read_text()
@@ -46,6 +52,7 @@ def diagnosed(tmp_path):
                 return replace(super().run(label, given), traced=tmp_path)
 
         lab = Traced(number)
+        lab.spec = lab.apart = None
         inquiry = asked(lab)
         pair = lab.run("calls", Conditions()), lab.run("calls", Conditions())
         unlike = Unlike(candidates=tuple(candidates), first=candidates[0], sampled=sampled)

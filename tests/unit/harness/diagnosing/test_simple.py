@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from reprokit.harness.diagnosing.inquiry import HASH_SEED
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 
@@ -43,6 +44,20 @@ def test_a_generator_that_nothing_seeds_is_named_by_its_first_line():
 def test_a_line_whose_draws_are_overwritten_is_not_the_first_that_matters():
     inquiry = inquiry_of(both, [DRAWN, AGAIN], what="random.random", overwritten=[DRAWN])
     assert simple_cause(inquiry) == (AGAIN,)
+
+
+def test_a_clock_that_a_library_reads_is_tried_where_there_is_nothing_else():
+    cause = "library_clock|train.py|30"
+    inquiry = inquiry_of(lambda drawn, *_: drawn[cause], [cause])
+    assert simple_cause(inquiry) == (cause,)
+    assert inquiry.lab.made == 3
+
+
+def test_pythons_hash_seed_is_proven_by_the_third_run_where_no_line_differs():
+    inquiry = inquiry_of(lambda drawn, run, given: 1 if given.hash_seed or run == 1 else run, [])
+    inquiry.lab.hash_is_fixed = False
+    assert simple_cause(inquiry) == (HASH_SEED,)
+    assert (inquiry.lab.made, inquiry.confidence, inquiry.odds((HASH_SEED,)).by_replay) == (3, "high", True)
 
 
 def test_lines_of_a_generator_that_is_seeded_too_late_are_told_apart():

@@ -6,11 +6,24 @@ import types
 import pytest
 
 from reprokit.diagnosis.calls import Candidate
+from reprokit.harness.diagnosing import why_calls_differ
 from reprokit.harness.diagnosing.call_experiments import Alike
 from reprokit.harness.diagnosing.odds import Odds
 from reprokit.harness.diagnosing.why_calls_differ import Reasons
+from reprokit.variations import AvailableVariations, Variation
 
 SITE = "train.py:3:0-9"
+
+
+@pytest.fixture(autouse=True)
+def place_that_randomises_addresses(monkeypatch, tmp_path):
+    layout = Variation(
+        name="address_layout", says="", category="process_identity", fix="none", start=("--fixed-addresses",)
+    )
+    monkeypatch.setattr(why_calls_differ, "there", lambda *_, **__: None)
+    monkeypatch.setattr(
+        why_calls_differ, "survey", lambda *_, **__: AvailableVariations(made=(layout,), unmade=())
+    )
 
 
 def proof(folder, *, decides, native=4, python=0, parameters=(), settings=()):
@@ -27,12 +40,13 @@ def proof(folder, *, decides, native=4, python=0, parameters=(), settings=()):
     ran = types.SimpleNamespace(traced=folder, trace=types.SimpleNamespace(sites={}))
     made = []
 
-    def equal_under(*, environment=None, calls=None, before=0, **_):
-        made.append(set(environment or calls.values()))
+    def equal_under(*, environment=None, calls=None, start=(), before=0, **_):
+        made.append(set(start or environment or calls.values()))
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
         return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
 
-    inquiry = types.SimpleNamespace(first=ran)
+    lab = types.SimpleNamespace(spec=None, apart=folder, can_make=lambda _: True)
+    inquiry = types.SimpleNamespace(first=ran, lab=lab)
     return types.SimpleNamespace(kept=[ran], inquiry=inquiry, equal_under=equal_under, made=made)
 
 
@@ -68,7 +82,7 @@ def test_what_was_tried_in_vain_for_one_call_is_not_tried_for_the_next(tmp_path)
     given = proof(tmp_path, decides=["none of them"])
     reasons = Reasons(given)
     assert [reasons.cause(one()).category for _ in range(3)] == ["unknown"] * 3
-    assert len(given.made) == 1
+    assert sum("OMP_NUM_THREADS" in variables for variables in given.made) == 1
 
 
 def test_a_parameter_of_the_call_is_the_fix(tmp_path):
@@ -79,6 +93,11 @@ def test_a_parameter_of_the_call_is_the_fix(tmp_path):
 def test_a_setting_that_the_program_gives_in_a_dictionary_is_the_fix(tmp_path):
     given = proof(tmp_path, decides=["OMP_THREAD_LIMIT"], parameters=["params"], settings=["eta", "nthread"])
     assert Reasons(given).cause(one()).fix == "nthread=1"
+
+
+def test_where_no_threads_decide_but_the_layout_of_memory_does_addresses_are_named(tmp_path):
+    cause = Reasons(proof(tmp_path, decides=["--fixed-addresses"])).cause(one())
+    assert (cause.category, cause.fix) == ("process_identity", "none")
 
 
 def test_threads_are_named_where_the_call_itself_cannot_be_proven_and_are_no_certainty(tmp_path):
