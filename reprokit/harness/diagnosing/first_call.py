@@ -7,11 +7,10 @@ without it they differ, the call is the cause. A call that differs and does not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reprokit import diagnosis
 from reprokit.diagnosis import Cause
 from reprokit.diagnosis.calls import Candidate, Unlike, inexplicable, read_calls
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of, watched
@@ -30,6 +29,8 @@ _MOST_CANDIDATES = 12
 _MOST_WINDOWS, _ROUNDS = 3, 2_000
 #: So unlikely luck must be in a substitution that shows the line, where it was shown already what decides.
 BESIDE_A_CAUSE = 0.05
+#: Classes of PyTorch that do not say their module.
+_OF_PYTORCH = {"Tensor", "TensorBase", "Generator"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +76,15 @@ def look_at_calls(inquiry: Investigation) -> Look | None:
     return None if found is None else Look(runs=runs, pair=found[0], unlike=found[1])
 
 
-def is_in_a_library(look: Look) -> bool:
-    """Whether the first inexplicable call is one of compiled code other than NumPy's and PyTorch's."""
-    packages = diagnosis.compiled_packages(look.pair[0].trace)
-    return any(one.name.partition(".")[0] in packages for one in look.unlike.candidates[:1])
+def is_in_a_library(look: Look, packages: Collection[str]) -> bool:
+    """Whether the first inexplicable call is one of compiled code of these packages, and not PyTorch's.
+
+    A class that is written in C or Rust may not say its module: its name comes first then.
+    """
+    for one in look.unlike.candidates[:1]:
+        root = one.name.partition(".")[0]
+        return root in packages or (root[:1].isupper() and root not in _OF_PYTORCH)
+    return False
 
 
 def by_first_call(inquiry: Investigation, look: Look) -> FirstCall | None:

@@ -147,13 +147,17 @@ def _by_operation_or_call(inquiry: Investigation) -> None:
 
     Where the program calls compiled code of others, calls come first: an operation may only follow from one.
     """
-    look = look_at_calls(inquiry) if diagnosis.compiled_packages(inquiry.first.trace) else None
-    if look is None or not is_in_a_library(look):
+    packages = diagnosis.compiled_packages(inquiry.first.trace)
+    look = look_at_calls(inquiry) if packages else None
+    in_library = look is not None and is_in_a_library(look, packages)
+    if not in_library:
         inquiry.causes = by_operation(inquiry)
     if inquiry.causes:
         return
     look = look or look_at_calls(inquiry)
     found = by_first_call(inquiry, look) if look is not None else None
-    if found is not None:
+    if in_library and (found is None or not found.proven):
+        inquiry.causes = by_operation(inquiry)
+    if found is not None and not inquiry.causes:
         inquiry.causes = (found.cause, *found.more)
         inquiry.not_seen = found.not_seen

@@ -96,14 +96,17 @@ def test_without_threads_a_substitution_alone_is_the_proof_and_the_category_is_u
     assert inquiry.odds_of_others.luck < 0.01
 
 
-def test_a_call_of_compiled_code_of_others_is_told_from_one_of_pytorch(diagnosed, tmp_path):
-    lab = Lab(lambda drawn, run, given: run)
-    ran = lab.run("calls", Conditions())
-    ran.trace.facts["limits 0"] = {"extensions": ["boost"], "frameworks": []}
-
-    def looked(name):
-        one = replace(FIT, name=name)
-        return Look(runs=[], pair=(ran, ran), unlike=Unlike(candidates=(one,), first=one))
-
-    assert is_in_a_library(looked("boost.fit"))
-    assert not is_in_a_library(looked("torch.index_put"))
+@pytest.mark.parametrize(
+    ("name", "is_library"),
+    [
+        ("boost.fit", True),
+        ("Tokenizer.train", True),  # a class in Rust that does not say its module
+        ("torch.index_put", False),
+        ("Tensor.index_put_", False),
+        ("train_step", False),
+    ],
+)
+def test_a_call_of_compiled_code_of_others_is_told_from_one_of_pytorch(name, is_library):
+    one = replace(FIT, name=name)
+    look = Look(runs=[], pair=(None, None), unlike=Unlike(candidates=(one,), first=one))
+    assert is_in_a_library(look, {"boost"}) is is_library
