@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from reprokit.features.compare import recipe_sides
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
@@ -118,6 +120,57 @@ def test_a_planted_difference_is_found_and_named_in_an_environment_of_the_lock(r
     must_name(answer, metrics, kind, what)
     if metrics != {"loss"}:  # what does not follow from it is equal
         assert compared(repository, only=("loss",), **typed).answer is Word.EQUAL
+
+
+def gives_both_sides_the_tree_of_b(patch):
+    real = recipe_sides.trees_of
+
+    @contextmanager
+    def trees_of(*words, **how):
+        with real(*words, **how) as trees:
+            yield {"a": trees["b"], "b": trees["b"]}
+
+    patch.setattr(recipe_sides, "trees_of", trees_of)
+    patch.setattr(recipe_sides, "_must_differ", lambda *_: None)
+
+
+def sets_nothing(patch):
+    patch.setattr(recipe_sides, "overrides_of", lambda *_: ())
+
+
+def changes_no_condition(patch):
+    patch.setattr(recipe_sides, "variations_of", lambda *_: ())
+
+
+@pytest.mark.parametrize(
+    ("broken", "name"),
+    [
+        (gives_both_sides_the_tree_of_b, "code"),
+        (sets_nothing, "arguments"),
+        (changes_no_condition, "threads"),
+    ],
+)
+def test_a_side_that_is_not_what_was_asked_for_turns_the_planted_difference_red(
+    repository, monkeypatch, broken, name
+):
+    broken(monkeypatch)
+    typed, *expected = PLANTED[name]
+    with pytest.raises(AssertionError):
+        must_name(compared(repository, **typed), *expected)
+
+
+@pytest.mark.parametrize("name", ["package", "python"])
+def test_a_side_in_the_environment_of_the_other_turns_the_planted_difference_red(
+    repository, monkeypatch, name
+):
+    @contextmanager
+    def with_environment(_asked, _variant, tree, **_):
+        yield tree
+
+    monkeypatch.setattr(recipe_sides, "with_environment", with_environment)
+    typed, *expected = PLANTED[name]
+    with pytest.raises(AssertionError):
+        must_name(compared(repository, **typed), *expected)
 
 
 @pytest.mark.emulator

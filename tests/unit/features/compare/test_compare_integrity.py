@@ -11,6 +11,8 @@ from reprokit.errors import RecipeError
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.seals import Seals
+from reprokit.features.compare.trees import SideTree
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session
@@ -93,6 +95,33 @@ def test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repositor
     answer = compared(repository, b_overrides=(command,))
     assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
     assert re.search("(changed|removed) after (its|the) run", answer.sentence)
+
+
+def never_asks_whether_a_run_was_touched(patch):
+    patch.setattr(Seals, "broken", lambda _: "")
+
+
+def seals_the_runs_of_a_side_when_all_have_ended(patch):
+    closed, broken = Seals.close, Seals.broken
+    asked = []
+    patch.setattr(Seals, "close", lambda _, folder: asked.append(folder))
+    patch.setattr(Seals, "has", lambda *_: True)
+    patch.setattr(Seals, "broken", lambda seals: [closed(seals, one) for one in asked] and broken(seals))
+
+
+@pytest.mark.parametrize(
+    "broken", [never_asks_whether_a_run_was_touched, seals_the_runs_of_a_side_when_all_have_ended]
+)
+def test_with_broken_seals_a_run_that_was_made_anew_is_believed(repository, monkeypatch, broken):
+    broken(monkeypatch)
+    with pytest.raises(AssertionError, match="equal"):
+        test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, REWRITES)
+
+
+def test_where_runs_lie_below_the_working_tree_its_files_are_found(repository, monkeypatch):
+    monkeypatch.setattr(SideTree, "runs_dir", property(lambda tree: tree.project.runs_dir))
+    with pytest.raises(AssertionError, match="equal"):
+        test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository)
 
 
 def test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository):
