@@ -11,8 +11,8 @@ from typing import Any
 from reprokit import extras
 from reprokit.errors import ReprokitError
 from reprokit.features.compare.answer import NOT_RUN, SIDES, StoredAnswer, load
-from reprokit.features.compare.judge import Selected, judged
-from reprokit.features.compare.judge_seeds import judged_over_seeds
+from reprokit.features.compare.judge import Selected
+from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.report import HTML, NO_PAGE, documents
 from reprokit.harness.judging.build_report import evidence_digests
 
@@ -60,11 +60,8 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
             yield f"{path} was changed after the report"
     try:
         selected = Selected(ignore=stored.ignore, only=stored.only)
-        over_seeds = stored.over_seeds is True
-        answer = (
-            judged_over_seeds(folders, stored.asked)
-            if over_seeds
-            else judged(folders, selected=selected, asked=stored.asked)
+        answer = answer_on(
+            folders, selected=selected, asked=stored.asked, over_seeds=stored.over_seeds is True
         )
         again = _plain(answer.as_data())
         drawn = documents(stored)

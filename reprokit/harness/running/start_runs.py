@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.engine import Engine, with_shared_places
+from reprokit.harness.running.engine import Engine, OnClosed, not_told, with_shared_places
 from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.programs.environment_inside import inside_of
@@ -38,11 +39,23 @@ _APART_S = 1.25
 
 
 def run_recipe(
-    recipe: Recipe, request: Request, kind: RunKind, *, session: Session, host: MachineFacts | None = None
+    recipe: Recipe,
+    request: Request,
+    kind: RunKind,
+    *,
+    session: Session,
+    ready: tuple[PreparedRuns, MachineFacts] | None = None,
+    stop: threading.Event | None = None,
 ) -> tuple[Path, ...]:
     """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
 
-    ``host`` is what ``capture.capture_host`` found before; None to look now.
+    Args:
+        recipe: The validated recipe, overrides applied.
+        request: What was asked for.
+        kind: Which runs.
+        session: The project, and the progress that is shown.
+        ready: What ``ready_to_run`` gave before; None to make it ready now.
+        stop: As of ``Engine``.
 
     Returns:
         The run folders. Where nothing could start (no engine, no image, another tool at work), one
@@ -58,13 +71,15 @@ def run_recipe(
     try:
         with among_others_in(project, note=session.progress.note):
             with session.phase("environment"):
-                prepared, found = ready_to_run(recipe, request, kind, session=session, host=host)
+                prepared, found = ready or ready_to_run(recipe, request, kind, session=session)
             engine = Engine(
                 backend=prepared.backend,
                 runs_dir=project.runs_dir,
                 host=found,
                 progress=session.progress,
+                stop=stop,
                 apart_s=_APART_S,
+                on_closed=prepared.on_closed,
             )
             plan = _with_what_is_beside(prepared, recipe, kind, engine=engine, session=session)
             with session.phase("train"):
@@ -91,11 +106,13 @@ class PreparedRuns:
         plan: What will run.
         environment: Where.
         backend: What runs it.
+        on_closed: As of ``Engine``.
     """
 
     plan: RunPlan
     environment: Environment
     backend: Backend
+    on_closed: OnClosed = not_told
 
 
 def prepare(
