@@ -33,6 +33,7 @@ class Request:
         stop_at: The step at which; None for one that is drawn from the seed.
         resume_from: A run or a checkpoint to go on from; None to start from the beginning.
         against_golden: Hold a plain command against the project's goldens.
+        gate: Asked for by ``verify``, which the line that repeats it then names.
         statistical: Where equality does not decide, let the ensemble: run new seeds and compare them with it.
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
@@ -57,6 +58,7 @@ class Request:
     stop_at: int | None = None
     resume_from: str | None = None
     against_golden: bool = False
+    gate: bool = False
     statistical: bool = False
     watch_golden: bool = False
     profile_step: int | None = None

@@ -66,7 +66,7 @@ def write(folder: Path, *, python: str, earlier: Sequence[Path], environment: Ma
         ImageError: The compiling process did not end well.
     """
     known = [(one, files) for one in earlier if (files := installed_files.listed(one))]
-    tag = f"cpython-{python.replace('.', '')}"
+    tag = f"cpython-{python.rstrip('t').replace('.', '')}"  # with and without the GIL
     sources = [path for path in sorted((folder / "lib").rglob("*.py")) if not path.is_symlink()]
     left = [path for path in sources if not _taken(path, folder, known, tag=tag)]
     if left:

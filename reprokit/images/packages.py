@@ -28,22 +28,32 @@ class Target:
     """Where packages will run: a Linux machine with glibc, and a Python."""
 
     machine: str  # `x86_64` or `aarch64`
-    python: str  # major and minor version, `3.11`
+    python: str  # major and minor version, `3.11`; `3.14t` for a build without the GIL
+
+    @property
+    def version(self) -> str:
+        """The version of its Python without the mark of the build, as markers and resolvers know it."""
+        return self.python.rstrip("t")
+
+    @property
+    def abi(self) -> str:
+        """What wheels with compiled code for it are marked with: ``cp311``, ``cp314t``."""
+        return f"cp{self.python.replace('.', '')}"
 
     @property
     def markers(self) -> dict[str, str]:
         """What environment markers mean there (PEP 508), whatever the machine that asks."""
         return {
             "implementation_name": "cpython",
-            "implementation_version": f"{self.python}.0",
+            "implementation_version": f"{self.version}.0",
             "os_name": "posix",
             "platform_machine": self.machine,
             "platform_python_implementation": "CPython",
             "platform_release": "",
             "platform_system": "Linux",
             "platform_version": "",
-            "python_full_version": f"{self.python}.0",
-            "python_version": self.python,
+            "python_full_version": f"{self.version}.0",
+            "python_version": self.version,
             "sys_platform": "linux",
         }
 

@@ -124,14 +124,13 @@ def _download(
 ) -> None:
     indexes = [index for index in variant.indexes if is_reachable(index)]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    abi = f"cp{target.python.replace('.', '')}"
     download = ["download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--progress-bar=raw"]
     command = [
         *pip,
         *download,
-        f"--python-version={target.python}",
+        f"--python-version={target.version}",
         "--implementation=cp",
-        f"--abi={abi}",
+        f"--abi={target.abi}",
         *(f"--platform={tag}" for tag in platform_tags(target.machine, glibc=variant.glibc)),
         *(f"--extra-index-url={index}" for index in indexes),
         *([f"--find-links={variant.local_wheels}"] if variant.local_wheels.is_dir() else ()),

@@ -11,8 +11,8 @@ from typing import Any
 from reprokit import extras
 from reprokit.errors import ReprokitError
 from reprokit.features.compare.answer import NOT_RUN, SIDES, Answer, StoredAnswer, load
-from reprokit.features.compare.judge import Selected, judged
-from reprokit.features.compare.judge_seeds import judged_over_seeds
+from reprokit.features.compare.judge import Selected
+from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.report import HTML, NO_PAGE, documents
 from reprokit.features.compare.rounding.told import (
     MadeTwins,
@@ -87,10 +87,9 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
 
 
 def _judged_again(stored: StoredAnswer, folders: dict[str, list[Path]]) -> Answer:
-    if stored.over_seeds is True:
-        return judged_over_seeds(folders, stored.asked)
     selected = Selected(ignore=stored.ignore, only=stored.only)
-    answer = judged(folders, selected=selected, asked=stored.asked)
+    over_seeds = stored.over_seeds is True
+    answer = answer_on(folders, selected=selected, asked=stored.asked, over_seeds=over_seeds)
     twins = MadeTwins.of_report(stored.answer.get("rounding"), selected)
     if twins is None:
         return answer

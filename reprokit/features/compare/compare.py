@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, StoredAnswer, Word
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
-from reprokit.features.compare.judge import Selected, judged
-from reprokit.features.compare.judge_seeds import judged_over_seeds
+from reprokit.features.compare.judge import Selected
+from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
 from reprokit.features.compare.rounding.told import (
@@ -65,29 +67,27 @@ def compare_recipe(
     seals = Seals()
     selected = Selected(only=only)
     twins = MadeTwins(selected) if rounding else None
-    made = run_sides(
-        name,
-        asked,
-        request,
-        share=share,
-        num_seeds=num_seeds,
-        seals=seals,
-        session=session,
-        and_then=twins.make if twins else None,
-    )
-    if made.equal_inputs:
-        return _equal_inputs(made), None
-    return answered(
-        made.runs,
-        request,
-        selected=selected,
-        seals=seals,
-        session=session,
-        rounding=rounding,
-        twins=twins,
-        over_seeds=num_seeds is not None,
-        asked=Asked(commits=made.commits, statistical=made.statistical if num_seeds is not None else None),
-    )
+    with ThreadPoolExecutor(max_workers=len(SIDES)) as aside:
+        how: dict[str, Any] = {"num_seeds": num_seeds, "seals": seals, "aside": aside, "session": session}
+        and_then = twins.make if twins else None
+        made = run_sides(name, asked, request, share=share, and_then=and_then, **how)
+        if made.equal_inputs:
+            return _equal_inputs(made), None
+        return answered(
+            made.runs,
+            request,
+            selected=selected,
+            rounding=rounding,
+            twins=twins,
+            seals=seals,
+            session=session,
+            over_seeds=num_seeds is not None,
+            asked=Asked(
+                commits=made.commits,
+                working_tree=made.working_tree,
+                statistical=made.statistical if num_seeds is not None else None,
+            ),
+        )
 
 
 def _equal_inputs(made: MadeSides) -> Answer:
@@ -113,13 +113,10 @@ def answered(
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        answer = (
-            judged_over_seeds(made, asked) if over_seeds else judged(made, selected=selected, asked=asked)
-        )
+        asked = replace(asked, touched=seals.broken())
+        answer = answer_on(made, selected=selected, asked=asked, over_seeds=over_seeds)
         if rounding is not None and twins is not None:
             answer = with_rounding(answer, made, twins, asked=rounding)
-        if broken := seals.broken():
-            answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
     folder = session.project.reports_dir / COMPARISONS / name / stamp()
     folders = [folder for side in SIDES for folder in made[side]] + list(rounding_folders(answer.rounding))

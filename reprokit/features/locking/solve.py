@@ -141,7 +141,7 @@ def _finished(
 ) -> Iterator[Package]:
     """Real hashes in place of the stubs'; what no target needs, and markers all agree on, dropped."""
     wheels = {(one.name, one.version): one.wheels for one in external}
-    tags = {f"-cp{target.python.replace('.', '')}-" for target in targets}
+    tags = {f"-{target.abi}-" for target in targets}
     for package in packages:
         answers = {bool(packages_for([package], target)) for target in targets}
         if answers == {False}:

@@ -92,7 +92,7 @@ def _described(
 def _uv(arguments: Sequence[str], given: SolveConditions, *, folder: Path, indexes: Sequence[str]) -> None:
     tag = f"{given.target.machine}-manylinux_{given.glibc.replace('.', '_')}"
     command = [uv_program(), "pip", "compile", "--quiet", "--no-config", "--no-header"]
-    command += ["--python-version", given.target.python, "--python-platform", tag, *arguments]
+    command += ["--python-version", given.target.version, "--python-platform", tag, *arguments]
     command += [f"--extra-index-url={index}" for index in indexes]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), str(folder))))
     variables = {**os.environ, "UV_FIND_LINKS": folders}
@@ -148,8 +148,9 @@ def _files(
 def tags_of(target: Target, *, glibc: str) -> Iterator[Tag]:
     """The tags of every wheel that can be installed on a target."""
     platforms = platform_tags(target.machine, glibc=glibc)
-    major, minor = map(int, target.python.split("."))
-    yield from cpython_tags((major, minor), platforms=platforms)
+    major, minor = map(int, target.version.split("."))
+    # named, or a tool that itself runs without the GIL would take its own kind
+    yield from cpython_tags((major, minor), abis=[target.abi], platforms=platforms)
     yield from compatible_tags((major, minor), f"cp{major}{minor}", platforms)
 
 

@@ -52,7 +52,7 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
         taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
         folder=lab.folder,
         runs=lab.made,
-        odds=None if equal else inquiry.odds_of_calls or inquiry.odds(held or ()),
+        odds=None if equal else inquiry.odds_of_others or inquiry.odds(held or ()),
         tried=tried(lab.labels),
         not_seen=dict(inquiry.not_seen),
         next=() if equal or (causes and causes[0].category != UNKNOWN) else _next(inquiry),

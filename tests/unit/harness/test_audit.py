@@ -58,6 +58,14 @@ def test_a_report_that_was_asked_for_strictly_stands_as_well(reported, here):
     assert audited(reported, here).findings == ()
 
 
+def test_a_report_of_a_gate_names_the_gate_and_stands(reported, here):
+    folder, folders = reported
+    report = judge_again(folders, Request(gate=True), project=here)
+    assert report.rerun.startswith("reprokit verify cartpole_baseline --seed 42")
+    reports.render_all(report, folder)
+    assert audited(reported, here).findings == ()
+
+
 def test_a_report_of_a_plain_command_that_left_a_metric_out_stands(here, make, programs):
     def program(spec, output, on_tick):
         programs["logging"]()(spec, output, on_tick)

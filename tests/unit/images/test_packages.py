@@ -47,6 +47,15 @@ def test_markers_are_judged_for_the_target_not_for_this_machine(tmp_path: Path):
     assert [package.pin for package in packages_for(packages, ARM)] == ["a==2"]
 
 
+def test_a_build_without_the_gil_has_the_markers_of_its_version(tmp_path: Path):
+    path = lock_of(
+        tmp_path, f'a==1 ; python_full_version >= "3.13" and python_version < "3.14" --hash=sha256:{A}\n'
+    )
+    without = Target(machine="x86_64", python="3.13t")
+    assert [package.pin for package in packages_for(read_packages(path), without)] == ["a==1"]
+    assert (without.version, without.abi) == ("3.13", "cp313t")
+
+
 def test_what_an_installer_gets_has_no_markers_left(tmp_path: Path):
     path = lock_of(tmp_path, f'a==1 ; platform_machine == "x86_64" --hash=sha256:{A}\n')
     assert requirements_text(packages_for(read_packages(path), X86)) == f"a==1 --hash=sha256:{A}\n"
