@@ -17,11 +17,13 @@ from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
+from reprokit.harness.diagnosing.answers import left_out_of
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
+from reprokit.harness.diagnosing.unwatched import first_of
 from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.again import words_of
 from reprokit.harness.running.clock import stamp
