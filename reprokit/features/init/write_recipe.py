@@ -12,7 +12,6 @@ from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
-from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
 from reprokit.features.init.proposal import Proposal, ignores, next_commands, results_to_ignore
@@ -34,6 +33,7 @@ from reprokit.features.init.trial import (
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.harness.judging.seed_response import responses
 from reprokit.harness.running.programs import program_files
+from reprokit.images.dependency_files import find_dependencies
 from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe

@@ -6,7 +6,7 @@ import pytest
 
 from reprokit.errors import UsageError
 from reprokit.features.init.find_command import found_command, given_command
-from reprokit.features.init.find_dependencies import find_dependencies
+from reprokit.images.dependency_files import find_dependencies
 
 PROGRAM = 'import argparse\np.add_argument("--seed")\np.add_argument("--out")\n'
 
