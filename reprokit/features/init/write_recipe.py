@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import workspace
+from reprokit.capture.conda_list import explicit_list, prefix_of
 from reprokit.core import fingerprint
 from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
-from reprokit.errors import MetricsError, RecipeError, UsageError
+from reprokit.errors import MetricsError, OnlyCondaError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
-from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
 from reprokit.features.init.proposal import Proposal, ignores, next_commands, results_to_ignore
@@ -34,6 +34,7 @@ from reprokit.features.init.trial import (
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.harness.judging.seed_response import responses
 from reprokit.harness.running.programs import program_files
+from reprokit.images.dependency_files import find_dependencies
 from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
@@ -41,6 +42,7 @@ from reprokit.records import environment_json, run_json
 from reprokit.session import Session
 
 _SEEDS = (1, 2)
+CONDA_LIST = "conda-explicit.txt"
 #: What the runs were made in; `reproduce` and `verify` choose by the same rule.
 _WHERE = {
     "docker": "run in its container, as by `reproduce`",
@@ -117,6 +119,7 @@ class _ProgramInspection:
     ) -> None:
         self._trial, self._command, self._project, self._python = trial, command, project, python
         self._settings = settings_of(project.root)
+        self._conda = ""  # what conda has installed, where the program needs it
         self._written: tuple[str, ...] = ()  # by the program, among its own files
         self._found: dict[str, str] = {"program": command.script or command.words[0]}
         self._values: dict[str, Any] = {
@@ -154,9 +157,13 @@ class _ProgramInspection:
         name = str(self._values["name"])
         if (project_folder(self._project.root, "images") / name).is_dir():
             self._found["python"] = locked_python(name, self._project, asked=self._python)
-        elif not (python := self._locked(name, source)):
-            return self._unpinned("nothing that locks is installed: this Python, which nothing pins")
         else:
+            try:
+                python = self._locked(name, source)
+            except OnlyCondaError as error:
+                return self._of_conda(source.name, str(error.actual))
+            if not python:
+                return self._unpinned("nothing that locks is installed: this Python, which nothing pins")
             self._found["python"] = python
         self._values["variant"] = name
         relative = source.relative_to(self._trial.project.root).as_posix()
@@ -171,6 +178,16 @@ class _ProgramInspection:
             command=self._command.typed,
             started_in=self._project.root,
             asked=self._python,
+        )
+
+    def _of_conda(self, file: str, packages: str) -> None:
+        """What only conda has stays as it is: nothing pins it, and what is there is recorded."""
+        self._unpinned(f"{file} lists what only conda has ({packages}): this Python, which nothing pins")
+        self._conda = explicit_list(prefix_of(self._command.typed, folder=self._project.root))
+        self._found["environment"] += (
+            f"; what conda has installed is recorded in {CONDA_LIST}, for `conda create --file`"
+            if self._conda
+            else "; it is of no environment of conda that could be recorded"
         )
 
     def _unpinned(self, why: str) -> None:
@@ -280,6 +297,8 @@ class _ProgramInspection:
         name, trial = str(self._values["name"]), self._trial.project.root
         told = self._settings
         files = {f"{told.recipes}/{name}/{RECIPE}": recipe_text(self._values).encode()}
+        if self._conda:
+            files[f"{told.recipes}/{name}/{CONDA_LIST}"] = self._conda.encode()
         made = project_folder(trial, "images")
         if self._values["variant"] == name and not (self._project.root / told.images / name).is_dir():
             inside = (path for path in sorted((made / name).rglob("*")) if path.is_file())

@@ -35,8 +35,8 @@ from reprokit.cli.output import print_json
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or "
-    "environment.yml. Several are taken together.",
+    help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock, "
+    "environment.yml or pixi.toml. Several are taken together.",
 )
 @click.option(
     "--python",

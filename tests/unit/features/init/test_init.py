@@ -196,3 +196,34 @@ def test_a_seed_in_a_configuration_file_is_named_where_no_option_takes_it(theirs
     proposal = propose(theirs)
     assert "set in train.json, line 2" in proposal.found["seed"]
     assert "its seed is set in train.json, line 2, and no option for it was found" in recipe_of(proposal)
+
+
+def test_a_program_that_needs_what_only_conda_has_is_recorded_in_an_environment_that_nothing_pins(
+    theirs, monkeypatch
+):
+    (theirs / "environment.yml").write_text("dependencies:\n- python\n- cudatoolkit=11.8\n")
+    track(theirs)
+    conda = theirs / "conda"
+    (conda / "conda-meta").mkdir(parents=True)
+    (conda / "conda-meta" / "cudatoolkit.json").write_text(
+        json.dumps({"url": "https://example.org/cudatoolkit-11.8.conda", "md5": "0f"})
+    )
+    monkeypatch.setattr(init, "prefix_of", lambda command, *, folder: conda)
+    found = propose(theirs, "python", "train.py")
+    assert "variant: none" in recipe_of(found)
+    assert (
+        "what only conda has (cudatoolkit=11.8): this Python, which nothing pins"
+        in found.found["environment"]
+    )
+    assert "recorded in conda-explicit.txt" in found.found["environment"]
+    recorded = found.files["recipes/train/conda-explicit.txt"].decode()
+    assert recorded == "@EXPLICIT\nhttps://example.org/cudatoolkit-11.8.conda#0f\n"
+
+
+def test_outside_of_conda_nothing_is_recorded_and_that_is_said(theirs, monkeypatch, tmp_path):
+    (theirs / "environment.yml").write_text("dependencies:\n- cudatoolkit=11.8\n")
+    track(theirs)
+    monkeypatch.setattr(init, "prefix_of", lambda command, *, folder: tmp_path / "none")
+    found = propose(theirs, "python", "train.py")
+    assert "of no environment of conda" in found.found["environment"]
+    assert "recipes/train/conda-explicit.txt" not in found.files
