@@ -41,6 +41,8 @@ from reprokit.records import environment_json, run_json
 from reprokit.session import Session
 
 _SEEDS = (1, 2)
+#: Of logs that hold nothing: what the program prints may hold it all.
+_WITHOUT_RECORDS = frozenset({"no_metrics_file", "no_records", "empty_file"})
 #: What the runs were made in; `reproduce` and `verify` choose by the same rule.
 _WHERE = {
     "docker": "run in its container, as by `reproduce`",
@@ -193,10 +195,13 @@ class _ProgramInspection:
             self._values["collect"] = list(places_of(self._written))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
             folders = self._run(_SEEDS[0], repeats=2)
-        must_have_ended(folders, root=self._project.root)
+        self._must_have_ended(folders)
         if self._values["variant"] != NO_VARIANT:
             self._found["environment"] += f"; {_WHERE[run_json.recorded(folders[0]).backend or 'local']}"
         return folders
+
+    def _must_have_ended(self, folders: Sequence[Path]) -> None:
+        must_have_ended(folders, root=self._project.root, typed=self._command.typed or self._command.words)
 
     def _run(self, seed: int, *, repeats: int) -> tuple[Path, ...]:
         return self._trial.run(self._recipe(), seed=seed, repeats=repeats)
@@ -208,7 +213,7 @@ class _ProgramInspection:
         """Where the metrics are: in files, else in what the program prints."""
         made = self._read(folders)
         problem = made.get("metrics_problem")
-        if problem and problem["kind"] == "no_metrics_file":
+        if problem and problem["kind"] in _WITHOUT_RECORDS:
             patterns = propose_patterns(printed_by(folders[0]))
             if patterns:
                 self._values["printed"] = list(patterns)
@@ -257,7 +262,7 @@ class _ProgramInspection:
             self._values["unresponsive"] = {"because": because}
             return
         [other] = self._run(_SEEDS[1], repeats=1)
-        must_have_ended([other], root=self._project.root)
+        self._must_have_ended([other])
         self._read([other])
         files = dict(zip(_SEEDS, (first / METRICS, other / METRICS), strict=True))
         found = responses(files)

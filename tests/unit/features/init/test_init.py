@@ -196,3 +196,68 @@ def test_a_seed_in_a_configuration_file_is_named_where_no_option_takes_it(theirs
     proposal = propose(theirs)
     assert "set in train.json, line 2" in proposal.found["seed"]
     assert "its seed is set in train.json, line 2, and no option for it was found" in recipe_of(proposal)
+
+
+@pytest.mark.parametrize("opened", ["log.csv", "log.jsonl"])
+def test_a_log_that_stays_empty_gives_way_to_what_is_printed(theirs, opened):
+    (theirs / "train.py").write_text(
+        f"import sys\nopen(sys.argv[2] + '/{opened}', 'w').close()\n# add_argument('--out')\n"
+        "for i in range(3):\n    print(f'step {i} loss {0.5 ** i}')\n"
+    )
+    track(theirs)
+    proposal = propose(theirs, "python", "train.py", "--out", "{run_dir}")
+    assert "printed: [" in recipe_of(proposal)
+    assert proposal.problem == ""
+
+
+def typed_in(folder, *words) -> str:
+    with pytest.raises(CannotRunError) as error:
+        propose(folder, *words)
+    assert error.value.fix is not None
+    return error.value.fix
+
+
+@pytest.mark.parametrize("place", ["", "src"])
+def test_a_program_in_a_subfolder_that_imports_from_the_project_is_told_how_to_find_it(theirs, place):
+    package = theirs / place / "mine" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("")
+    (theirs / "projects").mkdir()
+    (theirs / "projects" / "train.py").write_text("import mine\n" + PROGRAM)
+    track(theirs)
+    fix = typed_in(theirs, "python", "projects/train.py")
+    assert fix == f"reprokit init -- env PYTHONPATH={place or '.'} python projects/train.py"
+    assert propose(theirs, *fix.split(" -- ")[1].split()).problem == ""
+
+
+@pytest.mark.parametrize("read", ["Path(__file__).resolve().parents[1] / 'data/a.csv'", "'../data/a.csv'"])
+def test_a_program_that_reads_above_its_folder_is_started_at_the_top(theirs, read):
+    demo = theirs / "demo"
+    demo.mkdir()
+    (theirs / "data").mkdir()
+    (theirs / "data" / "a.csv").write_text("1\n")
+    (demo / "train.py").write_text(f"from pathlib import Path\nPath({read}).read_text()\n" + PROGRAM)
+    track(theirs)
+    assert typed_in(demo, "python", "train.py") == "cd .. && reprokit init -- python demo/train.py"
+
+
+def test_a_module_above_the_folder_is_found_from_the_top(theirs):
+    (theirs / "mine.py").write_text("")
+    (theirs / "demo").mkdir()
+    (theirs / "demo" / "train.py").write_text("import mine\n" + PROGRAM)
+    track(theirs)
+    fix = typed_in(theirs / "demo", "python", "train.py")
+    assert fix == "cd .. && reprokit init -- env PYTHONPATH=. python demo/train.py"
+
+
+@pytest.mark.parametrize("place", ["data/a.bin", "a.bin"])
+def test_data_that_git_ignores_is_named(theirs, place):
+    (theirs / ".gitignore").write_text("*.bin\n")
+    (theirs / "train.py").write_text(f"open('{place}').close()\n" + PROGRAM)
+    track(theirs)
+    (theirs / place).parent.mkdir(exist_ok=True)
+    (theirs / place).write_text("1\n")
+    fix = typed_in(theirs, "python", "train.py")
+    assert fix == f"git add --force {place.partition('/')[0]}"
+    subprocess.run(fix.split(), cwd=theirs, check=True)
+    assert propose(theirs, "python", "train.py").problem == ""
