@@ -19,10 +19,11 @@ from reprokit.capture import git_history
 from reprokit.core.comparison import Comparison
 from reprokit.core.records import Outcome
 from reprokit.core.run_record import RecordedProgram, RunRecord
-from reprokit.errors import CannotRunError, MetricsError, UsageError
+from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.features.init.why_not_there import Start, remedy
+from reprokit.harness.diagnosing.held_clock import clock_columns
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.programs import program_files, program_output, unseen_module
 from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
@@ -72,6 +73,18 @@ class DraftProject:
             WholeRun(repeats=repeats),
             session=Session(project=self.project, progress=self.progress),
         )
+
+    def clock_columns(self, recipe: Recipe, folders: Sequence[Path], *, seed: int) -> tuple[str, ...]:
+        """Metrics of two runs that differ and follow the clock alone; none where that cannot be seen."""
+        try:
+            return clock_columns(
+                recipe,
+                Request(seed=seed, repeats=1, side_by_side=False),
+                folders,
+                session=Session(project=self.project, progress=self.progress),
+            )
+        except (CannotJudgeError, CannotRunError, MetricsError):
+            return ()
 
 
 @contextmanager

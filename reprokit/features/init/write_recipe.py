@@ -8,6 +8,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
+from reprokit.core.comparing.clock_metrics import kind_by_name
 from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
@@ -233,6 +234,8 @@ class _ProgramInspection:
         """Why two runs with one seed differ, "" where they agree; metrics of the clock are left out."""
         comparison = compared(*folders[:2])
         kinds = only_the_clock([(folders[0], folders[1])], [comparison])
+        if not kinds and not comparison.identical:
+            kinds = self._held_by_the_clock(folders)
         if kinds and len(kinds) < comparison.metrics_compared:
             self._values["volatile"] = [
                 {"metric": metric, "because": f"measures the wall clock: {kind}"}
@@ -250,6 +253,11 @@ class _ProgramInspection:
         first = comparison.divergence
         where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
         return f"two runs with one seed differ {where}"
+
+    def _held_by_the_clock(self, folders: Sequence[Path]) -> dict[str, str]:
+        """Metric → kind, where more runs show that a run with another's clock has its numbers."""
+        names = self._trial.clock_columns(self._recipe(), folders, seed=_SEEDS[0])
+        return {name: kind_by_name(name) for name in names}
 
     def _seed(self, first: Path) -> None:
         """Which metrics respond to another seed."""

@@ -261,3 +261,52 @@ def test_data_that_git_ignores_is_named(theirs, place):
     assert fix == f"git add --force {place.partition('/')[0]}"
     subprocess.run(fix.split(), cwd=theirs, check=True)
     assert propose(theirs, "python", "train.py").problem == ""
+
+
+NESTED = """\
+import json, random, sys, time
+random.seed(int(sys.argv[1]))
+begin = time.time()
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(5):
+        last = time.time()
+        time.sleep(0.005 + 0.02 * random.SystemRandom().random())
+        now = time.time()
+        speeds = {"sps": int(64 * (step + 1) / (now - begin)), "rows_per_second": round(64 / (now - last))}
+        perf = {"inner": speeds, "tick_seconds": round(now - last, 3)}
+        record = {"step": step, "loss": random.random(), "perf": perf}
+        log.write(json.dumps(record) + "\\n")
+"""
+
+
+def nested(theirs, program=NESTED):
+    (theirs / "train.py").write_text(program)
+    track(theirs)
+    return propose(theirs, "python", "train.py", "{seed}", "{run_dir}")
+
+
+def test_clock_columns_in_nested_objects_and_rounded_rates_are_volatile(theirs):
+    proposal = nested(theirs)
+    assert proposal.problem == ""
+    assert "loss" not in proposal.found["volatile"]
+    for name in ("perf/inner/sps", "perf/inner/rows_per_second", "perf/tick_seconds"):
+        assert f"metric: {name}\n" in recipe_of(proposal)
+
+
+@pytest.mark.parametrize(
+    ("of", "by"),
+    [
+        ("random.seed(int(sys.argv[1]))", "random.seed(time.time_ns())"),  # equal, too, with the clock held
+        ('"loss": random.random()', '"loss": random.SystemRandom().random()'),
+        ("random.random()", "0.5, 'error_rate': random.Random(time.time_ns()).random()"),
+        (
+            "round(64 / (now - last))",
+            "random.SystemRandom().random()",
+        ),  # called a speed, and none of the clock
+    ],
+)
+def test_what_else_differs_is_no_clock_column(theirs, of, by):
+    assert of in NESTED
+    proposal = nested(theirs, NESTED.replace(of, by))
+    assert proposal.problem.startswith("two runs with one seed differ")
+    assert "volatile" not in recipe_of(proposal)
