@@ -115,10 +115,12 @@ class PythonAsked:
     Attributes:
         version: ``3.12``; None where nothing is said.
         fetch: Whether uv may fetch an interpreter that this host does not have.
+        is_locked: Whether its packages are locked, where a file names them.
     """
 
     version: str | None = None
     fetch: bool = False
+    is_locked: bool = True
 
 
 def lock_environment(

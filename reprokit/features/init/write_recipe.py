@@ -11,7 +11,7 @@ from reprokit.core import fingerprint
 from reprokit.core.comparing.clock_metrics import kind_by_name
 from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
-from reprokit.errors import MetricsError, RecipeError, UsageError
+from reprokit.errors import ImageError, MetricsError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
 from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_seed import seed_in_files
@@ -151,6 +151,8 @@ class _ProgramInspection:
         )
 
     def _environment(self) -> None:
+        if not self._python.is_locked:
+            return self._unpinned("--variant none: this Python, which nothing pins")
         source = find_dependencies(self._trial.project.root, self._command.script)
         if source is None:
             return self._unpinned("no file names its dependencies: this Python, which nothing pins")
@@ -167,14 +169,21 @@ class _ProgramInspection:
         return None
 
     def _locked(self, name: str, source: Path) -> str:
-        return lock_environment(
-            name,
-            source,
-            self._trial,
-            command=self._command.typed,
-            started_in=self._project.root,
-            asked=self._python,
-        )
+        try:
+            return lock_environment(
+                name,
+                source,
+                self._trial,
+                command=self._command.typed,
+                started_in=self._project.root,
+                asked=self._python,
+            )
+        except ImageError as error:
+            without = "to lock nothing: reprokit init --variant none"
+            fix = f"{error.fix}; {without}" if error.fix else without
+            raise ImageError(
+                error.what, where=error.where, expected=error.expected, actual=error.actual, fix=fix
+            ) from error
 
     def _unpinned(self, why: str) -> None:
         if self._python.version is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.capture import capture_interpreter
-from reprokit.errors import CannotRunError, MetricsError, RecipeError, UsageError
+from reprokit.errors import CannotRunError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.features.init import write_recipe as init
 from reprokit.harness import Request, reproduce
 from reprokit.harness.running import start_runs
@@ -51,10 +51,9 @@ def track(root: Path) -> None:
     subprocess.run(["git", "add", "--all"], cwd=root, check=True)
 
 
-def propose(root, *words, name=None):
-    return init.propose(
-        words, name=name, session=Session(project=Project.around(root), progress=RecordedProgress())
-    )
+def propose(root, *words, name=None, python=None):
+    session = Session(project=Project.around(root), progress=RecordedProgress())
+    return init.propose(words, name=name, python=python, session=session)
 
 
 def recipe_of(proposal) -> str:
@@ -310,3 +309,20 @@ def test_what_else_differs_is_no_clock_column(theirs, of, by):
     proposal = nested(theirs, NESTED.replace(of, by))
     assert proposal.problem.startswith("two runs with one seed differ")
     assert "volatile" not in recipe_of(proposal)
+
+
+def test_where_nothing_can_be_locked_the_program_runs_in_its_own_python_if_that_is_asked_for(
+    theirs, monkeypatch
+):
+    def refuse(*_args, **_given):
+        raise ImageError("gym 0.21 has no wheel", fix="build one")
+
+    monkeypatch.setattr(init, "lock_environment", refuse)
+    (theirs / "requirements.txt").write_text("gym==0.21\n")
+    track(theirs)
+    with pytest.raises(ImageError) as error:
+        propose(theirs)
+    assert error.value.fix == "build one; to lock nothing: reprokit init --variant none"
+    proposal = propose(theirs, python=init.PythonAsked(is_locked=False))
+    assert "variant: none\n" in recipe_of(proposal)
+    assert "nothing pins" in proposal.found["environment"]
