@@ -93,6 +93,8 @@ def canonical_records(
         prefix = f"{source.name}:" if len(found) > 1 else ""
         own: dict[str, None] = {}
         for position, reading in enumerate(source.read()):
+            if in_logs and held_numbers.is_nothing(reading):  # what is printed stands in for an empty log
+                continue
             record = _whole(reading, source)
             own |= dict.fromkeys(record)
             line, metrics = _canonical(record, position, prefix, volatile, left_out, text)
