@@ -77,7 +77,7 @@ def _line(points: Sequence[Point], across: Axis, up: Axis) -> CurveLine:
             pieces[-1].append((across.at(x), up.at(math.log10(max(apart, _SMALLEST)))))
     return CurveLine(
         label=Visible("difference"),
-        kind="run-1",
+        kind="run-0",
         pieces=tuple(" ".join(f"{x:g},{y:g}" for x, y in piece) for piece in pieces if len(piece) > 1),
         dots=tuple(piece[0] for piece in pieces if len(piece) == 1),
     )
