@@ -206,7 +206,9 @@ def _where_read(
     state = max(read, key=lambda one: Path(one.path).stat().st_size)
     again = lab.run("resumed-again", given)
     category, confidence, fix = "resume_state", "medium", _KEEP
-    what = f"not all that the training goes on from is restored by reading {Path(state.path).name} here"
+    what = (
+        f"not everything that the training continues from is restored by reading {Path(state.path).name} here"
+    )
     if not lab.equal(resumed, again):
         category, confidence = "unknown", "low"
         known.append("two resumed runs differ: what makes them differ is no state that resuming lost")
