@@ -172,7 +172,7 @@ def _header(rows: Iterator[list[str]]) -> tuple[list[str] | None, str]:
 
 
 def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
-    """Whether a row is the header again, or one of a program that went on with more or fewer names."""
+    """Whether a row is the header again, or one of a program that continued with more or fewer names."""
     names = [cell.strip() for cell in row]
     if names == header:
         return True

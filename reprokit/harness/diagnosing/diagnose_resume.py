@@ -42,7 +42,7 @@ class Words:
     Attributes:
         stop: To stop on the way, or to write a checkpoint there, as a shell would read it; "" where the
             whole run writes checkpoints anyway.
-        resume: To go on, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
+        resume: To continue, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
     """
 
     stop: str
