@@ -180,7 +180,7 @@ def _is_comment(row: Sequence[str], header: Sequence[str]) -> bool:
 
 
 def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
-    """Whether a row is the header again, or one of a program that went on with more or fewer names."""
+    """Whether a row is the header again, or one of a program that continued with more or fewer names."""
     names = [cell.strip() for cell in row]
     if names == header:
         return True

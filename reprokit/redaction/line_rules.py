@@ -113,7 +113,7 @@ _PGPASS_HINTS = (":*:", ":543", ":6432:", ":6543:")
 _OF_A_CHANNEL = re.compile(  # of packages: conda.anaconda.org/t/tk-…/lab; a forum has topics below /t/
     r"(?P<name>(?<=/)[\w.-]+(?::\d+)?/t/)(?:[a-z]{2}-)?[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}(?=/)"
 )
-# What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
+# What says of a key that it is one: the user next to it, as in kaggle.json, or the service that it is for.
 _USER_AND_KEY = re.compile(
     r"(?P<name>\\*[\"']username\\*[\"'][ \t]*:[^{}\r\n]{1,200}?\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])"
     r"[0-9a-f]{32,64}(?=\\*[\"'])"

@@ -44,7 +44,7 @@ class Words:
     Attributes:
         stop: To stop on the way, or to write a checkpoint there, as a shell would read it; "" where the
             whole run writes checkpoints anyway.
-        resume: To go on, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
+        resume: To continue, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
     """
 
     stop: str
@@ -208,7 +208,9 @@ def _where_read(
     state = max(read, key=lambda one: Path(one.path).stat().st_size)
     again = lab.run("resumed-again", given)
     category, confidence, fix = "resume_state", "medium", _KEEP
-    what = f"not all that the training goes on from is restored by reading {Path(state.path).name} here"
+    what = (
+        f"not everything that the training continues from is restored by reading {Path(state.path).name} here"
+    )
     if not lab.equal(resumed, again):
         category, confidence = "unknown", "low"
         known.append("two resumed runs differ: what makes them differ is no state that resuming lost")

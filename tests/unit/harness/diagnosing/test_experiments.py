@@ -162,7 +162,7 @@ SURROUNDINGS = tuple(
 
 
 def in_other_surroundings(number):
-    """Two runs that are equal, and one more in which twenty surroundings were varied."""
+    """Two runs that are equal, and one more in which twenty conditions were varied."""
     lab = Lab(lambda drawn, run, given: number(set(given.vary)), digits=12)
     inquiry = asked(lab)
     given = replace(Conditions(like=inquiry.first), vary=tuple(one.vary[0] for one in SURROUNDINGS))
