@@ -11,7 +11,7 @@ from reprokit.errors import CannotRunError, MetricsError
 from reprokit.features.bisect_packages.room import Room
 from reprokit.harness.running.environments.environment import realised
 from reprokit.harness.running.run_kinds import WholeRun
-from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.start_runs import ready_to_run, run_recipe
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target
 from reprokit.layout import METRICS
@@ -58,7 +58,11 @@ class Runner:
             return None, error.told()
         self.room.add(made, read_lock(session.project.root).variant(variant), self.target, is_end=is_end)
         kind = WholeRun(repeats=1)
-        (folder,) = run_recipe(self.recipe, self.request, kind, session=session, host=self.host)
+        try:
+            ready = ready_to_run(self.recipe, self.request, kind, session=session, host=self.host)
+        except CannotRunError as error:
+            return None, error.told()
+        (folder,) = run_recipe(self.recipe, self.request, kind, session=session, ready=ready)
         stored = runs.read(folder)
         if not stored.complete:
             return None, str(stored.record.message or stored.incomplete_because)
