@@ -121,7 +121,7 @@ FOREIGN = {
         printed=r"The RMSE of prediction is: (?P<rmse>\S+)",
         requirements="lightgbm\npandas\nscikit-learn\n",
         file="examples/python-guide/simple_example.py",
-        more="sees: [examples/python-guide/, examples/regression/]\n",
+        more="sees: [examples/python-guide/, examples/regression/]\ncollect: [model.txt]\n",
         forms={
             "--a HEAD~1 --b HEAD": "equal",
             "": "equal",

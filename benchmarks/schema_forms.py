@@ -178,7 +178,7 @@ RUNS_COMPARED = {
 SOURCE_STATE = {
     **dict.fromkeys(("recipe", "name", "status", "problem", "sha256", "path", "declared_at"), str),
     "size": int | None,
-    "unpack": bool,
+    "unpack": str | None,
     "redistribute": bool,
     "places": TEXTS,
     "form": str | None,

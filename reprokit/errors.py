@@ -127,6 +127,10 @@ class ImageError(CannotRunError):
     outcome = "image_build_failed"
 
 
+class OnlyCondaError(ImageError):
+    """A project's file lists packages that only conda has, so no lock of wheels can have them."""
+
+
 class DeviceError(CannotRunError):
     """The accelerator that a run asks for is not on this host, or not free."""
 

@@ -1,6 +1,6 @@
 """Write and read ``comparisons.json``: what a gate found when it compared each recipe with another commit.
 
-A job that ran nothing reads it beside ``gate.json``, and believes nothing of it but its form.
+A job that ran nothing reads it next to ``gate.json``, and believes nothing of it but its form.
 """
 
 from __future__ import annotations

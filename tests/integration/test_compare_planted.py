@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from reprokit.features.compare import recipe_sides
+from reprokit import runs
+from reprokit.features.compare import recipe_sides, side_runs
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.harness.running.environments import environment
 from reprokit.images import interpreters
+from reprokit.images.building import image_store
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session
@@ -195,3 +199,61 @@ def test_code_that_is_found_under_the_path_of_the_working_tree_is_named_and_noth
     answer = compared(repository, a="HEAD~1", b="HEAD")
     assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
     assert str(repository.root / "shared.py") in answer.sentence
+
+
+@pytest.fixture(scope="module")
+def in_containers(repository, shared_small_project, know_base):
+    """The locks of the images that the tests make, which are removed afterwards."""
+    know_base(shared_small_project.cache)
+    used: set[str] = set()
+    yield used
+    with image_store.connected() as client:
+        for one in image_store.images_with(client, image_store.CONTENT):
+            if one.labels[image_store.LOCK] in used:
+                client.images.remove(one.id, force=True)
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+@pytest.mark.parametrize("name", sorted(set(PLANTED) - {"python"}))
+def test_a_planted_difference_is_found_and_named_in_a_container(repository, in_containers, name):
+    typed, metrics, kind, what = PLANTED[name]
+    if name == "code":
+        repository.write(settings_py="RATE = 0.3\n", train_py=PROGRAM, recipes__train__recipe_yaml=RECIPE)
+        repository.write(settings_py="RATE = 0.4\n")
+    answer = compared(repository, backend="docker", **typed)
+    in_containers |= {one.environment["lock"] for one in answer.sides.values()}
+    must_name(answer, metrics, kind, what)
+    assert {one.environment["backend"] for one in answer.sides.values()} == {"docker"}
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+@pytest.mark.emulator
+def test_an_emulated_cpu_is_found_and_named_in_a_container(repository, in_containers):
+    typed, *expected = CPU
+    answer = compared(repository, backend="docker", **typed)
+    in_containers |= {one.environment["lock"] for one in answer.sides.values()}
+    must_name(answer, *expected)
+
+
+def test_where_there_are_cores_for_all_four_runs_both_sides_run_at_one_time(repository, monkeypatch):
+    for module in (side_runs, environment):
+        monkeypatch.setattr(module, "usable_cores", lambda: (0, 0, 0, 0))
+    repository.write(
+        settings_py="import time\ntime.sleep(2)\nRATE = 0.1\n", recipes__train__recipe_yaml=RECIPE
+    )
+    repository.write(settings_py="import time\ntime.sleep(2)\nRATE = 0.7\n")
+    answer = compared(repository, a="HEAD~1", b="HEAD")
+    assert answer.answer is Word.DIFFERENT, answer.sentence
+    records = {side: [runs.read(Path(run)).record for run in answer.sides[side].runs] for side in "ab"}
+    began, ended = ({side: pick(records[side]) for side in "ab"} for pick in (_began, _ended))
+    assert max(began.values()) < min(ended.values())
+
+
+def _began(records):
+    return min(record.started_at for record in records)
+
+
+def _ended(records):
+    return max(record.ended_at for record in records)

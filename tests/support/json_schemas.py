@@ -51,7 +51,9 @@ def printed_problem(command: str, document: Any) -> str:
 
 def full_name(context: click.Context) -> str:
     """What a verb is called now, whatever name it was typed under: ``runs checkpoint diff``."""
-    _, _, path = context.command_path.partition(" ")
+    path = context.command_path
+    if context.find_root().command is cli.root:
+        _, _, path = path.partition(" ")
     first, _, rest = path.partition(" ")
     verb = cli.verbs().get(first)
     return " ".join(filter(None, (verb.now if verb and verb.now else first, rest)))

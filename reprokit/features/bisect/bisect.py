@@ -13,26 +13,21 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit import adapters, capture, recipes, workspace
 from reprokit.capture import git_history
-from reprokit.core import fingerprint
-from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
 from reprokit.core.report_parts import FileChange
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
+from reprokit.harness.attribution.compared_runs import CACHE, KeptMetrics, difference, platforms_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
-from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 
-CACHE = ".bisect"
-METRICS_FACTS = "metrics.json"
 _UNPINNED = "unpinned-"
 _FOUND = re.compile(r"^# (?:possible )?first bad commit: \[([0-9a-f]{7,64})\]", re.MULTILINE)
 GOOD, BAD, SKIPPED = "good", "bad", "skip"
@@ -109,7 +104,7 @@ def bisect(name: str, *, good: str, bad: str, request: Request, session: Session
                 progress=session.progress,
                 tree=tree,
                 scratch=scratch,
-                platforms=_platforms(request, session.project),
+                platforms=platforms_of(request, session.project),
             )
             reference = _reference_run(search, first)
             _must_differ(search, last, reference)
@@ -120,12 +115,6 @@ def bisect(name: str, *, good: str, bad: str, request: Request, session: Session
     return Bisection(guilty=named, tested=tuple(search.tested), good=first, bad=last)
 
 
-def _platforms(request: Request, project: Project) -> tuple[str, ...]:
-    """That whose settings were asked for, else all of this host: whose tolerances count."""
-    asked = recipes.platform_asked(request.overrides)
-    return (asked,) if asked else fingerprint.platforms_of_host(capture.capture_host(project.root))
-
-
 def _reference_run(search: _Search, commit: str) -> Path:
     """The good commit's metrics, trained twice: what does not repeat itself measures nothing."""
     metrics, why, trained = _metrics(search, commit)
@@ -134,19 +123,19 @@ def _reference_run(search: _Search, commit: str) -> Path:
     kept = search.scratch / "good.jsonl"
     shutil.copyfile(metrics, kept)
     key = _key(search, search.recipes[commit])
-    recorded = read_json(_folder(search, key) / METRICS_FACTS)
-    if int(recorded.get("runs") or 0) < 2:
+    known = _kept(search, key)
+    if known.num_runs < 2:
         again, why = _train(search, search.recipes[commit])
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
         if kept.read_bytes() != again.read_bytes():
-            shutil.rmtree(_folder(search, key), ignore_errors=True)
+            known.drop()
             raise CannotJudgeError(
                 "the good commit does not repeat its own numbers, so no commit can be blamed",
                 where=commit[:12],
                 fix=f"`reprokit reproduce {search.name}` on it says where its runs differ",
             )
-        _remember(search, key, again, runs=2)
+        known.keep(again, runs=2)
         trained = True
     _note(search, commit, GOOD, "the reference run", trained=trained)
     return kept
@@ -190,16 +179,11 @@ def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
 
 
 def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
-    here = next((platform for platform in platforms if platform in recipe.platforms), "")
     try:
-        found = adapters.compare(reference, metrics, tolerances=recipe.tolerances_on(here))
+        found = difference(reference, metrics, recipe=recipe, platforms=platforms)
     except MetricsError as error:
         return SKIPPED, str(error)
-    return (GOOD, "") if found.within_tolerance else (BAD, _where(found.divergence))
-
-
-def _where(first: Divergence | None) -> str:
-    return f"differs at {first.place}, {first.metric or 'the record'}" if first else "differs"
+    return (BAD, found) if found else (GOOD, "")
 
 
 def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
@@ -212,14 +196,14 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
         key = _key(search, recipe)
     except WorkspaceError as error:  # nothing to make an environment from
         return None, str(error), False
-    cached = _cached(search, key)
+    cached = _kept(search, key).found
     if cached is not None or key in search.failed:
         return cached, search.failed.get(key, ""), False
     metrics, why = _train(search, recipe)
     if metrics is None:
         search.failed[key] = why  # for this search only: a full disk is no property of a commit
         return None, why, True
-    return _remember(search, key, metrics), "", True
+    return _kept(search, key).keep(metrics), "", True
 
 
 def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
@@ -246,29 +230,10 @@ def _backend(search: _Search, recipe: Recipe) -> str:
     return search.backends[recipe.variant]
 
 
-def _folder(search: _Search, key: str) -> Path:
+def _kept(search: _Search, key: str) -> KeptMetrics:
     """Where a run's metrics are kept: for later searches only where its environment is part of the key."""
     place = search.scratch if key.startswith(_UNPINNED) else search.project.runs_dir
-    return place / CACHE / key
-
-
-def _cached(search: _Search, key: str) -> Path | None:
-    metrics = _folder(search, key) / METRICS
-    recorded = read_json(metrics.parent / METRICS_FACTS)
-    known = metrics.is_file() and recorded.get("sha256") == workspace.sha256_of(metrics)
-    return metrics if known else None
-
-
-def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Path:
-    folder = _folder(search, key)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(metrics, folder / METRICS)
-        facts = {"sha256": workspace.sha256_of(metrics), "runs": runs}
-        workspace.write_json(folder / METRICS_FACTS, facts)
-    except OSError as error:
-        raise workspace.cannot_write(folder, error) from error
-    return folder / METRICS
+    return KeptMetrics(folder=place / CACHE / key)
 
 
 def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:

@@ -55,8 +55,8 @@ def difference_chart(
         top=_TOP,
         bottom=up.start,
         lines=(
-            _line(points, across, up, label="difference", kind="run-1"),
-            *([_line(explained, across, up, label=EXPLAINED, kind="run-0")] if explained else []),
+            _line(points, across, up, label="difference", kind="run-0"),
+            *([_line(explained, across, up, label=EXPLAINED, kind="run-1")] if explained else []),
         ),
         x_ticks=across.ticks(),
         y_ticks=ticks,

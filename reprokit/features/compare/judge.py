@@ -26,7 +26,7 @@ from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
 from reprokit.harness.judging.varied_evidence import varied_evidence
-from reprokit.layout import TRACE
+from reprokit.layout import STDERR, TRACE
 
 _OF_NAMES = frozenset({"missing_metric", "extra_metric", "renamed_metric"})
 _ONLY = "`--metric NAME` compares only the metrics that are named"
@@ -87,7 +87,8 @@ def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Ans
     """The answer where a run of a side did not end well."""
     why = failed.record.message or failed.incomplete_because
     sentence = f"side {name} did not run: {why.rstrip('.')}"
-    hint = failed.record.remedy or f"read {failed.path}/stderr.log"
+    hint = failed.record.remedy or f"read the end of {STDERR}"
+    hint = hint.replace(f" {STDERR}", f" {failed.path / STDERR}")
     return Answer(answer=None, sentence=sentence, hint=hint, sides=about)
 
 

@@ -75,7 +75,7 @@ def run_sides(
     With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on.
 
     Raises:
-        UsageError: A revision, setting or environment is unknown, or both sides are one thing.
+        UsageError: A revision, setting or environment is unknown, or both sides are the same.
         CannotJudgeError: The recipe is absent on a side, or a side would run code of another tree.
         CannotRunError: An environment cannot be made here.
     """

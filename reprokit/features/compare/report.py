@@ -97,8 +97,9 @@ def _page(stored: StoredAnswer) -> _Page:
 
 
 def _side(side: Mapping[str, Any]) -> list[tuple[Visible, Visible]]:
-    facts = {"what": side["what"], "runs": "; ".join(side["runs"]) or "none", **side["environment"]}
-    return [(one_line(name), one_line(fact_text(value))) for name, value in facts.items()]
+    runs = [(f"run {number}", run) for number, run in enumerate(side["runs"], 1)] or [("runs", "none")]
+    facts = [("what", side["what"]), *runs, *side["environment"].items()]
+    return [(one_line(name), one_line(fact_text(value))) for name, value in facts]
 
 
 def _curves(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, list[DrawnCurve]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from reprokit import runs
 from reprokit.core.environment_record import MachineFacts
 from reprokit.errors import CannotRunError
+from reprokit.execution.local_guard import can_confine
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import SideTree
@@ -80,7 +81,9 @@ class ReadySide:
     @property
     def is_confined(self) -> bool:
         """Whether its programs cannot write where another side's runs are while these go on."""
-        return not self.conditions and self.recipe.variant != NO_VARIANT and self.recipe.device == "cpu"
+        if self.conditions or self.recipe.variant == NO_VARIANT or self.recipe.device != "cpu":
+            return False
+        return self.prepared[0][1][0].backend.name == "docker" or can_confine()
 
 
 def made_sides(ready: Mapping[str, ReadySide], *, seals: Seals) -> MadeRuns:

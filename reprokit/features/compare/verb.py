@@ -87,13 +87,13 @@ def command(
 
     A side of RECIPE is a commit, or the working tree as it is, in an environment from its own lock. Without
     --a and --b, HEAD is compared with the working tree; where something is set on a side, both are the
-    working tree. After -- two commands stand, with --vs between them: they run in turn, in place, with
+    working tree. After --, two commands are given, with --vs between them: they run in turn, in place, with
     nothing pinned.
 
     With --rounding, runs of side a that differ by rounding alone show how far that moves each number.
 
-    Exit codes: 0 equal; 1 different, or rounding unless it is allowed; 2 wrong usage, or both sides are one
-    thing; 3 a side did not run; 4 unjudged: a side does not repeat, or nothing can be compared.
+    Exit codes: 0 equal; 1 different, or rounding unless it is allowed; 2 wrong usage, or both sides are the
+    same; 3 a side did not run; 4 unjudged: a side does not repeat, or nothing can be compared.
     """
     from reprokit.cli import show_report
     from reprokit.features.compare.asked import sides_asked

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from reprokit.errors import UsageError
-from reprokit.features.init.find_dependencies import find_dependencies
 from reprokit.features.init.find_options import Options, find_options
+from reprokit.images.dependency_files import find_dependencies
 
 _LIKELY = (
     "train.py",

@@ -101,6 +101,8 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
         return tool_locks.read_poetry_lock(path, root=root, wanted=wanted)
     if re.fullmatch(r"pylock(\.[^.]+)?\.toml", name):
         return tool_locks.read_pylock(path, root=root, wanted=wanted)
+    if name == "pixi.toml":
+        return environment_file.read_pixi(path, root=root, wanted=wanted)
     if name == "pyproject.toml":
         return project_file.read_project(path, root=root, wanted=wanted)
     by_suffix = {
@@ -113,8 +115,8 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
     raise ImageError(
         "this kind of file is not known",
         where=str(path),
-        expected="requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock, environment.yml or a "
-        "script that names its own",
+        expected="requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock, environment.yml, "
+        "pixi.toml or a script that names its own",
     )
 
 

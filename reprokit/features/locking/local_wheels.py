@@ -6,8 +6,6 @@ An editable project is a wheel of its metadata and scripts only; its modules are
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -15,9 +13,9 @@ from pathlib import Path
 
 from packaging.utils import parse_wheel_filename
 
-from reprokit import extras
 from reprokit.errors import ImageError
 from reprokit.features.locking.project_file import Editable
+from reprokit.features.locking.source_builds import build_wheel
 from reprokit.images.cache import Progress
 from reprokit.images.packages import normalised
 
@@ -30,6 +28,7 @@ def fill(
     editables: Sequence[Editable],
     *,
     build: Sequence[str],
+    python: str,
     on_progress: Progress,
 ) -> None:
     """Make the folder hold exactly these; a built wheel that is there is kept, and not built again.
@@ -39,6 +38,7 @@ def fill(
         wheels: Files of the repository.
         editables: Projects of the repository.
         build: ``name==version`` of packages that are distributed as source only.
+        python: The environment's Python, which builds them.
         on_progress: Called with a line for each that is built.
 
     Raises:
@@ -51,7 +51,7 @@ def fill(
         for editable in editables:
             _write_editable(fresh, editable)
         for requirement in build:
-            _build(requirement, fresh, before=folder, on_progress=on_progress)
+            _build(requirement, fresh, python=python, before=folder, on_progress=on_progress)
         shutil.rmtree(folder, ignore_errors=True)
         if any(fresh.iterdir()):
             shutil.copytree(fresh, folder)
@@ -73,7 +73,7 @@ def _write_editable(folder: Path, one: Editable) -> None:
             wheel.writestr(zipfile.ZipInfo(path, _EPOCH), content)
 
 
-def _build(requirement: str, folder: Path, *, before: Path, on_progress: Progress) -> None:
+def _build(requirement: str, folder: Path, *, python: str, before: Path, on_progress: Progress) -> None:
     name, _, version = requirement.partition("==")
     if not version:
         what = "a package to build needs its version"
@@ -83,27 +83,4 @@ def _build(requirement: str, folder: Path, *, before: Path, on_progress: Progres
         if (str(identity[0]), str(identity[1])) == (normalised(name), version):
             shutil.copyfile(wheel, folder / wheel.name)
             return
-    on_progress(f"building {requirement}")
-    with tempfile.TemporaryDirectory(prefix="reprokit-build-") as built:
-        extras.must_have("pip")
-        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "wheel"]
-        command += [
-            "--quiet",
-            "--no-deps",
-            "--no-binary",
-            normalised(name),
-            "--wheel-dir",
-            built,
-            requirement,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ImageError(f"{requirement} cannot be built", actual=done.stderr.strip()[-800:])
-        (wheel,) = Path(built).glob("*.whl")
-        if not wheel.name.endswith("-none-any.whl"):
-            raise ImageError(
-                f"{requirement} holds compiled code, so a wheel built here is for this machine only",
-                actual=wheel.name,
-                fix="build a manylinux wheel of it, keep it in the repository, and name the file",
-            )
-        shutil.copyfile(wheel, folder / wheel.name)
+    build_wheel(requirement, folder, python=python, on_progress=on_progress)

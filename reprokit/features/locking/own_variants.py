@@ -36,6 +36,7 @@ from reprokit.features.locking.own_base import bring_base, with_bases
 from reprokit.features.locking.project_file import editable_of
 from reprokit.features.locking.python_limits import PythonLimit, limits_of
 from reprokit.features.locking.solve import head, rendered, versions_of
+from reprokit.features.locking.solve_target import SourceOnlyError
 from reprokit.features.locking.torch_builds import solve_for_device
 from reprokit.features.locking.variant_file import Declared, VariantChoice
 from reprokit.images import interpreters, locks
@@ -101,6 +102,7 @@ def lock_from_file(
         project=project,
         choice=VariantChoice(python=python),
         command=python_of(command, root=started_in),
+        build_missing=True,
         on_progress=on_progress,
     )
     if fetch:
@@ -116,6 +118,7 @@ def lock_from(
     project: Path,
     choice: VariantChoice,
     command: CommandPython | None = None,
+    build_missing: bool = False,
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:
@@ -128,6 +131,7 @@ def lock_from(
         project: The folder that holds ``images/``, or will.
         choice: Extras, groups, Python and so on; what is None there stays as it was.
         command: The Python that the program's command starts, which decides where nothing else does.
+        build_missing: Whether to build what has no wheel, as if ``choice.build`` named it.
         write: Whether to write it, or only to say what would change.
         on_progress: Called with one line for a person now and then.
 
@@ -155,7 +159,14 @@ def lock_from(
     declared = dataclasses.replace(declared, python=found.python)
     if found.python != before.python:
         declared = with_bases(declared, on_progress=on_progress)
-    made = _lock(folder, declared, project=project, write=write, on_progress=on_progress)
+    while True:
+        try:
+            made = _lock(folder, declared, project=project, write=write, on_progress=on_progress)
+            break
+        except SourceOnlyError as error:
+            if not build_missing or error.requirement in declared.build:
+                raise
+            declared = dataclasses.replace(declared, build=(*declared.build, error.requirement))
     return dataclasses.replace(made, python=found.sentence)
 
 
@@ -184,7 +195,12 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
         before = variant_file.read(made / locks.VARIANT)
         had = read_packages(made / LOCK) if (made / LOCK).is_file() else ()
         local_wheels.fill(
-            made / "local", asked.wheels, editables, build=declared.build, on_progress=on_progress
+            made / "local",
+            asked.wheels,
+            editables,
+            build=declared.build,
+            python=declared.python,
+            on_progress=on_progress,
         )
         sources = ", ".join(declared.sources)
         on_progress(f"solving {sources} for Python {declared.python} on {declared.machines[0]}")

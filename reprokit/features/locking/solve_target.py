@@ -31,6 +31,21 @@ from reprokit.images.wheels import platform_tags
 from reprokit.layout import LOCK
 from reprokit.workspace import sha256_of
 
+_NOT_BUILT = re.compile(r"Failed to (?:download and )?build `([\w.-]+==[\w.+!-]+)`")
+
+
+class SourceOnlyError(ImageError):
+    """A package is distributed as source only, ``requirement``: a wheel of it has to be built first."""
+
+    def __init__(self, requirement: str, *, actual: str | None = None) -> None:
+        name, _, version = requirement.partition("==")
+        super().__init__(
+            f"{name} {version} has no wheel: it is distributed as source only",
+            actual=actual,
+            fix=f"--build '{requirement}' builds one here, once, and keeps it next to the lock",
+        )
+        self.requirement = requirement
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveConditions:
@@ -98,6 +113,8 @@ def _uv(arguments: Sequence[str], given: SolveConditions, *, folder: Path, index
     variables = {**os.environ, "UV_FIND_LINKS": folders}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
+        if unbuilt := _NOT_BUILT.search(done.stderr):  # uv asks its setup.py what it needs
+            raise SourceOnlyError(unbuilt[1], actual=done.stderr.strip()[-800:])
         raise ImageError(
             "the packages could not be solved",
             actual=done.stderr.strip() or f"exit code {done.returncode}",
@@ -162,10 +179,7 @@ def _no_wheel(name: str, version: str, files: Mapping[str, str], given: SolveCon
             actual=", ".join(sorted(files)[:3]),
             fix=f"ask for a version of {name} that has one, or lock for another Python: --python",
         )
-    return ImageError(
-        f"{name} {version} has no wheel: it is distributed as source only",
-        fix=f"--build '{name}=={version}' builds one here, once, and keeps it next to the lock",
-    )
+    return SourceOnlyError(f"{name}=={version}")
 
 
 def _allowed(dependencies: Dependencies) -> dict[str, set[str]]:

@@ -31,11 +31,15 @@ _MAIN = "main"  # Poetry's name of the group that is always installed
 def read_uv_lock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     """What ``uv.lock`` names for these extras and groups, by ``uv export``; without the default groups.
 
+    Of a workspace, what all of its projects need: which of them the program imports is not known.
+
     Raises:
         ImageError: The lock does not fit its ``pyproject.toml``, or something in it cannot be pinned.
     """
     command = [uv_program(), "export", "--frozen", "--offline", "--quiet", "--no-header", "--no-annotate"]
     command += ["--format", "requirements.txt", "--no-default-groups", "--project", str(path.parent)]
+    lock = _read(path)
+    command += ["--all-packages"] if (lock.get("manifest") or {}).get("members") else []
     command += [f"--extra={one}" for one in wanted.extras] + [f"--group={group}" for group in wanted.groups]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -50,7 +54,7 @@ def read_uv_lock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     )
     # What the editable projects depend on is in the lock itself, in its versions.
     pinned = tuple(one for one in found.requirements if one.where.startswith(f"{path.name}:"))
-    python = str(_read(path).get("requires-python") or "")
+    python = str(lock.get("requires-python") or "")
     return dataclasses.replace(found, requirements=pinned, python=python)
 
 

@@ -35,8 +35,8 @@ from reprokit.cli.output import print_json
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or "
-    "environment.yml. Several are taken together.",
+    help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock, "
+    "environment.yml or pixi.toml. Several are taken together.",
 )
 @click.option(
     "--python",
@@ -51,8 +51,10 @@ from reprokit.cli.output import print_json
 )
 @titled(
     "More of the project",
-    click.option("--extra", "extras", multiple=True, metavar="EXTRA", help="An extra of the project, too."),
-    click.option("--group", "groups", multiple=True, metavar="GROUP", help="A dependency group, too."),
+    click.option(
+        "--extra", "extras", multiple=True, metavar="EXTRA", help="Include this extra of the project."
+    ),
+    click.option("--group", "groups", multiple=True, metavar="GROUP", help="Include this dependency group."),
 )
 @titled(
     "What its image is",

@@ -107,7 +107,7 @@ class Proof:
         """Whether runs in which these calls give what they gave equal the one in which that was kept."""
         key = tuple(one.site for one in held)
         seen = self._seen.setdefault(key, [])
-        while all(seen) and self._free.odds(len(seen), self._standard_of(key)).luck >= _LUCK_IN_SEARCH:
+        while all(seen) and self._odds(len(seen), key).luck >= _LUCK_IN_SEARCH:
             seen.append(self._given(held))
         return all(seen)
 
@@ -130,6 +130,9 @@ class Proof:
         ran = lab.run("calls-given", given)
         return not ran.trouble and _were_given(ran) and same(self.inquiry, standard, ran)
 
+    def _odds(self, repeated: int, key: tuple[str, ...], *, looks: int = 1) -> Odds:
+        return self._free.odds(repeated, self._standard_of(key), looks=looks, source=self.kept[0])
+
     def _standard_of(self, key: tuple[str, ...]) -> InstrumentedRun:
         """The run that those in which these calls were given have to equal."""
         return self._standard.get(key, self.kept[0])
@@ -137,8 +140,8 @@ class Proof:
     def _confirmed(self, held: tuple[Candidate, ...], accepted: float) -> bool:
         """Whether so many more runs with these are equal that it is no luck, all looks together."""
         key = tuple(one.site for one in held)
-        seen, standard = self._seen[key], self._standard_of(key)
-        while not _unlikely(odds := self._free.odds(len(seen), standard, looks=len(self._seen)), accepted):
+        seen = self._seen[key]
+        while not _unlikely(odds := self._odds(len(seen), key, looks=len(self._seen)), accepted):
             if not self.inquiry.lab.can_make(1):
                 self.problem = f"the budget is used up: equal in {len(seen)} runs, which may be luck"
                 return False

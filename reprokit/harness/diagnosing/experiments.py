@@ -76,7 +76,7 @@ def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[st
     if lab.cut is not None and not lab.spent:
         if not equal_with(inquiry, held, closely=True):
             lab.cut = None  # what differs later has another cause
-            inquiry.forget_runs()
+            inquiry.forget_runs(but_different=True)
             return _suspected_units(inquiry, units)
         inquiry.confirmed += 1
     inquiry.suspect(held)

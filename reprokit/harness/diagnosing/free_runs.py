@@ -43,9 +43,19 @@ class FreeRuns:
         """Whether no two of them are equal."""
         return not self._inquiry.free_equal and self._are_apart(self._runs)
 
-    def odds(self, repeated: int, standard: InstrumentedRun, *, looks: int = 1) -> Odds:
-        """Of so many runs that equal another one, from how many of the free ones equal that one."""
-        others = [one for one in self._runs if one is not standard]
+    def odds(
+        self,
+        repeated: int,
+        standard: InstrumentedRun,
+        *,
+        looks: int = 1,
+        source: InstrumentedRun | None = None,
+    ) -> Odds:
+        """Of so many runs that equal another one, from how many of the free ones equal that one.
+
+        ``source``: the run whose results were given, which those that were given them may well equal.
+        """
+        others = [one for one in self._runs if one is not standard and one is not source]
         found = [self._equal(standard, one) for one in others]
         unseen = self._inquiry.free_equal  # runs that equal the first, of which no more is known
         found += [self._equal(standard, self._inquiry.first)] * unseen

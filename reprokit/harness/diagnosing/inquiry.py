@@ -81,9 +81,12 @@ class Investigation:
         self.not_varied.append(RuledOut(what=one.says, how=why))
         self.unmade.append(one.name)
 
-    def forget_runs(self) -> None:
-        """Forget which runs were equal: they were compared otherwise."""
-        self.held_runs.clear()
+    def forget_runs(self, *, but_different: bool = False) -> None:
+        """Forget which runs were equal: they were compared otherwise.
+
+        ``but_different``: those whose beginnings differed are known to differ as a whole.
+        """
+        self.held_runs[:] = [one for one in self.held_runs if but_different and not one[1]]
         self.outcomes.clear()
         self.confirmed = 0
 

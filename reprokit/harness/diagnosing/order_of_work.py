@@ -26,6 +26,7 @@ from reprokit.harness.diagnosing.instrumented_runs import (
     need,
 )
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
+from reprokit.harness.diagnosing.odds import by_rounding
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
@@ -116,7 +117,9 @@ def _explained(inquiry: Investigation) -> Diagnosis:
     if not inquiry.variations:
         look_at_pairs(inquiry)
     found = lab.compare(first, inquiry.other)
-    if not lab.outputs:  # an output file is whole at the end alone
+    if not (
+        lab.outputs or by_rounding(found)
+    ):  # an output file is whole at the end; rounding differs anywhere
         lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
     held = explain(inquiry)
     lab.cut = None

@@ -46,7 +46,8 @@ class Source:
     """Lines that draw on one thing: a generator that nothing seeds, or one line alone.
 
     Attributes:
-        generator: The global generator for which no seed call was seen; "" for any other.
+        generator: The global generator for which no seed call was seen in the processes of these lines; ""
+            for any other.
     """
 
     sites: tuple[str, ...]
@@ -96,13 +97,14 @@ def _sources(inquiry: Investigation, kinds: frozenset[str]) -> list[Source]:
     Of other lines the one nearest to the numbers comes first.
     """
     first = inquiry.first.trace
-    seeded = set(first.facts.get("seeded 0") or ())
     found: dict[str, list[str]] = {}
     for name in diagnosis.differing(first, inquiry.other.trace):
         site = first.sites[name]
         if site.kind in kinds:
             generator, library = _global_generator(site)
-            never = bool(generator) and library not in seeded
+            never = bool(generator) and not any(
+                library in (first.facts.get(f"seeded {process}") or ()) for process in site.processes
+            )
             found.setdefault(generator if never else name, []).append(name)
     both = [
         Source(tuple(names), "" if key in first.sites else key)

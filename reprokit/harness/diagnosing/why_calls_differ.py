@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,19 +57,20 @@ class Reasons:
 
     def __init__(self, proof: Proof) -> None:
         self._proof = proof
-        self._pools: dict[tuple[bool, bool], Pool | None] = {}
+        self._pools: dict[str, Pool | None] = {}
 
     def cause(self, one: Candidate) -> Cause:
         """The cause at a call that was proven to be one; ``unknown`` where no experiment shows why."""
-        facts = self._facts(one)
         category, why, fix = "unknown", "", ""
-        drawn = _generator(facts)
-        if drawn:
+        pool = self.pool(one)
+        if pool is not None:
+            category, why = "concurrency", f": {pool.name} work in another order"
+            fix = pool.fix_of(self._kept(one))
+        elif drawn := _generator(self._compared(one)):
             category, why = "unseeded_rng", f": {drawn} is in another state"
-            named = next((name for name in _SEEDS if name in facts[0].get("parameters", ())), "")
+            known = self._kept(one)[0].get("parameters", ())
+            named = next((name for name in _SEEDS if name in known), "")
             fix = f"give it {named}=" if named else "seed that generator, in this process"
-        elif pool := self.pool(one):
-            category, why, fix = "concurrency", f": {pool.name} work in another order", pool.fix_of(facts)
         elif layout := self._addresses():
             category, why, fix = layout.category, ": it depends on addresses in memory", layout.fix
         what = f"{one.name}: gives another result for the same{why}"
@@ -82,22 +83,25 @@ class Reasons:
         """The cause where a call cannot be proven, but runs are equal as soon as threads have one order."""
         why = f"{pool.name} work in another order"
         what = f"{one.name}: the first call that gives something else for the same: {why}"
-        fix = pool.fix_of(self._facts(one))
+        fix = pool.fix_of(self._kept(one))
         return Cause(
             category="concurrency", file=one.file, line=one.line, what=what, fix=fix, confidence="medium"
         )
 
     def pool(self, one: Candidate) -> Pool | None:
         """The threads whose order decides; None where a call has none, or no experiment shows it."""
-        facts = self._facts(one)
-        if _generator(facts):
-            return None
-        python = any(record.get("python_threads") for record in facts)
+        facts = self._kept(one)
+        python = not one.elsewhere and any(record.get("python_threads") for record in facts)
         native = any(record.get("native_threads") for record in facts)
-        if (python, native) not in self._pools:
-            found = _of_python(self._proof) if python else None
-            self._pools[python, native] = found or (_native(self._proof) if native else None)
-        return self._pools[python, native]
+        found = self._once("python", _of_python) if python else None
+        if found is not None or not native or _generator(self._compared(one)):
+            return found
+        return self._once("native", _native)
+
+    def _once(self, kind: str, experiment: Callable[[Proof], Pool | None]) -> Pool | None:
+        if kind not in self._pools:
+            self._pools[kind] = experiment(self._proof)
+        return self._pools[kind]
 
     def _addresses(self) -> Variation | None:
         """The layout of memory, where runs with the same one are equal; else None."""
@@ -105,13 +109,17 @@ class Reasons:
         found = survey(there(lab.spec, folder=lab.apart), only=("address_layout",)).made
         return next((one for one in found if self._proof.equal_under(start=one.start)), None)
 
-    def _facts(self, call: Candidate) -> list[dict[str, Any]]:
-        """What was around a line's first such call; in two runs, where there are generators to compare."""
+    def _kept(self, call: Candidate) -> list[dict[str, Any]]:
+        """What was around a line's first such call, in each run that kept its results."""
+        return [_around(ran, call.site) for ran in self._proof.kept]
+
+    def _compared(self, call: Candidate) -> list[dict[str, Any]]:
+        """The same in two runs, where there are generators to compare."""
         proof = self._proof
-        found = [_around(ran, call.site) for ran in proof.kept]
-        if len(found) == 1 and found[0].get("generators") and proof.inquiry.lab.can_make(1) and proof.keep():
-            found.append(_around(proof.kept[-1], call.site))
-        return found
+        (one, *more) = self._kept(call)
+        if one.get("generators") and not more and proof.inquiry.lab.can_make(1):
+            proof.keep()
+        return self._kept(call)
 
 
 def _around(ran: InstrumentedRun, site: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def audited(reported, here):
 
 
 def edit(path: Path, **changes) -> None:
-    """Change keys of a report, and draw the other files anew: a careful forger."""
+    """Change keys of a report, and draw the other files again: a careful forger."""
     told = {**json.loads(path.read_text()), **changes}
     path.write_text(json.dumps(told))
     reports.render_all(to_json.load(path), path.parent)

@@ -6,7 +6,7 @@ import pytest
 
 from reprokit.errors import UsageError
 from reprokit.features.init.find_command import found_command, given_command
-from reprokit.features.init.find_dependencies import find_dependencies
+from reprokit.images.dependency_files import find_dependencies
 
 PROGRAM = 'import argparse\np.add_argument("--seed")\np.add_argument("--out")\n'
 
@@ -110,3 +110,12 @@ def test_a_script_that_names_its_packages_itself_is_locked_from_itself(root):
     assert find_dependencies(root, "train.py") == root / "requirements.txt"
     (root / "train.py").write_text('# /// script\n# dependencies = ["six"]\n# ///\n' + PROGRAM)
     assert find_dependencies(root, "train.py") == root / "train.py"
+
+
+def test_a_lock_with_a_name_comes_before_requirements_and_pixi_before_conda(root):
+    (root / "environment.yml").write_text("dependencies: []\n")
+    (root / "pixi.toml").write_text("")
+    assert find_dependencies(root) == root / "pixi.toml"
+    (root / "requirements-dev.txt").write_text("six\n")
+    (root / "pylock.train.toml").write_text("")
+    assert find_dependencies(root) == root / "pylock.train.toml"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import uv
 
-from reprokit.errors import ImageError, UsageError
+from reprokit.errors import ImageError, OnlyCondaError, UsageError
 from reprokit.features.locking import own_variants
 from reprokit.features.locking.own_variants import VariantChoice, lock_from
 from reprokit.images import resolve, variables
@@ -222,6 +222,23 @@ def test_a_lock_of_uv_with_its_own_hashes(mine):
     assert read_lock(mine.root).variant("mine").python == HERE
 
 
+def test_a_workspace_of_uv_is_locked_with_what_all_of_its_projects_need(mine):
+    mine.write(
+        "pyproject.toml",
+        f'[project]\nname = "whole"\nversion = "1"\nrequires-python = ">={HERE}"\ndependencies = ["tiny"]\n'
+        '[tool.uv.workspace]\nmembers = ["packages/*"]\n',
+    )
+    for name, needs in (("trainer", "other"), ("core", "third")):
+        mine.write(
+            f"packages/{name}/pyproject.toml",
+            f'[project]\nname = "{name}"\nversion = "1"\nrequires-python = ">={HERE}"\n'
+            f'dependencies = ["{needs}"]\n',
+        )
+    subprocess.run([uv.find_uv_bin(), "lock", "--quiet", "--project", str(mine.root)], check=True)
+    mine.lock(mine.root / "uv.lock", python=None)
+    assert mine.pins == ["other==1.0", "third==1.0", "tiny==1.0"]
+
+
 POETRY = """
 [[package]]
 name = "tiny"
@@ -265,6 +282,32 @@ def test_the_pip_part_of_an_environment_file(mine):
     mine.lock(source, python=None)
     assert mine.pins == ["tiny==1.0"]
     assert read_lock(mine.root).variant("mine").python == HERE
+
+
+PIXI = """
+[workspace]
+channels = ["conda-forge"]
+platforms = ["linux-64"]
+[dependencies]
+python = "{python}"
+{more}
+[pypi-dependencies]
+tiny = "*"
+other = {{ version = ">=1", extras = ["plot"] }}
+"""
+
+
+@pytest.mark.parametrize("python", [f"{HERE}.*", f">={HERE}", HERE])
+def test_the_packages_of_the_index_that_pixi_lists(mine, python):
+    mine.lock(mine.write("pixi.toml", PIXI.format(python=python, more="")), python=None)
+    assert mine.pins == ["other==1.0", "tiny==1.0"]
+    assert read_lock(mine.root).variant("mine").python == HERE
+
+
+def test_what_pixi_takes_from_conda_is_named(mine):
+    fault = mine.refused(mine.write("pixi.toml", PIXI.format(python=HERE, more='cudatoolkit = "11.*"')))
+    assert isinstance(fault, OnlyCondaError)
+    assert fault.actual == "cudatoolkit 11.*"
 
 
 def test_what_only_conda_has_is_named_with_the_way(mine):

@@ -63,6 +63,14 @@ def test_a_call_that_decides_alone_is_proven_and_one_beside_it_is_not(proof_for)
     assert proof.odds.enough
 
 
+def test_of_a_call_in_workers_the_run_that_kept_its_result_is_no_pair_that_was_equal_by_luck(proof_for):
+    in_a_worker = replace(FIT, elsewhere=True)
+    proof = proof_for(decided_by(FIT))
+    assert proof.begin([in_a_worker])
+    assert proof.held([in_a_worker]) == (in_a_worker,)
+    assert proof.odds.equal == 0
+
+
 def test_a_call_that_decides_nothing_is_not_proven(proof_for):
     proof = proof_for(lambda drawn, run, given: run)
     assert proof.begin([FIT])

@@ -87,6 +87,13 @@ def test_where_all_that_is_held_was_equal_by_luck_no_line_is_looked_for_any_more
     assert lab.made < 12
 
 
+def test_of_runs_that_were_cut_only_those_are_remembered_that_differed_in_their_beginning():
+    inquiry = asked(Lab(lambda drawn, *_: drawn[CLOCK]))
+    inquiry.held_runs += [(frozenset([CLOCK]), True), (frozenset([ENTROPY]), False)]
+    inquiry.forget_runs(but_different=True)
+    assert inquiry.held_runs == [(frozenset([ENTROPY]), False)]
+
+
 def test_a_cause_that_is_rare_but_seen_is_found():
     """About one run in six differs; what it drew is given to others, which then differ as it does."""
     number = lambda drawn, *_: drawn[ENTROPY] % 60 == 21  # noqa: E731
@@ -155,7 +162,7 @@ SURROUNDINGS = tuple(
 
 
 def in_other_surroundings(number):
-    """Two runs that are equal, and one more in which twenty surroundings were varied."""
+    """Two runs that are equal, and one more in which twenty conditions were varied."""
     lab = Lab(lambda drawn, run, given: number(set(given.vary)), digits=12)
     inquiry = asked(lab)
     given = replace(Conditions(like=inquiry.first), vary=tuple(one.vary[0] for one in SURROUNDINGS))

@@ -41,6 +41,15 @@ def test_a_generator_that_nothing_seeds_is_named_by_its_first_line():
     assert (inquiry.lab.made, inquiry.never_seeded) == (3, "NumPy's global generator")
 
 
+def test_a_generator_that_is_seeded_in_the_first_process_and_not_in_its_workers_is_one_source_there():
+    inquiry = inquiry_of(both, [DRAWN, AGAIN, CLOCK], what="np.random.rand", seeded=["numpy"])
+    for ran in (inquiry.first, inquiry.other):
+        for name in (DRAWN, AGAIN):
+            ran.trace.sites[name] = replace(ran.trace.sites[name], processes=("0.s1", "0.s2"))
+    assert simple_cause(inquiry) == (DRAWN,)
+    assert (inquiry.lab.made, inquiry.never_seeded) == (3, "NumPy's global generator")
+
+
 def test_a_line_whose_draws_are_overwritten_is_not_the_first_that_matters():
     inquiry = inquiry_of(both, [DRAWN, AGAIN], what="random.random", overwritten=[DRAWN])
     assert simple_cause(inquiry) == (AGAIN,)

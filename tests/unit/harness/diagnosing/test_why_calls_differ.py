@@ -26,11 +26,11 @@ def place_that_randomises_addresses(monkeypatch, tmp_path):
     )
 
 
-def proof(folder, *, decides, native=4, python=0, parameters=(), settings=()):
+def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), settings=()):
     """A run that kept what a call gave; runs are equal as soon as all of these variables or modes are set."""
     record = {
         "site": SITE,
-        "generators": {},
+        "generators": dict(generators),
         "python_threads": python,
         "native_threads": native,
         "parameters": list(parameters),
@@ -47,7 +47,17 @@ def proof(folder, *, decides, native=4, python=0, parameters=(), settings=()):
 
     lab = types.SimpleNamespace(spec=None, apart=folder, can_make=lambda _: True)
     inquiry = types.SimpleNamespace(first=ran, lab=lab)
-    return types.SimpleNamespace(kept=[ran], inquiry=inquiry, equal_under=equal_under, made=made)
+    other = folder / "other"
+    other.mkdir(exist_ok=True)
+    record["generators"] = {name: f"not {state}" for name, state in record["generators"].items()}
+    (other / "calls-0.jsonl").write_text(json.dumps(record) + "\n")
+    kept = [ran]
+
+    def keep():
+        kept.append(types.SimpleNamespace(traced=other, trace=ran.trace))
+        return True
+
+    return types.SimpleNamespace(kept=kept, keep=keep, inquiry=inquiry, equal_under=equal_under, made=made)
 
 
 def one():
@@ -76,6 +86,20 @@ def test_threads_of_python_are_tried_before_those_of_compiled_code(tmp_path):
     given = proof(tmp_path, decides=["turns"], python=2)
     assert Reasons(given).cause(one()).category == "concurrency"
     assert given.made[-1] == {"turns"}
+
+
+def test_a_generator_in_another_state_is_the_reason_and_no_pool_is_tried(tmp_path):
+    given = proof(tmp_path, decides=["OMP_NUM_THREADS"], generators={"model._rng": "a"}, parameters=["seed"])
+    cause = Reasons(given).cause(one())
+    assert (cause.category, cause.fix) == ("unseeded_rng", "give it seed=")
+    assert "model._rng" in cause.what
+    assert given.made == []
+
+
+def test_where_threads_of_python_decide_no_generators_are_compared(tmp_path):
+    given = proof(tmp_path, decides=["one"], generators={"model._rng": "a"}, python=2)
+    assert Reasons(given).cause(one()).category == "concurrency"
+    assert len(given.kept) == 1
 
 
 def test_what_was_tried_in_vain_for_one_call_is_not_tried_for_the_next(tmp_path):

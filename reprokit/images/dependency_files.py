@@ -11,7 +11,7 @@ from reprokit.regular_file import read_regular
 #: File names, those that pin most first.
 _LOCKS = ("uv.lock", "pylock.toml", "poetry.lock")
 _NAMED = ("requirements.lock", "requirements.txt", "requirements/base.txt", "requirements/requirements.txt")
-_OTHERS = ("environment.yml", "environment.yaml")
+_OTHERS = ("pixi.toml", "environment.yml", "environment.yaml")
 
 
 def find_dependencies(root: Path, script: str = "") -> Path | None:
@@ -26,7 +26,7 @@ def find_dependencies(root: Path, script: str = "") -> Path | None:
     for name in (*_LOCKS, *_NAMED):
         if (root / name).is_file():
             return root / name
-    others = sorted(root.glob("requirements*.txt"))
+    others = sorted(root.glob("pylock.*.toml")) or sorted(root.glob("requirements*.txt"))
     if others:
         return others[0]
     if _names_dependencies(root / "pyproject.toml"):
