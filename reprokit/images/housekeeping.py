@@ -1,4 +1,4 @@
-"""What the caches and the engine hold of environments, and removing what no one has used for long.
+"""What the caches and the engine hold of environments, and removing what was not used for a long time.
 
 Several projects share one cache: what this project uses today stays, and what any of them used lately.
 """

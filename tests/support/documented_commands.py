@@ -2,11 +2,14 @@
 
 Blocks of a page are read by their fence: ``python FILE`` is a file, ``diff FILE`` a change of one, ``sh``
 commands (a comment ``exit code N`` says how one ends, 0 without it), ``text`` what the last commands print on
-a terminal of 80 columns. There ``…`` stands for anything, and a line of its own for any lines.
+a terminal of 80 columns. There ``…`` stands for anything, and a line of its own for any lines. The runs and
+reports that a command names (``RUN``, ``20261121T033827Z-293b-seed42-1``) are the newest that there are; of
+several runs, those that were made together.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import re
@@ -21,6 +24,9 @@ import markdown_it
 
 _EXIT_CODE = re.compile(r"#.*exit code (\d+)")
 _COLUMNS = 80
+_ID = r"\d{8}T\d{6}Z-[0-9a-f]{4}"
+_RUN = re.compile(rf"\bRUN\b|[\w./]*{_ID}-seed\d+-\d+")
+_REPORT = re.compile(rf"(reports/[\w./-]+)/{_ID}(?!-)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +39,10 @@ class Block:
     line: int
 
 
-def blocks_of(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page that have a language, in order."""
+def blocks_of(page: Path, *, every: bool = False) -> Iterator[Block]:
+    """The fenced blocks of a page that have a language, in order; or every block."""
     for token in markdown_it.MarkdownIt().parse(page.read_text(encoding="utf-8")):
-        if token.type == "fence" and token.info:
+        if (token.type == "fence" and token.info) or (every and token.type in {"fence", "code_block"}):
             language, _, file = token.info.partition(" ")
             yield Block(language=language, file=file, text=token.content, line=(token.map or [0])[0] + 1)
 
@@ -50,18 +56,31 @@ def follow(page: Path, folder: Path, *, environment: Mapping[str, str] | None = 
     printed, num_typed = "", 0
     for block in blocks_of(page):
         where = f"{page.name}:{block.line}"
-        if block.language == "python":
+        if block.language == "python" and block.file:
             (folder / block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "diff":
             change(folder / block.file, block.text, where=where)
         elif block.language == "sh":
             printed = ""
             for command in block.text.replace("\\\n", "").splitlines():
-                printed += type_command(command, folder, where=where, environment=environment or {})
+                typed = with_real_names(command, folder)
+                printed += type_command(typed, folder, where=where, environment=environment or {})
                 num_typed += 1
         elif block.language == "text":
             assert fits(block.text, printed), f"{where}: it prints\n{printed}"
     return num_typed
+
+
+def with_real_names(command: str, folder: Path) -> str:
+    """A command with the newest runs and reports in place of those that it names."""
+    number = len(_RUN.findall(command))
+    runs = sorted(file.parent for file in folder.glob("runs/*/*/COMPLETE"))
+    together = [
+        list(some) for _, some in itertools.groupby(runs, key=lambda run: run.name.rpartition("-")[0])
+    ]
+    newest = iter([some for some in together if len(some) >= number][-1][-number:] if number else ())
+    typed = _RUN.sub(lambda _: str(next(newest).relative_to(folder)), command)
+    return _REPORT.sub(lambda found: str(max((folder / found[1]).glob("2*")).relative_to(folder)), typed)
 
 
 def change(path: Path, diff: str, *, where: str) -> None:

@@ -133,7 +133,7 @@ def list_images(as_json: bool) -> int:
 
 @command.command(
     "prune",
-    short_help="Remove environments that no one has used for long.",
+    short_help="Remove environments not used for a long time.",
     epilog=examples("reprokit image prune", "reprokit image prune --older-than 7 --yes"),
 )
 @click.option(

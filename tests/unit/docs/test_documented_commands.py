@@ -68,3 +68,26 @@ def test_a_page_that_says_otherwise_is_refused_by_its_line(tmp_path, right, wron
 )
 def test_an_ellipsis_is_anything_and_all_else_itself(expected, printed, alike):
     assert documented.fits(expected, printed) is alike
+
+
+def test_runs_and_reports_that_a_command_names_are_the_newest_ones_made_together(tmp_path):
+    names = (
+        "20260101T000000Z-aaaa-seed1-1",
+        "20260101T000000Z-aaaa-seed1-2",
+        "20260102T000000Z-bbbb-seed2-1",
+    )
+    for name in names:
+        (tmp_path / "runs/train" / name).mkdir(parents=True)
+        (tmp_path / "runs/train" / name / "COMPLETE").touch()
+    (tmp_path / "reports/train/20260103T000000Z-cccc").mkdir(parents=True)
+    real = [
+        documented.with_real_names(typed, tmp_path)
+        for typed in ("compare RUN RUN", "show 20261120T101500Z-3fa9-seed42-1", "report/x")
+    ]
+    assert real == [
+        f"compare runs/train/{names[0]} runs/train/{names[1]}",
+        f"show runs/train/{names[2]}",
+        "report/x",
+    ]
+    typed = "golden promote --report reports/train/20261121T033827Z-293b"
+    assert documented.with_real_names(typed, tmp_path).endswith(" reports/train/20260103T000000Z-cccc")
