@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit import adapters, capture, recipes, workspace
+from reprokit import adapters, capture, recipes
 from reprokit.capture import git_history
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Divergence
@@ -21,18 +21,16 @@ from reprokit.core.records import digest
 from reprokit.core.report_parts import FileChange
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
-from reprokit.harness.attribution import worktree_run
+from reprokit.features.bisect import trained_before
+from reprokit.harness.attribution import own_environment, worktree_run
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
-from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 
-CACHE = ".bisect"
-METRICS_FACTS = "metrics.json"
 _UNPINNED = "unpinned-"
 _FOUND = re.compile(r"^# (?:possible )?first bad commit: \[([0-9a-f]{7,64})\]", re.MULTILINE)
 GOOD, BAD, SKIPPED = "good", "bad", "skip"
@@ -71,7 +69,12 @@ class Bisection:
 
 @dataclass(slots=True)
 class _Search:
-    """What is known so far. ``failed``: what a commit stands on → why it cannot run."""
+    """What is known so far.
+
+    Attributes:
+        failed: What a commit stands on → why it cannot run.
+        own: A commit, or what it stands on → that its run was in an environment of its own files.
+    """
 
     name: str
     request: Request
@@ -84,6 +87,7 @@ class _Search:
     failed: dict[str, str] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
     backends: dict[str, str] = field(default_factory=dict)
+    own: dict[str, str] = field(default_factory=dict)
 
 
 def bisect(name: str, *, good: str, bad: str, request: Request, session: Session) -> Bisection:
@@ -134,9 +138,8 @@ def _reference_run(search: _Search, commit: str) -> Path:
     kept = search.scratch / "good.jsonl"
     shutil.copyfile(metrics, kept)
     key = _key(search, search.recipes[commit])
-    recorded = read_json(_folder(search, key) / METRICS_FACTS)
-    if int(recorded.get("runs") or 0) < 2:
-        again, why = _train(search, search.recipes[commit])
+    if trained_before.num_runs(_folder(search, key)) < 2:
+        again, why = _train(search, search.recipes[commit], key)
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
         if kept.read_bytes() != again.read_bytes():
@@ -146,7 +149,7 @@ def _reference_run(search: _Search, commit: str) -> Path:
                 where=commit[:12],
                 fix=f"`reprokit reproduce {search.name}` on it says where its runs differ",
             )
-        _remember(search, key, again, runs=2)
+        trained_before.remember(_folder(search, key), again, runs=2)
         trained = True
     _note(search, commit, GOOD, "the reference run", trained=trained)
     return kept
@@ -212,17 +215,19 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
         key = _key(search, recipe)
     except WorkspaceError as error:  # nothing to make an environment from
         return None, str(error), False
-    cached = _cached(search, key)
+    cached = trained_before.metrics_in(_folder(search, key))
+    search.own[commit] = search.own.get(key, "")
     if cached is not None or key in search.failed:
         return cached, search.failed.get(key, ""), False
-    metrics, why = _train(search, recipe)
+    metrics, why = _train(search, recipe, key)
+    search.own[commit] = search.own[key]
     if metrics is None:
         search.failed[key] = why  # for this search only: a full disk is no property of a commit
         return None, why, True
-    return _remember(search, key, metrics), "", True
+    return trained_before.remember(_folder(search, key), metrics), "", True
 
 
-def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
+def _train(search: _Search, recipe: Recipe, key: str) -> tuple[Path | None, str]:
     ran = worktree_run.run_at(
         search.tree,
         search.name,
@@ -230,6 +235,9 @@ def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
         runs_dir=search.scratch / "runs",
         progress=search.progress,
     )
+    search.own[key] = ran.own
+    if ran.own:
+        own_environment.removed(search.tree, recipe)
     return ran.metrics, ran.why
 
 
@@ -249,30 +257,12 @@ def _backend(search: _Search, recipe: Recipe) -> str:
 def _folder(search: _Search, key: str) -> Path:
     """Where a run's metrics are kept: for later searches only where its environment is part of the key."""
     place = search.scratch if key.startswith(_UNPINNED) else search.project.runs_dir
-    return place / CACHE / key
-
-
-def _cached(search: _Search, key: str) -> Path | None:
-    metrics = _folder(search, key) / METRICS
-    recorded = read_json(metrics.parent / METRICS_FACTS)
-    known = metrics.is_file() and recorded.get("sha256") == workspace.sha256_of(metrics)
-    return metrics if known else None
-
-
-def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Path:
-    folder = _folder(search, key)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(metrics, folder / METRICS)
-        facts = {"sha256": workspace.sha256_of(metrics), "runs": runs}
-        workspace.write_json(folder / METRICS_FACTS, facts)
-    except OSError as error:
-        raise workspace.cannot_write(folder, error) from error
-    return folder / METRICS
+    return place / trained_before.CACHE / key
 
 
 def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:
     subject = git_history.subject(search.tree, commit)
+    detail = "; ".join(filter(None, (detail, search.own.get(commit))))
     one = TestedCommit(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
     search.tested.append(one)
     how = "" if trained else ", not trained again"
