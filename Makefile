@@ -26,7 +26,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint docs pictures bench image images-all lock clean
+.PHONY: help setup reproduce verify test smoke test-all test-cuda wording fuzz stress coverage mutate lint docs schemas pictures bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,9 @@ lint: $(VENV)/.dev ## Style, formatting, types, import contracts, the picture of
 
 docs: $(VENV)/.docs ## Build the documentation as a site under build/site
 	$(VENV)/docs/bin/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+
+schemas: $(VENV)/.dev ## Write the JSON Schemas of all files and answers again, from the records
+	$(VENV)/bin/python benchmarks/schemas.py
 
 pictures: $(VENV)/.dev ## Draw the pictures of the documentation again (needs Chromium)
 	$(VENV)/bin/python benchmarks/pictures.py

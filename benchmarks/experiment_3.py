@@ -1,4 +1,4 @@
-"""Experiment 3 of the reproduction document with our numbers beside its own.
+"""Experiment 3 of the reproduction document with our numbers next to its own.
 
 Runs `reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024`, which makes the runs that are not there,
 and writes the tables of ``docs/reference/experiment-3.md``. With finished runs it takes seconds. Ends with 1

@@ -1,8 +1,8 @@
-"""Every recipe over five seeds, beside what its document promises: writes ``docs/reference/five-seeds.md``.
+"""Every recipe over five seeds, next to what its document promises: writes ``docs/reference/five-seeds.md``.
 
     python benchmarks/five_seeds.py [RECIPE …] [--runs-dir DIR] [--backend docker|local]
 
-With names, only their rows are made anew. Runs `reprokit sweep RECIPE --seeds 42,123,456,789,1024` for each,
+With names, only their rows are made again. Runs `reprokit sweep RECIPE --seeds 42,123,456,789,1024` for each,
 which makes the runs that are not there. Ends with 1 where a seed has no finished run, and writes nothing.
 """
 

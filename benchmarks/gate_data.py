@@ -5,7 +5,7 @@
     python benchmarks/gate_data.py collect
     python benchmarks/gate_data.py tables
 
-``run`` goes on where it was stopped, ``collect`` adds what was run to ``benchmarks/data``, and ``tables``
+``run`` continues where it was stopped, ``collect`` adds what was run to ``benchmarks/data``, and ``tables``
 writes the tables and plots of ``docs/explanation/statistical-gate.md`` from these data alone.
 """
 
@@ -172,7 +172,7 @@ def tree_of(plant: Plant | None, trees: Path) -> Path:
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
     tree = trees / f"{plant.name if plant else NULL}-{commit[:12]}"
     if not tree.exists():
-        part = tree.with_suffix(".part")  # one that was stopped is made anew
+        part = tree.with_suffix(".part")  # one that was stopped is made again
         shutil.rmtree(part, ignore_errors=True)
         subprocess.run(["git", "clone", "--quiet", str(SOURCE), str(part)], check=True)
         if plant:

@@ -1,4 +1,4 @@
-"""What the base and each extra bring: packages, and megabytes of their files with byte-code, beside numpy's.
+"""What the base and each extra bring: packages, and megabytes of their files with byte-code, without numpy's.
 
     python benchmarks/install_size.py [WHEEL]
 
@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 COMBINATIONS = ("", "containers", "environments", "gpu", "html", "statistics", "remote", "data", "tune",
                 "containers,environments", "html,statistics", "all")  # fmt: skip
-#: Most that the base may have: packages, and megabytes beside numpy's.
+#: Most that the base may have: packages, and megabytes without numpy's.
 MOST_PACKAGES, MOST_MB = 12, 40.0
 
 
@@ -59,7 +59,7 @@ def main(wheel: Path | None) -> int:
     with tempfile.TemporaryDirectory() as name:
         wheel = wheel or built(Path(name))
         fits = True
-        print("| extras | packages | MB | beside numpy |\n|---|---|---|---|")
+        print("| extras | packages | MB | without numpy |\n|---|---|---|---|")
         for number, extras in enumerate(COMBINATIONS):
             sizes = installed(wheel.resolve(), extras, Path(name) / f"packages-{number}")
             whole, beside = sum(sizes.values()) / 1e6, (sum(sizes.values()) - sizes["numpy"]) / 1e6

@@ -1,4 +1,4 @@
-"""What the tool costs beside the training that it judges.
+"""What the tool costs next to the training that it judges.
 
 Four questions, each a ratio or a difference within one run of this file, medians of turns:
 

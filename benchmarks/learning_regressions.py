@@ -135,7 +135,7 @@ PLANTS = (
     ),
     Plant(
         name="ratio_of_one",
-        what="old log-probabilities computed anew in every minibatch",
+        what="old log-probabilities computed again in every minibatch",
         texts=(("(log_probs - part.log_probs).exp()", "(log_probs - log_probs.detach()).exp()"),),
     ),
     Plant(

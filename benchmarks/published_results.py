@@ -1,6 +1,6 @@
-"""Other people's results beside ours at their settings: can they be told apart?
+"""Other people's results next to ours at their settings: can they be told apart?
 
-    python benchmarks/published_results.py run        # ten seeds of each; goes on where it was stopped
+    python benchmarks/published_results.py run        # ten seeds of each; continues where it was stopped
     python benchmarks/published_results.py table      # writes docs/explanation/what-one-seed-hides.md
 
 CleanRL publishes means and standard deviations over three seeds (commit fe8d8a03 of its documentation). The

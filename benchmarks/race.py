@@ -24,7 +24,7 @@ from reprokit.core import numerics
 
 PROJECT = Path(__file__).resolve().parent.parent
 LOCK = PROJECT / "benchmarks" / "requirements.lock"
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where pip cannot reach it, it warns and goes on
+TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where pip cannot reach it, it warns and continues
 OURS = "reprokit"
 
 Results = dict[str, list[dict[str, float]]]

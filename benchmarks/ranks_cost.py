@@ -1,7 +1,7 @@
 """What it costs that 1, 2 and 4 ranks train to the same bits: gradients added up in a fixed order.
 
 Each recipe trains some updates on ranks that gloo adds up for, and on as many in a fixed order, in turns, in
-this Python under the portable profile; one process that trains alone stands beside them. An
+this Python under the portable profile; one process that trains alone stands next to them. An
 update's time is the median over those after the first eight, which are traced in full. A ratio is of two
 trainings of one turn, and what is told is the median of the turns. Prints a table, then one JSON object;
 exits 1 where two ranks in a fixed order take more than the bound times as long as two that gloo adds up for.

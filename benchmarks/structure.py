@@ -284,7 +284,7 @@ def crowded_folders(every: list[Module]) -> dict[str, int]:
 
 
 #: Runs the tool in this process and stops it at the call that starts a run, whose stack it prints. A thread's
-#: stack goes on where the thread was started.
+#: stack continues where the thread was started.
 TRACER = textwrap.dedent(
     """
     import os, sys, threading, traceback

@@ -108,7 +108,7 @@ def train_cleanrl(steps: int, clone: Path | None) -> Iterator[None]:
         return observations, rewards, terminated, truncated, {"final_observation": observations, **infos}
 
     gymnasium.vector.SyncVectorEnv.step = with_old_name
-    sys.path.insert(0, str(clone))  # its replay buffer is a module beside its file
+    sys.path.insert(0, str(clone))  # its replay buffer is a module next to its file
     import cleanrl_utils.buffers  # noqa: F401
 
     sys.argv = [

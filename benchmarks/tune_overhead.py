@@ -1,4 +1,4 @@
-"""What a trial of ``reprokit tune`` costs beside its program, and beside what the run itself costs.
+"""What a trial of ``reprokit tune`` costs next to its program, and next to what the run itself costs.
 
     python benchmarks/tune_overhead.py --trials 30
 

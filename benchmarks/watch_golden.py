@@ -6,7 +6,7 @@ the two runs side by side.
 - Overhead: CPU time of looking at the metrics of both runs, against the CPU time of both trainings, where the
   runs equal the golden and so go to their end.
 - Share: how much of the time of a whole run a stopped one took, with another learning rate from update 3 on.
-  Start-up, the time that a whole run takes beside what its own clock tells, is left out of both.
+  Start-up, the time that a whole run takes next to what its own clock tells, is left out of both.
 
 Medians of the repeats. Exits 1 where the overhead is above 1 % or the share above 15 %.
 

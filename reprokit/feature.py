@@ -16,6 +16,7 @@ from typing import Any
 #: All that there are. A clash of two verbs or options is an error as soon as one of them is typed.
 FEATURES = (
     "bisect",
+    "bisect_packages",
     "bundles",
     "checkpoints",
     "compare",

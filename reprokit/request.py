@@ -31,8 +31,9 @@ class Request:
         diagnose: Where two runs differ, find out why.
         resume: Kill one more training on its way, resume it, and compare it with the first.
         stop_at: The step at which; None for one that is drawn from the seed.
-        resume_from: A run or a checkpoint to go on from; None to start from the beginning.
+        resume_from: A run or a checkpoint to continue from; None to start from the beginning.
         against_golden: Hold a plain command against the project's goldens.
+        gate: Asked for by ``verify``, which the line that repeats it then names.
         statistical: Where equality does not decide, let the ensemble: run new seeds and compare them with it.
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
@@ -57,6 +58,7 @@ class Request:
     stop_at: int | None = None
     resume_from: str | None = None
     against_golden: bool = False
+    gate: bool = False
     statistical: bool = False
     watch_golden: bool = False
     profile_step: int | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import hypothesis
 import pytest
 
@@ -53,6 +55,26 @@ def why_no_engine() -> str:
 
 def engine_is_required() -> bool:
     return os.environ.get("REPROKIT_REQUIRE_ENGINE") == "1"
+
+
+@pytest.fixture(autouse=True)
+def printed_json(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test makes a verb print with ``--json`` is what the published schema says."""
+    from support import json_schemas  # noqa: PLC0415 - its assertions are rewritten first
+
+    problems: list[str] = []
+
+    def echo(message: object = None, *arguments: object, **options: object) -> None:
+        click_echo(message, *arguments, **options)
+        context = click.get_current_context(silent=True)
+        if context is not None and context.params.get("as_json") and not options.get("err"):
+            verb = json_schemas.full_name(context)
+            problems.append(json_schemas.printed_problem(verb, json.loads(str(message))))
+
+    click_echo = click.echo
+    monkeypatch.setattr(click, "echo", echo)
+    yield
+    assert not list(filter(None, problems))
 
 
 def pytest_sessionstart() -> None:

@@ -45,7 +45,7 @@ _ASSIGNED = re.compile(r"[A-Za-z]\s*[=:]\s*[-+]?\d")
 # Possessive: each space is looked at once, not once for every space before it.
 _SENTENCE = re.compile(r"[A-Za-z](?:\s++|\s*+[=:]\s*+)[-+]?\d")
 
-_BLANK = (("blank_line", ""),)
+_BLANK, _COMMENT = (("blank_line", ""),), (("comment_line", ""),)
 #: What may stand between cells, the likeliest first.
 _DELIMITERS = ",;\t"
 
@@ -60,7 +60,7 @@ def reads(_path: Path) -> bool:
 def read(path: Path) -> Iterator[Reading]:
     """The rows of a table, each with the header's names.
 
-    Lines above the header that begin with ``#`` are comments.
+    Lines that begin with ``#`` are comments; among the rows, those that have not as many cells as the header.
 
     Raises:
         MetricsError: The path cannot be opened as a file.
@@ -71,12 +71,19 @@ def read(path: Path) -> Iterator[Reading]:
     with os.fdopen(descriptor, encoding="utf-8-sig", newline="") as file:
         latest: Reading | None = None
         blank: list[Reading] = []
+        before: tuple[Note, ...] = ()  # of comments between the header and the first row
         for reading in _readings(file):
+            if _COMMENT[0] in reading.notes:
+                if latest is None:
+                    before += reading.notes
+                else:
+                    latest = replace(latest, notes=latest.notes + reading.notes)
+                continue
             if latest is not None and reading.record is None and reading.notes == _BLANK:
                 blank.append(reading)
                 continue
             yield from ([latest, *blank] if latest is not None else ())
-            latest, blank = reading, []
+            latest, blank, before = replace(reading, notes=before + reading.notes), [], ()
         if latest is not None:
             ended = ("blank_end", "") if blank else ("no_final_newline", "")
             yield replace(latest, notes=(*latest.notes, ended)) if blank or not whole else latest
@@ -140,14 +147,11 @@ def _readings(file: TextIO) -> Iterator[Reading]:
 
 
 def unread_comments(path: Path) -> str:
-    """The comments above a header, which no record holds; "" where a library wrote its times there."""
+    """The comments of a table, which no record holds; "" where a library wrote its times there."""
     lines: list[str] = []
     skipped = (OSError, UnicodeDecodeError, _LineTooLongError)
     with contextlib.suppress(*skipped), path.open(encoding="utf-8") as file:
-        for line in _lines(file):
-            if not line.startswith("#"):
-                break
-            lines.append(line)
+        lines = [line for line in _lines(file) if line.startswith("#")]
     return "" if lines and lines[0].startswith(_MONITOR) else "".join(lines)
 
 
@@ -171,13 +175,17 @@ def _header(rows: Iterator[list[str]]) -> tuple[list[str] | None, str]:
     return None, comment
 
 
+def _is_comment(row: Sequence[str], header: Sequence[str]) -> bool:
+    return bool(row) and row[0].startswith("#") and len(row) != len(header)
+
+
 def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
-    """Whether a row is the header again, or one of a program that went on with more or fewer names."""
+    """Whether a row is the header again, or one of a program that continued with more or fewer names."""
     names = [cell.strip() for cell in row]
     if names == header:
         return True
     is_of_names = len(names) > 1 and all(names) and not any(map(is_number, names))
-    return is_of_names and len({*names}) == len(names) and ({*names} > {*header} or {*names} < {*header})
+    return is_of_names and len({*names}) == len(names) and ({*names} >= {*header} or {*names} < {*header})
 
 
 def _added_by_library(header: Sequence[str], comment: str) -> frozenset[str]:
@@ -190,6 +198,8 @@ def _added_by_library(header: Sequence[str], comment: str) -> frozenset[str]:
 
 def _is_text(header: Sequence[str], row: Sequence[str]) -> bool:
     """Whether a header is a line of a log: a cell and the one below it both say a number after a word."""
+    if _is_comment(row, header):
+        return False
     if len(row) != len(header):
         return any(_ASSIGNED.search(cell) for cell in row)
     return any(
@@ -200,6 +210,8 @@ def _is_text(header: Sequence[str], row: Sequence[str]) -> bool:
 def _reading(header: Sequence[str], row: Sequence[str], line: int, left_out: Collection[str]) -> Reading:
     if not row:
         return Reading(line=line, record=None, notes=(("blank_line", ""),))
+    if _is_comment(row, header):
+        return Reading(line=line, record=None, notes=_COMMENT)
     if len(row) != len(header):
         detail = f"{len(row)} cells under {len(header)} names"
         return Reading(line=line, record=None, notes=(("ragged_row", detail),))

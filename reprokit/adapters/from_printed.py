@@ -14,6 +14,7 @@ warning says how many lines were read, and which names were found.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,20 +48,19 @@ _LEADING = re.compile(r"\s*(?:\[(?P<bracket>\d{1,15})\]|(?P<bare>\d{1,15}):)\s")
 
 def reads(path: Path) -> bool:
     """Whether lines come again that name the same numbers, with a fraction among them, or a table does."""
-    log = _Log()
-    kinds: Counter[tuple[str, ...]] = Counter()
+    log, seen = _Log(), set[tuple[str, ...]]()
     with LineFile(path) as file, contextlib.suppress(LineTooLongError):
         for block in file.blocks():
-            found = [reading.record or {} for line in block.lines() for reading in log.take(line, 0)]
-            found += [reading.record or {} for reading in log.last()]
-            kinds.update(
-                tuple(record)
-                for record in found
-                if any(isinstance(value, float) for value in record.values())
-            )
+            readings = (reading for line in block.lines() for reading in log.take(line, 0))
+            for reading in itertools.chain(readings, log.last()):
+                names = tuple(reading.record or ())
+                if any(isinstance(value, float) for value in (reading.record or {}).values()):
+                    if names in seen:
+                        return True
+                    seen.add(names)
             if file.offset > _LOOKED_AT_BYTES:
                 break
-    return any(number > 1 for number in kinds.values())
+    return False
 
 
 def read(path: Path) -> Iterator[Reading]:

@@ -22,7 +22,7 @@ from reprokit.adapters import from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, MetricsSummary, Reading, Series
 from reprokit.core import json_values, problems
 from reprokit.core.comparing import steps
-from reprokit.core.comparing.metric_names import nearest, quoted, within
+from reprokit.core.comparing.metric_names import nearest_patterns, quoted, within
 from reprokit.core.comparing.steps import StepWatch
 from reprokit.core.json_values import MISSING
 from reprokit.core.problems import ProblemLog
@@ -185,10 +185,8 @@ def must_fit(found: Iterable[MetricsSource], patterns: Sequence[str], *, option:
 
 def fits_no_metric(pattern: str, names: Iterable[str], *, option: str) -> UsageError:
     """The error for a pattern that fits no metric."""
-    near = ", ".join(map(quoted, nearest(pattern, names)))
-    return UsageError(
-        f"no metric fits {quoted(pattern)}", where=option, fix=f"correct it; the nearest names: {near}"
-    )
+    fix = f"correct it; the nearest names: {nearest_patterns(pattern, names)}"
+    return UsageError(f"no metric fits {quoted(pattern)}", where=option, fix=fix)
 
 
 def names_in(source: MetricsSource) -> list[str]:

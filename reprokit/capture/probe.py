@@ -1,6 +1,6 @@
 """What the environment that trains says of itself: packages, libraries, settings in force.
 
-It runs beside the training code, in any Python from 3.8 on, so it is one file and needs nothing but the
+It runs next to the training code, in any Python from 3.8 on, so it is one file and needs nothing but the
 standard library (and is longer than other modules for that). What cannot be read is named in ``missing`` with
 the reason. It starts no process, touches no network, and reads no variable that is not on its list, so no
 secret can get in.

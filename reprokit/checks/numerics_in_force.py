@@ -125,7 +125,7 @@ def _problem_of_watched(run: RunEvidence, *, profile: Profile) -> str:
         at_start = at_start if isinstance(at_start, Mapping) else {}
         for setting in profile.settings:
             given = run.run.environment.get(setting.name)
-            if given != setting.value and not _are_numpys_own_names(setting, given, record):
+            if given != setting.value and not _are_numpys_own_names(setting, given, record, run):
                 return f"run.json sets {setting.name} to {given!r}, the profile to {setting.value!r}"
             if setting.name in _NO_NUMBER:
                 continue
@@ -138,9 +138,13 @@ def _problem_of_watched(run: RunEvidence, *, profile: Profile) -> str:
     return ""
 
 
-def _are_numpys_own_names(setting: Setting, given: Any, record: Any) -> bool:
-    """Whether a variable has the names that this numpy has for what the profile switches off."""
+def _are_numpys_own_names(setting: Setting, given: Any, record: Any, run: RunEvidence) -> bool:
+    """Whether a variable has the names that this numpy has for what the profile switches off.
+
+    A process that imports none, one that only starts another, has those of the environment's numpy.
+    """
     features = fact(record, "in_force.numpy.cpu_features")
+    features = features or fact(run.environment, "inside.numpy.cpu_features")
     return setting.reported_as == _SWITCHED_OFF and given == names_to_switch_off(features)
 
 
@@ -161,7 +165,13 @@ def _of_environment(evidence: Evidence) -> Finding:
 
 
 def _left_in_force(run: RunEvidence) -> str:
-    """What numpy computes with in the environment of an unmodified program, though it is switched off."""
+    """What numpy computes with in the environment of an unmodified program, though it is switched off.
+
+    Also in a run that was started with other names than the environment was looked at with.
+    """
+    looked, given = fact(run.environment, f"inside.numerics.requested.{VARIABLE}"), run.run.environment
+    if looked is not None and given.get(VARIABLE, looked) != looked:
+        return f"run.json sets {VARIABLE} to {given[VARIABLE]!r}, this numpy's names are {looked!r}"
     lacking = fact(run.environment, "inside.numerics.missing")
     ours = [one for one in lacking if fact(one, "name") == VARIABLE] if isinstance(lacking, list) else []
     return f"{VARIABLE} has no effect in the environment: {fact(ours[0], 'actual')}" if ours else ""

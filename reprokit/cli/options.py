@@ -199,7 +199,7 @@ engine_option = titled(
 platform_option = titled(
     Title.RUNS,
     click.option(
-        "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
+        "--platform", metavar="NAME", help="Use the recipe's settings for this platform, such as xla-cpu."
     ),
 )
 
@@ -226,7 +226,7 @@ run_options = run_options_with(default_seed="the recipe's first; 0 for a command
 #: ``--exclusive``: GPUs that no one else computes on.
 exclusive_option = titled(
     Title.RUNS,
-    click.option("--exclusive", is_flag=True, help="Refuse a GPU that another program computes on."),
+    click.option("--exclusive", is_flag=True, help="Refuse a GPU that another program is using."),
 )
 
 #: ``--verbose``: on a terminal, the whole report in place of one screen.

@@ -78,6 +78,7 @@ KINDS = MappingProxyType(
         "redacted_values": (WARNING, "secrets were taken out: their marks were compared, not their values"),
         "blank_end": (WARNING, "the file ends with empty lines"),
         "repeated_header": (WARNING, "the header stands in the middle again, as where a log was continued"),
+        "comment_line": (WARNING, "a line that begins with # stands among the rows, and was passed over"),
         "no_final_newline": (WARNING, "the last line has no line feed, though its record is whole"),
         "long_line": (WARNING, "a line is longer than a megabyte"),
         "not_compared": (

@@ -1,6 +1,6 @@
 """Starts one step of a preparation inside its environment: seeds the generators, then runs the code.
 
-A script of the standard library, copied beside the code, because the environment need not have reprokit.
+A script of the standard library, copied next to the code, because the environment need not have reprokit.
 
     $ python step_launcher.py CALL.json INPUTS OUTPUT
 

@@ -17,7 +17,7 @@ from reprokit.diagnosis.first_divergence import (
     same_samples,
     schedules,
 )
-from reprokit.diagnosis.hook_limits import computing_threads, limits_of
+from reprokit.diagnosis.hook_limits import compiled_packages, computing_threads, limits_of
 from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
 from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation
 from reprokit.diagnosis.smallest_set import isolate
@@ -38,6 +38,7 @@ __all__ = [
     "cause_of",
     "cause_of_operation",
     "cause_of_simulator",
+    "compiled_packages",
     "computing_threads",
     "differing",
     "first_difference",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit.errors import CannotJudgeError
@@ -108,12 +108,14 @@ class Unlike:
         first: The first call of any kind that differs; None where none does.
         since: The last watched round before the first difference, where not every one was watched.
         sampled: Whether not every round was watched.
+        sampled_before: Whether that is so of rounds before the first difference.
     """
 
     candidates: tuple[Candidate, ...] = ()
     first: Candidate | None = None
     since: tuple[str, int] | None = None
     sampled: bool = False
+    sampled_before: bool = False
 
 
 def read_calls(folder: Path) -> Calls:
@@ -192,15 +194,34 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
             if not differs and not found:
                 since = before.rounds if before else None
             _judge(one, other, found, differs)
-    for candidate in _elsewhere(first.others, second.others):
+    begun = _first_moments(first.others)
+    for one_of_many in _elsewhere(first.others, second.others):
+        candidate = replace(one_of_many, at=begun[one_of_many.site])  # what waits for it ends later
         found.setdefault(candidate.site, candidate)
         differs.append(candidate)
     candidates = sorted(found.values(), key=lambda one: one.at)
     starts = min(differs, key=lambda one: one.at, default=None)
-    sampled = any(
-        call.hit >= _FIRST_ROUNDS for calls in first.ordered.values() for call in calls if call.is_round
+    thinned = [
+        call.at
+        for calls in first.ordered.values()
+        for call in calls
+        if call.is_round and call.hit >= _FIRST_ROUNDS
+    ]
+    return Unlike(
+        candidates=tuple(candidates),
+        first=starts,
+        since=since,
+        sampled=bool(thinned),
+        sampled_before=starts is not None and any(at < starts.at for at in thinned),
     )
-    return Unlike(candidates=tuple(candidates), first=starts, since=since, sampled=sampled)
+
+
+def _first_moments(calls: Iterable[Call]) -> dict[str, int]:
+    """When each site was first passed."""
+    found: dict[str, int] = {}
+    for call in calls:
+        found[call.site] = min(call.at, found.get(call.site, call.at))
+    return found
 
 
 def _judge(one: Call, other: Call, found: dict[str, Candidate], differs: list[Candidate]) -> None:

@@ -57,7 +57,11 @@ _KINDS: dict[str, tuple[str, str, str]] = {
         "derive the value from the seed",
     ),
     "clock": ("clock", "lets the clock affect a number", "count steps instead of seconds"),
-    "library_clock": ("clock", "affects a number", "leave that number out: --ignore-metric"),
+    "library_clock": (
+        "clock",
+        "affects a number",
+        "give the call a seed or a count in its place; a number that only measures time: --ignore-metric",
+    ),
     "directory_order": (
         "file_order",
         "uses a directory listing in file-system order",

@@ -36,6 +36,16 @@ def limits_of(trace: HookTrace) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def compiled_packages(trace: HookTrace) -> frozenset[str]:
+    """Packages with compiled code, other than NumPy's and PyTorch's."""
+    return frozenset(
+        name
+        for fact, one in trace.facts.items()
+        if fact.startswith(_BEGINS) and isinstance(one, Mapping)
+        for name in (*_all([one], "extensions"), *_all([one], "frameworks"))
+    )
+
+
 def computing_threads(trace: HookTrace) -> dict[str, int]:
     """With how many threads a run's numeric libraries computed: library → the most of any process."""
     found: dict[str, int] = {}

@@ -23,6 +23,7 @@ class Site:
         digest: Of all values, in order, by context.
         first: Its rank among the sites of its process.
         overwritten: Whether all that it drew was overwritten before anything was seen to read it.
+        processes: In which processes: ``0`` is the first one.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Site:
     digest: str
     first: int
     overwritten: bool = False
+    processes: tuple[str, ...] = ("0",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,8 @@ def _joined(folder: Path) -> HookTrace:
             progress[trace["process"]] = trace["progress"]
         scripts = trace.get("scripts") or scripts
         for name, one in trace["sites"].items():
-            known = records.setdefault(name, {**one, "counts": {}, "values": {}})
+            known = records.setdefault(name, {**one, "counts": {}, "values": {}, "processes": []})
+            known["processes"].append(path.stem.removeprefix("trace-"))
             known["counts"].update(one["counts"])
             known["values"].update(one["values"])
         for name, one in trace["files"].items():
@@ -156,6 +159,7 @@ def _site(record: Mapping[str, Any]) -> Site:
         count=sum(record["counts"].values()),
         digest=digest.hexdigest(),
         overwritten=bool(record.get("overwritten")),
+        processes=tuple(record["processes"]),
     )
 
 

@@ -136,7 +136,7 @@ def _spawn(plan: dict[str, Any], opened: Any) -> tuple[int, dict[str, Any] | Non
         step = ["prepare"]
         try:
             _become(plan, step, there if opened is not None else None)
-        except BaseException as error:  # whatever it is: a forked guard must never go on as a second one
+        except BaseException as error:  # whatever it is: a forked guard must never continue as a second one
             os.write(write_end, json.dumps(_trouble(error, step[0])).encode())
         finally:
             os._exit(127)

@@ -44,7 +44,7 @@ class GuardedProgram:
         logs: Open files for the program's stdout and stderr.
 
     Attributes:
-        survivors: What is known to go on after the context has been left: process numbers; None where the
+        survivors: What is known to continue after the context has been left: process numbers; None where the
             guard was killed and this system cannot say.
     """
 

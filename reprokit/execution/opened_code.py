@@ -1,7 +1,7 @@
 """Which code a program and all that it starts use from elsewhere, seen from outside; for ``local_guard``.
 
 The kernel stops each of these processes when it starts a program, maps a file to be run or opens one to be
-read, tells the guard, and lets it go on: nothing is refused or changed. No Python need help with that, so
+read, tells the guard, and lets it continue: nothing is refused or changed. No Python need help with that, so
 ``-S -I``, an empty environment or another interpreter hide nothing. The guard alone imports it: standard
 library only.
 Source: seccomp(2), seccomp_unotify(2); Linux 5.5.
@@ -170,7 +170,7 @@ class OpenedCode:
             self._look(names[number], pid, struct.unpack_from("=6Q", notice, 32))
         except (FileNotFoundError, ProcessLookupError):
             pass  # it has been killed
-        except Exception as error:  # whatever it is: the program must go on
+        except Exception as error:  # whatever it is: the program must continue
             self.unknown = self.unknown or f"a process of the program could not be looked at: {error}"
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", identity, 0, 0, _GO_ON))

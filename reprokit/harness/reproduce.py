@@ -161,6 +161,7 @@ def _judge(
         ignore=ignore or request.ignore,
         stopped=stopped,
         varied=bool(beside.varied),
+        gate=request.gate,
         statistical=beside.new_seeds is not None,
         num_runs=len(folders),
     )
@@ -206,6 +207,7 @@ def rerun_line(
     ignore: Sequence[str] = (),
     stopped: RunRecord | None = None,
     varied: bool = False,
+    gate: bool = False,
     statistical: bool = False,
     num_runs: int = 2,
 ) -> str:
@@ -216,6 +218,7 @@ def rerun_line(
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the conditions were varied too.
+        gate: Whether `verify` was typed.
         statistical: Whether an ensemble was asked.
         num_runs: How many runs with the one seed were compared.
     """
@@ -237,9 +240,9 @@ def rerun_line(
         return f"{line}  # {record.recipe}"
     further = [*sets, *again.backend_words(asked), *again.repeats_words(num_runs), *_resuming(stopped)]
     further += [*(["--vary"] if varied else []), *options]
-    if statistical:
-        verify = ["reprokit", "verify", str(record.recipe), "--seed", str(seed), "--statistical"]
-        return shell_line([*verify, *further])
+    if gate or statistical:
+        verify = ["reprokit", "verify", str(record.recipe), "--seed", str(seed)]
+        return shell_line([*verify, *(["--statistical"] if statistical else []), *further])
     if record.has_make is False:
         return shell_line(["reprokit", "reproduce", str(record.recipe), "--seed", str(seed), *further])
     words = ["make", "reproduce", f"RECIPE={record.recipe}", f"SEED={seed}"]

@@ -13,13 +13,13 @@ from reprokit.session import Session
 
 
 def run_once(name: str, request: Request, *, session: Session) -> Path:
-    """Run a recipe once, or go on with a run of it, with no judgement.
+    """Run a recipe once, or continue with a run of it, with no judgement.
 
     Returns:
         The run folder.
 
     Raises:
-        UsageError: ``resume_from`` names nothing that this run could go on from.
+        UsageError: ``resume_from`` names nothing that this run could continue from.
     """
     if request.resume_from is not None:
         return _go_on(name, request, session=session)

@@ -76,7 +76,7 @@ def verify(
                 _must_say_what_is_judged(recipe)
             statistical = request.statistical or recipe.ensemble_decides_on(platform)
             for seed in seeds_of(recipe, request, session.project, platform):
-                wanted = replace(request, seed=seed, statistical=statistical)
+                wanted = replace(request, seed=seed, statistical=statistical, gate=True)
                 report, folder = reproduce(name, wanted, session=session)
                 answers.append(
                     GateAnswer(recipe=name, report=report, folder=folder, exit_code=report.exit_code)

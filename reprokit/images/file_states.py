@@ -1,7 +1,7 @@
 """One digest of the sizes, times and inodes of all that lies in a folder: it moves when a file is written.
 
 An environment has tens of thousands of files, and is looked at before and after each run. GNU ``find`` looks
-at them in half of the time, and meanwhile other threads of this process go on; where it is not there, or
+at them in half of the time, and meanwhile other threads of this process continue; where it is not there, or
 fails, Python comes to the same digest.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reprokit.file_tree import statuses
 
-_FIND = "/usr/bin/find"  # never another one that comes first on somebody's PATH
+_FIND = "/usr/bin/find"  # never another one that comes first on someone's PATH
 #: Of a file its name, type, permissions, size, the times of its content and of its status, its inode; of a
 #: folder no size, which depends on the file system's habits.
 _OF_FILE, _OF_FOLDER = r"%P\0%y %m %s %T@ %C@ %i\0", r"%P\0%y %m 0 %T@ %C@ %i\0"

@@ -48,7 +48,7 @@ class RemovalPlan:
 
 def sizes(cache: Path) -> dict[str, int]:
     """Bytes on disk of each part of the cache, and of the engine's images (each with its base)."""
-    found = {part: _size(cache / part) for part in _PARTS}
+    found = {part: size_of(cache / part) for part in _PARTS}
     try:
         with image_store.connected(timeout_s=5) as client:
             listed = image_store.images_with(client, image_store.CONTENT)
@@ -81,7 +81,7 @@ def prune(project: Path | None, *, older_than_days: float, cache: Path, now: flo
         ImageError: The project's environments cannot be read.
     """
     planned = plan(project, older_than_days=older_than_days, cache=cache, now=now)
-    refused = [(one, why) for one in planned.going if (why := _remove(one, cache))]
+    refused = [(one, why) for one in planned.going if (why := remove(one, cache))]
     going = tuple(one for one in planned.going if one not in [held for held, _ in refused])
     return RemovalPlan(going=going, kept=(*planned.kept, *refused))
 
@@ -149,13 +149,13 @@ def _folder(kind: str, folder: Path, *, used: Path, current: bool) -> Held:
     return Held(
         kind=kind,
         reference=str(folder),
-        size_bytes=_size(folder),
+        size_bytes=size_of(folder),
         last_used=max(_time_of(used), _time_of(folder)),
         current=current,
     )
 
 
-def _remove(one: Held, cache: Path) -> str:
+def remove(one: Held, cache: Path) -> str:
     """Why it cannot be removed; empty where it is gone."""
     if one.kind in {"image", "base"}:
         try:
@@ -172,7 +172,7 @@ def _remove(one: Held, cache: Path) -> str:
     return "it cannot be removed" if folder.exists() else ""
 
 
-def _size(folder: Path) -> int:
+def size_of(folder: Path) -> int:
     """Bytes on disk; a file with several names counts once."""
     seen, total = set[int](), 0
     for place, _folders, files in os.walk(folder):

@@ -1,3 +1,3 @@
-"""Programs that run beside a training and change nothing: how operations round, and what a training calls."""
+"""Programs that run next to a training, and change nothing: how operations round, what a training calls."""
 
 __all__: list[str] = []

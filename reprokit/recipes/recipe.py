@@ -207,12 +207,12 @@ class Recipe:
 
     @property
     def traces(self) -> bool:
-        """Whether its runs write the tool's own metrics and trace while they go on, as a trainer's do."""
+        """Whether its runs write the tool's own metrics and trace while they continue, as a trainer's do."""
         return self.program is None
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether its runs write the tool's own checkpoints, which any machine can go on from."""
+        """Whether its runs write the tool's own checkpoints, which any machine can continue from."""
         return self.program is None
 
     @property

@@ -40,7 +40,9 @@ NAMED_VALUE = re.compile(  # <property name="password" value="…"/>, {"name": "
     rf"(?P<sign>{_QUOTE}?,?[ \t]+{_QUOTE}?value{_QUOTE}?[ \t]*[:=][ \t]*)(?!\Z)",
     re.IGNORECASE,
 )
-SET = re.compile(r"(?:\bsetenv|\bset[ \t]+-g?x|%env)[ \t]+(?P<name>[\w.-]++)(?P<sign>[ \t]+)(?=\S)")
+SET = re.compile(
+    r"(?:\bsetenv|\bset[ \t]+-g?x|%env|^[ \t]*ENV)[ \t]+(?P<name>[\w.-]++)(?P<sign>[ \t]+)(?=\S)"
+)
 OPTION = re.compile(  # also in a list of words, as programs print their arguments
     rf"(?P<name>(?<![\w.-])--?[\w.-]++)(?P<sign>[ \t]+(?!-|\.{{3}})|{_QUOTE},[ \t]*(?!{_QUOTE}-))(?!\Z)"
 )
@@ -107,10 +109,11 @@ _WEBHOOK = re.compile(
     r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
     r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
 )
+_PGPASS_HINTS = (":*:", ":543", ":6432:", ":6543:")
 _OF_A_CHANNEL = re.compile(  # of packages: conda.anaconda.org/t/tk-…/lab; a forum has topics below /t/
     r"(?P<name>(?<=/)[\w.-]+(?::\d+)?/t/)(?:[a-z]{2}-)?[0-9a-f]{8,}(?:-[0-9a-f]{4,}){0,4}(?=/)"
 )
-# What says of a key that it is one: the user beside it, as in kaggle.json, or the service that it is for.
+# What says of a key that it is one: the user next to it, as in kaggle.json, or the service that it is for.
 _USER_AND_KEY = re.compile(
     r"(?P<name>\\*[\"']username\\*[\"'][ \t]*:[^{}\r\n]{1,200}?\\*[\"']key\\*[\"'][ \t]*:[ \t]*\\*[\"'])"
     r"[0-9a-f]{32,64}(?=\\*[\"'])"
@@ -127,6 +130,27 @@ _KEY_OF_A_SERVICE = re.compile(
     re.IGNORECASE,
 )
 _CLIENTS = ("twine", "mongo", "redis-cli")
+_UP_TO_IT = r"(?:[^\s|;&]+[ \t]+){0,8}?"
+_TAKES_A_PASSWORD = (  # which program, and how the option is written behind which its password stands
+    (r"unzip|zip|sqlcmd|bcp|ipmitool|mosquitto_(?:pub|sub)", r"-P[ \t]*"),
+    (r"7z[ahrz]?|unrar|rar", r"-h?p(?=[^\s-])"),
+    (r"openssl", r"-(?:k[ \t]+|pass(?:in|out)?[ \t]+pass[:])"),
+    (r"vault[ \t]+login", r"(?=[^\s=-]*\d)(?=[\w.]{8})"),
+    (r"smb(?:client|get|map)|rpcclient", r"(?:-U[ \t]*|--user[= \t]+)(?:\\*[\"']){0,5}[^\s%\"']{1,80}%"),
+    (r"ldap(?:search|modify|add|delete|passwd|whoami)", r"-w[ \t]*"),
+    (r"keytool|jarsigner", r"-(?:store|key)pass[ \t]+"),
+    (r"https?|xh", r"(?:-a[ \t]*|--auth[= \t]+)(?:\\*[\"']){0,5}[^\s:\"']{1,80}:"),
+    (r"htpasswd", r"-[A-Za-z]*b[A-Za-z]*[ \t]+\S+[ \t]+\S+[ \t]+"),
+    (r"lftp|ncftp\w*", r"-u[ \t]*(?:\\*[\"']){0,5}[^\s,\"']{1,80},"),
+)
+_OF_OTHER_PROGRAMS = "|".join(
+    rf"\b(?:{programs})[ \t]+{_UP_TO_IT}{option}" for programs, option in _TAKES_A_PASSWORD
+)
+#: In lower case.
+_OTHER_PROGRAMS = (
+    *("zip ", "sqlcmd", "bcp ", "ipmitool", "mosquitto", "7z", "rar ", "openssl", "vault login", "smb"),
+    *("rpcclient", "ldap", "keytool", "jarsigner", "http", "xh ", "htpasswd", "ftp "),
+)
 _OF_A_PROGRAM = re.compile(
     r"(?P<name>(?:(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
     r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
@@ -135,13 +159,19 @@ _OF_A_PROGRAM = re.compile(
     r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]*|"
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=[\w\\\"'])|"
     r"\b(?:twine[ \t]+upload|mongo(?:sh|dump|restore|import|export)?)[ \t]"
-    r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]+|"
+    r"(?:[\w./=@:-]+[ \t]+){0,6}?-p(?:[ \t=]+|(?=\w))|"
     r"\bredis-cli[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-a[ \t]+|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
     r"\bwandb[ \t]+login[ \t]+(?:--?[\w-]+(?:[= ]https?://\S+)?[ \t]+){1,4}(?=\w{16})|"
     r"\bcurl\b[^\r\n|;]{0,200}?[ \t]-u(?=\w)[^\s:/\"']{1,80}:|"
-    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32}))"
-    r"(?:\\*[\"']){0,5})[^\s\"']+"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32})|"
+    rf"{_OF_OTHER_PROGRAMS})"
+    r"(?:\\*[\"']){0,5})(?!`)[^\s\"']+"
+)
+# Of PostgreSQL's file of passwords: host:port:base:user:password.
+_PGPASS = re.compile(
+    r"(?P<name>(?<![\w.*:/-])[\w.*-]+:(?:\*|543\d|6432|6543):[\w.*-]+:[\w.*@-]+:)"
+    r"(?=[^\s:]*\d)(?=[^\s:]*[A-Za-z])[^\s:\"'`]{6,}(?=[\s\"'`]|$)"
 )
 _CALL = re.compile(  # of a function that takes a password, or a statement of a database
     r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
@@ -192,7 +222,7 @@ BY_NAME = (
     (ASSIGNMENT, ("=", ":", "%3", "&", "\\")),
     (OPTION, ("-",)),
     (PAIR, ("(", "[")),
-    (SET, ("set", "%env")),
+    (SET, ("set", "env")),
     (SETTER, ("(",)),
     (NAMED_VALUE, tuple(f"value{one}" for one in "=: \t\"'\\&%")),
     (OR_ELSE, (" or", "||", "??")),
@@ -207,7 +237,12 @@ AFTER_NAMES: tuple[_Rule, ...] = (
         _WEBHOOK_HINTS,
     ),
     (_OF_A_CHANNEL, rf"\g<name>{MARK}", ("/t/",)),
-    (_OF_A_PROGRAM, rf"\g<name>{MARK}", ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_CLIENTS)),
+    (
+        _OF_A_PROGRAM,
+        rf"\g<name>{MARK}",
+        ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_CLIENTS, *_OTHER_PROGRAMS),
+    ),
+    (_PGPASS, rf"\g<name>{MARK}", _PGPASS_HINTS),
     (_USER_AT_HOST, f"{MARK}@", ("@",)),
 )
 # Every name of a secret holds one of these.
@@ -233,6 +268,8 @@ HINTS = (
         "mysql",
         "mariadb",
         *_CLIENTS,
+        *_OTHER_PROGRAMS,
+        *_PGPASS_HINTS,
     ),
     *("webhook", "telegram", "%3a%2f%2f", "/hook/", "/hooks/", "maker.ifttt"),
     *ISSUED_TOKEN_HINTS,

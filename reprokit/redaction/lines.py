@@ -95,7 +95,8 @@ def _secret_name(match: re.Match[str], text: str) -> str:
         return ""
     before = text[max(0, begin - _LONGEST_WORD) : begin]
     if known:
-        of_a_path = before.endswith("/") and match["sign"] == ": "  # what an error says of a file
+        # What an error says of a file, in quotes or not.
+        of_a_path = before.endswith("/") and match["sign"].lstrip("\"'") == ": "
         return (
             ""
             if of_a_path and not looks_random(text[match.end() :][:_LONGEST_WORD].partition(" ")[0])

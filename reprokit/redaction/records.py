@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.redaction.credentials import MARK, NO_VALUE, is_setting, looks_random
+from reprokit.redaction.lines import redact_line
 from reprokit.redaction.secret_names import is_secret_name, may_be_prose
 from reprokit.redaction.texts import redact_text
 
@@ -36,14 +37,27 @@ def redact_command(arguments: Sequence[str]) -> tuple[str, ...]:
         else:
             redacted.append(_redact_of(program, argument) or _redact_after(before, argument))
         before = argument
-    return tuple(redacted)
+    return _redact_together(arguments, redacted)
+
+
+def _redact_together(arguments: Sequence[str], redacted: Sequence[str]) -> tuple[str, ...]:
+    """Arguments redacted one by one, now without what the words before them tell, as in ``sshpass -p``."""
+    words = [word if word and not re.search(r"\s", word) else "_" for word in arguments]
+    together = redact_line(" ".join(words), []).split(" ")
+    if len(together) != len(words):
+        return tuple(redacted)
+    return tuple(
+        alone if alone != word or both == plain else (both if plain == word else MARK)
+        for word, alone, plain, both in zip(arguments, redacted, words, together, strict=True)
+    )
 
 
 def _plural(argument: str, before: str) -> str:
     """The option that takes more than one secret, such as --api-keys, whose values are read."""
     if not argument.startswith("-"):
         return before
-    return argument if argument.endswith("s") and is_secret_name(argument) else ""
+    plural = argument.endswith("s") and not argument.endswith("pass")
+    return argument if plural and is_secret_name(argument) else ""
 
 
 def _redact_of(program: str, argument: str) -> str:

@@ -25,12 +25,13 @@ _NEXT_WORD = re.compile(
     r"(?=[\"']?,?[ \t]*\\?[ \t]*(?:\r?\n|\Z))",
     re.MULTILINE,
 )
-# Next to each other in a table or a list in HTML.
+# Next to each other in a table or a list in HTML, and in a property list.
 _CELL = (
-    r"[ \t]*<(?:t[dh]|dt)(?:[ ][^<>\n]{0,200})?>\s{0,40}(?P<name>[\w.-]{2,80})\s{0,40}</(?:t[dh]|dt)>\s{0,40}"
+    r"[ \t]*<(?:t[dh]|dt|key)(?:[ ][^<>\n]{0,200})?>\s{0,40}"
+    r"(?P<name>[\w.-]{2,80})\s{0,40}</(?:t[dh]|dt|key)>\s{0,40}"
 )
 _NEXT_CELL = re.compile(
-    rf"{_CELL}<(?:t[dh]|dd)(?:[ ][^<>\n]{{0,200}})?>\s{{0,40}}(?P<value>[^\s<>]{{8,500}})\s{{0,40}}</"
+    rf"{_CELL}<(?:t[dh]|dd|string)(?:[ ][^<>\n]{{0,200}})?>\s{{0,40}}(?P<value>[^\s<>]{{8,500}})\s{{0,40}}</"
 )
 _VALUE = r"(?P<value>[^\s\"',}]{4,500})"
 # As Weights & Biases keeps a setting in its config.yaml.

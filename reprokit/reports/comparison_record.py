@@ -1,6 +1,6 @@
 """Write and read ``comparisons.json``: what a gate found when it compared each recipe with another commit.
 
-A job that ran nothing reads it beside ``gate.json``, and believes nothing of it but its form.
+A job that ran nothing reads it next to ``gate.json``, and believes nothing of it but its form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ComparisonRow:
 
     recipe: str
     seed: int | None = None
-    answer: Literal["equal", "different", "unjudged"] | None = None
+    answer: Literal["equal", "rounding", "different", "unjudged"] | None = None
     record: int | None = None
     sentence: str = ""
 

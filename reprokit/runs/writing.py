@@ -125,7 +125,7 @@ def finish(
             meanwhile, as one of a machine that seemed lost: no COMPLETE is left then.
     """
     began = run_json.recorded(run_dir)
-    if began.state == "finished":  # its files were moved while it went on: they may be anything
+    if began.state == "finished":  # its files were moved while it continued: they may be anything
         raise WorkspaceError(
             "another tool has closed this run meanwhile", where=str(run_dir), fix="run it again"
         )

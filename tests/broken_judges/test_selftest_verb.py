@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -58,6 +59,21 @@ def test_what_cannot_be_done_is_said(study, arguments, code, words):
     answer = study.reprokit("selftest", *arguments)
     assert answer.code == code
     assert words in answer.out + answer.err
+
+
+@pytest.mark.parametrize("named", ["the same run", "a link to it", "its copy"])
+def test_one_run_named_twice_is_no_pair(study, samples, tmp_path, named):
+    first, again = samples.runs[0], tmp_path / samples.runs[0].name
+    if named == "the same run":
+        again = first
+    elif named == "a link to it":
+        again = tmp_path / "another"
+        again.symlink_to(first)
+    else:
+        shutil.copytree(first, again)
+    answer = study.reprokit("selftest", "--runs", str(first), str(again), "--faults", "1")
+    assert answer.code == 2
+    assert "one run is named twice" in answer.err
 
 
 def test_a_selftest_that_could_plant_nothing_proves_nothing(samples, silent, monkeypatch):

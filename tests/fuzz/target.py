@@ -1,4 +1,4 @@
-"""What a fuzzer is: inputs, the parser with an independent reader beside it, limits of time and memory."""
+"""What a fuzzer is: inputs, the parser with an independent reader next to it, limits of time and memory."""
 
 from __future__ import annotations
 

@@ -32,6 +32,16 @@ class Model:
                 one.get()
         return found[0]
 
+def buckets(words):
+    return [hash(word) % 1000 / 7 for word in words]
+
+class Part:
+    def __init__(self, value):
+        self.value = value
+
+def parts(values):
+    return [part.value for part in {Part(value) for value in values}]
+
 def draw(n):
     return [_random.Random().random() for _ in range(n)]
 """
@@ -171,6 +181,34 @@ def test_a_fault_at_one_round_of_many_is_found_in_it(diagnose):
     )
     assert answer["cause"]["line"] == line_of("library.draw(1)")
     assert answer["cause"]["confidence"] == "high"
+
+
+@pytest.mark.slow
+def test_a_hash_in_a_library_is_named_by_the_line_that_calls_it(diagnose):
+    answer, line_of = diagnose(
+        """
+        name = len("other")
+        used = library.buckets(["one", "two", "three"])
+        """
+    )
+    cause = answer["cause"]
+    assert (cause["category"], cause["line"]) == ("hash_order", line_of("library.buckets"))
+    assert cause["confidence"] == "high"
+
+
+@pytest.mark.slow
+def test_an_order_by_addresses_in_a_library_is_named_by_its_line(diagnose):
+    answer, line_of = diagnose(
+        """
+        used = []
+        for one in library.parts([number / 3 for number in range(40)]):
+            used.append(one)
+        """
+    )
+    assert (answer["cause"]["category"], answer["cause"]["line"]) == (
+        "process_identity",
+        line_of("library.parts"),
+    )
 
 
 UNWATCHED = "import builtins\nassert not hasattr(builtins, '__reprokit_iterate__')\n"

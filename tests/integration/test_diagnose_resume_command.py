@@ -108,7 +108,10 @@ def test_where_no_variable_is_known_the_line_that_reads_the_checkpoint_is_named(
     done = told(BEST)
     assert done.returncode == 1, done.stderr
     assert "saved = json.loads(file.read_text())" in done.stdout
-    assert "not all that the training goes on from is restored by reading saved.json here" in done.stdout
+    assert (
+        "not everything that the training continues from is restored by reading saved.json here"
+        in done.stdout
+    )
     assert "confidence: medium" in done.stdout
 
 

@@ -262,7 +262,7 @@ def on_this_host() -> dict[str, str]:
 
 @pytest.fixture
 def neighbour(tmp_path: Path) -> Path:
-    """The folder of another run, beside this one."""
+    """The folder of another run, next to this one."""
     folder = tmp_path / "runs" / "recipe" / "run-0"
     folder.mkdir(parents=True)
     (folder / "metrics.jsonl").write_text('{"step": 1}\n')

@@ -183,7 +183,7 @@ def configure_pip(root: Path) -> list[str]:
     text = "".join(f"{name} = {value}\n" for name, value in settings.items())
     (root / "etc/pip.conf").write_text(f"[global]\n{text}")
     words = [word for value in settings.values() for word in value.split()]
-    # An index in a folder links to packages beside that folder.
+    # An index in a folder links to packages next to that folder.
     indexes = [str(Path(word.removeprefix("file://")).parent) for word in words if word.startswith("file://")]
     return [*indexes, *(word for word in words if Path(word).is_dir())]
 

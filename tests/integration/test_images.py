@@ -294,9 +294,9 @@ def test_a_build_that_is_terminated_leaves_nothing_in_the_engine(client, small, 
         build.send_signal(signal.SIGTERM)
         build.stderr.read()
     assert build.returncode == 143
-    time.sleep(3)  # the engine may go on after the tool has ended
+    time.sleep(3)  # the engine may continue after the tool has ended
     left, deadline = set(leftovers(client)) - before, time.monotonic() + 90
-    while left and time.monotonic() < deadline:  # of builds beside this one, which go away by themselves
+    while left and time.monotonic() < deadline:  # of builds next to this one, which go away by themselves
         time.sleep(1)
         left &= set(leftovers(client))
     assert left == set()

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """Somebody's repository, empty; `python` has no packages."""
+    """Someone's repository, empty; `python` has no packages."""
     monkeypatch.setenv("PATH", bare_python(tmp_path / "bin"))
     made = Repository(tmp_path / "theirs")
     made.root.mkdir()
@@ -53,7 +53,7 @@ def laid_out_as_before(made: Repository) -> None:
 
 
 def move_into_a_package(made: Repository) -> None:
-    """The program becomes `src/training/main.py`, its settings go beside it, the recipe to another folder."""
+    """The program becomes `src/training/main.py`, its settings next to it, the recipe elsewhere."""
     (made.root / "src" / "training").mkdir(parents=True)
     for old, new in (("train.py", "main.py"), ("settings.py", "settings.py")):
         made.git("mv", old, f"src/training/{new}")
@@ -162,7 +162,7 @@ def test_a_tree_that_brings_its_own_tool_is_run_by_that_one_however_it_is_laid_o
 
 # This repository
 
-#: The last commit before `reprokit/` was laid out anew; its recipes and locks are those of today or older.
+#: The last commit before the new layout of `reprokit/`; its recipes and locks are those of today or older.
 BEFORE = "dfa345e1befa"
 
 

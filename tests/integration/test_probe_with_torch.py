@@ -1,4 +1,4 @@
-"""The probe beside the real torch and numpy: what it reports is what is in force."""
+"""The probe next to the real torch and numpy: what it reports is what is in force."""
 
 import json
 import os

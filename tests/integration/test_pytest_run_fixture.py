@@ -16,7 +16,7 @@ NO_PLUGINS = ("-p", "no:reprokit", "-p", "reprokit.pytest_plugin", "-p", "no:cac
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch):
-    """Run tests in a process of its own, beside a program and its recipe."""
+    """Run tests in a process of its own, next to a program and its recipe."""
     project = pytester.path / "project"
     (project / "tests").mkdir(parents=True)
     repository = Repository(project)

@@ -1,4 +1,4 @@
-"""Every recipe, whatever it trains: it loads, repeats, is not changed by being evaluated, and can go on.
+"""Every recipe, whatever it trains: it loads, repeats, is not changed by being evaluated, and can continue.
 
 A recipe that is added is tested from then on. Trainings are cut to a few updates and run in this process;
 the slow test runs every recipe whole, as a person does.

@@ -1,4 +1,4 @@
-"""PPO trained for real, in processes of its own: what must repeat repeats, and goes on where it stopped."""
+"""PPO trained for real, in processes of its own: what must repeat repeats, and continues where it stopped."""
 
 import json
 import os

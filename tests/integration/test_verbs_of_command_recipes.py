@@ -66,7 +66,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Theirs:
-    """Somebody's repository with a golden, and what reprokit left in it."""
+    """Someone's repository with a golden, and what reprokit left in it."""
 
     root: Path
     ask: Callable[..., Answer]

@@ -1,4 +1,4 @@
-"""What Slurm does to its jobs: cancelled, out of time, requeued. A requeued job goes on where it was."""
+"""What Slurm does to its jobs: cancelled, out of time, requeued. A requeued job continues where it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody's program in a repository of its own, with a recipe that runs it in this Python."""
+"""Someone's program in a repository of its own, with a recipe that runs it in this Python."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def run_hooked(
         folder: Where it is written and started.
         source: The program.
         out: A new folder for its trace.
-        packages: A folder of modules that it can import beside the hook.
+        packages: A folder of modules that it can import next to the hook.
         variables: More of its environment.
-        orders: What the hook is told beside ``out`` and ``key``.
+        orders: What the hook is told next to ``out`` and ``key``.
     """
     out.mkdir()
     (folder / "program.py").write_text(source)

@@ -46,7 +46,7 @@ if seed == 5:
 
 @dataclass(frozen=True)
 class Told:
-    """What a tool answered: exit code, JSON, what it said beside it."""
+    """What a tool answered: exit code, JSON, what it said next to it."""
 
     code: int
     told: dict[str, Any]
@@ -181,7 +181,7 @@ def _must_be(problem: str, *, always: bool) -> None:
 
 
 def repository(root: Path, program: str = PROGRAM, recipe: str = RECIPE) -> Repository:
-    """Somebody's repository with a program that a file ``slow`` holds up."""
+    """Someone's repository with a program that a file ``slow`` holds up."""
     made = Repository(root)
     made.root.mkdir(parents=True, exist_ok=True)
     made.git("init", "--quiet")

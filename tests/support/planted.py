@@ -295,7 +295,7 @@ def sweep() -> SweepEvidence:
 
 
 def resumed() -> ResumeEvidence:
-    """A run that was killed after two fifths, and went on from its last checkpoint."""
+    """A run that was killed after two fifths, and continued from its last checkpoint."""
     return ResumeEvidence(
         stopped="runs/cartpole/20261120T101600Z-seed42-stopped",
         resumed="runs/cartpole/20261120T101630Z-seed42-resumed",

@@ -22,7 +22,7 @@ command: [python, train.py, "{seed}", "{run_dir}", "1"]
 seeds: [3, 4, 6]
 platforms: [cpu-x86_64]
 """
-#: Seed 5 fails for as long as there is a file ``broken`` beside the folder of runs.
+#: Seed 5 fails for as long as there is a file ``broken`` next to the folder of runs.
 PROGRAM = """\
 import json, os, random, sys
 from settings import RATE

@@ -84,11 +84,19 @@ def test_no_value_is_pasted_into_a_script(path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_rights_are_named_and_only_the_comment_may_write(path):
+def test_rights_are_named_and_only_the_comment_and_the_site_may_write(path):
     document = yaml.safe_load(path.read_text())
     rights = {} if path.name != "reprokit-comment.yml" else {"pull-requests": "write", "actions": "read"}
     assert document["permissions"] == {"contents": "read", **rights}
-    assert not any("permissions" in job for job in document["jobs"].values())
+    of_jobs = {name: job["permissions"] for name, job in document["jobs"].items() if "permissions" in job}
+    publishing = {"deploy": {"pages": "write", "id-token": "write"}}
+    assert of_jobs == (publishing if path.name == "pages.yml" else {})
+
+
+def test_the_job_that_publishes_the_site_runs_nothing_of_the_repository():
+    deploy = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text())["jobs"]["deploy"]
+    assert [step["uses"].partition("@")[0] for step in deploy["steps"]] == ["actions/deploy-pages"]
+    assert not any("run" in step for step in deploy["steps"])
 
 
 def test_the_job_that_may_write_checks_out_nothing_but_the_tool_and_restores_no_cache():

@@ -179,7 +179,7 @@ def test_a_folder_without_run_json_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_that_another_tool_closed_meanwhile_never_becomes_complete(tmp_path: Path) -> None:
-    """As that of a machine that seemed lost and goes on: its files were moved while it wrote them."""
+    """As that of a machine that seemed lost and continues: its files were moved while it wrote them."""
     run_dir = make_run(tmp_path)
     runs.close_interrupted(run_dir, message="its machine was lost", outcome=Outcome.MACHINE_LOST)
     with pytest.raises(WorkspaceError, match="another tool has closed this run meanwhile"):

@@ -24,7 +24,7 @@ from reprokit.adapters.printed import printed_numbers
 from reprokit.adapters.reading import Reading
 from reprokit.core import json_values, problems
 from reprokit.core.comparing import steps
-from reprokit.core.comparing.metric_names import nearest, quoted
+from reprokit.core.comparing.metric_names import nearest_patterns
 from reprokit.core.texts import PathPlaceholders, Places
 from reprokit.errors import MetricsError
 
@@ -93,6 +93,8 @@ def canonical_records(
         prefix = f"{source.name}:" if len(found) > 1 else ""
         own: dict[str, None] = {}
         for position, reading in enumerate(source.read()):
+            if in_logs and held_numbers.is_nothing(reading):  # what is printed stands in for an empty log
+                continue
             record = _whole(reading, source)
             own |= dict.fromkeys(record)
             line, metrics = _canonical(record, position, prefix, volatile, left_out, text)
@@ -109,7 +111,7 @@ def canonical_records(
         sources={source.name: source.form for source in found},
         volatile=left_out,
         idle={
-            pattern: ", ".join(map(quoted, nearest(pattern, names)))
+            pattern: nearest_patterns(pattern, names)
             for pattern, _ in volatile
             if not any(_fits(name, pattern, prefixed=len(found) > 1) for name in names)
         },

@@ -22,7 +22,7 @@ def holds_number(readings: Iterable[Reading]) -> bool:
     for reading in readings:
         record = reading.record
         if record is None:
-            if not _is_nothing(reading):
+            if not is_nothing(reading):
                 return True
         elif any(in_value(value) for name, value in record.items() if name != steps.name_in(record)):
             return True
@@ -31,10 +31,11 @@ def holds_number(readings: Iterable[Reading]) -> bool:
 
 def holds_record(readings: Iterable[Reading]) -> bool:
     """Whether there is a record, or a damaged one."""
-    return any(reading.record is not None or not _is_nothing(reading) for reading in readings)
+    return any(reading.record is not None or not is_nothing(reading) for reading in readings)
 
 
-def _is_nothing(reading: Reading) -> bool:
+def is_nothing(reading: Reading) -> bool:
+    """Whether there is no record, and no damage either."""
     return bool(reading.notes) and all(kind in _NOTHING for kind, _ in reading.notes)
 
 

@@ -57,7 +57,7 @@ def list_(names: tuple[str, ...], as_json: bool) -> int:
     cls=Option,
     formerly="--if-any",
     is_flag=True,
-    help="Recipes that declare nothing to fetch are no mistake.",
+    help="Accept recipes that declare nothing to fetch.",
 )
 @json_option("Print a JSON list.")
 def fetch(names: tuple[str, ...], offline: bool, if_any: bool, as_json: bool) -> int:
@@ -78,13 +78,13 @@ def fetch(names: tuple[str, ...], offline: bool, if_any: bool, as_json: bool) ->
 @command.command("prepare", epilog=examples("reprokit data prepare my_recipe"))
 @click.argument("name", metavar="RECIPE")
 @click.option("--once", is_flag=True, help="Run each step once: then nothing shows that it repeats.")
-@click.option("--again", is_flag=True, help="Run also the steps that ran on exactly this before.")
+@click.option("--again", is_flag=True, help="Also run steps that already ran on exactly these inputs.")
 @click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="How to run.")
 @json_option("Print a JSON list of the records.")
 def prepare(name: str, once: bool, again: bool, backend: str, as_json: bool) -> int:
     """Run the steps under `prepare` of a recipe twice, in its pinned environment: both leave equal bytes.
 
-    Exit codes: 0 as declared; 1 two preparations differ, or a file is another one than declared; 2 a mistake
+    Exit codes: 0 as declared; 1 two preparations differ, or a file is not the declared one; 2 a mistake
     in the recipe; 3 a step failed, or what it reads is not there.
     """
     from reprokit.harness import datasets

@@ -220,7 +220,7 @@ def _show_across(
 
 
 def _keep_page(found: Any, *, subject: str, sentence: str) -> None:
-    """Write ``diagnosis.html`` beside ``diagnosis.json``, or say what it needs."""
+    """Write ``diagnosis.html`` next to ``diagnosis.json``, or say what it needs."""
     from reprokit import extras, workspace
     from reprokit.reports import shorten
     from reprokit.reports.formats import to_html

@@ -118,7 +118,10 @@ def show_golden(path: Path, as_json: bool) -> int:
     "An ensemble of a sweep",
     click.option("--sweep", is_flag=True, help="Promote the newest sweep of RECIPE to its ensemble."),
     click.option(
-        "--sweep-name", default="", metavar="NAME", help="The same of this sweep, as `sweep` prints it."
+        "--sweep-name",
+        default="",
+        metavar="NAME",
+        help="Promote this sweep, by the name that `sweep` prints.",
     ),
     number_option(
         "--min-seeds", least=10, default=20, help="With --sweep: how many seeds an ensemble must have."
@@ -164,9 +167,9 @@ def promote(
     about the golden. Nothing is trained, except where the recipe says `instrument`: one more run, without the
     watch, must have the same metrics.
 
-    --stale is for after `reprokit verify --no-watch-golden`, where an image or a library moved: the newest
-    pair of each recipe is promoted whose environment alone is not the golden's. Nothing is written where one
-    recipe's runs disagree or have no end, or its code changed too.
+    --stale is for a moved image or library, after `reprokit verify --no-watch-golden`: of each recipe the
+    newest pair is promoted, if its environment alone is not the golden's. Nothing is written where the runs
+    of one recipe disagree or did not finish, or its code changed too.
 
     --sweep makes the ensemble that `reprokit verify --statistical` compares new seeds with. Every member must
     be finished and unchanged, no two may be the same run, seeds must make a difference, the halves of the set
@@ -319,8 +322,10 @@ def _promote_stale(
 @click.option("--atol", type=float, help="Absolute tolerance of every number; 0 with --rtol alone.")
 @titled(
     "What is compared",
-    click.option("--seed", type=int, metavar="N", help="Of those runs; the recipe's only one by default."),
-    click.option("--platform", help="Of those runs; this machine's by default."),
+    click.option(
+        "--seed", type=int, metavar="N", help="Seed of those runs  [default: the recipe's only one]."
+    ),
+    click.option("--platform", help="Platform of those runs  [default: this machine's]."),
     click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric of the log."),
     click.option(
         "--rename",

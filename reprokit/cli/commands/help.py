@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def command(context: click.Context, topic: tuple[str, ...], as_json: bool) -> int:
     """Show a page of the documentation, or the options of a verb; without TOPIC, list the pages.
 
-    On a terminal in colour a page is laid out for it, elsewhere it is Markdown as it is.
+    On a terminal in colour a page is laid out for it, elsewhere it is plain Markdown.
 
     Exit codes: 0; 2 there is no such topic.
     """

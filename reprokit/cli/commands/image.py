@@ -144,13 +144,13 @@ def list_images(as_json: bool) -> int:
     default=30,
     show_default=True,
     metavar="DAYS",
-    help="Only what was last used so long ago.",
+    help="Only what was last used longer ago than this.",
 )
 @click.option("--yes", is_flag=True, help="Remove them; without it, only list them.")
 @engine_option
 @json_option()
 def prune_images(older_than_days: float, yes: bool, as_json: bool) -> int:
-    """List, or remove, images, bases, virtual environments and wheels that no one has used for long.
+    """List or remove images, bases, environments and wheels not used for a long time.
 
     What this project uses today always stays. Packages of the distribution stay too: they are needed to
     build a pinned base again once the distribution has moved on.

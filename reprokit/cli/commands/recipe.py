@@ -53,7 +53,7 @@ def check(names: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
 
 @command.command("schema", epilog=examples("reprokit recipe schema > recipe.schema.json"))
-@click.option("--trainer", metavar="NAME", help="With the sections of this trainer.")
+@click.option("--trainer", metavar="NAME", help="Include the sections of this trainer.")
 @json_option("Print JSON, as it is without.")
 def schema(trainer: str | None, as_json: bool) -> int:
     """Print the JSON Schema of recipe.yaml, for editors.

@@ -61,7 +61,7 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
 
     RECIPE is a folder under recipes/. A program without a recipe goes after --, with the placeholders
     {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is compared with
-    its golden in that folder, which `reprokit golden promote RUN RUN` makes of runs that were made so.
+    its golden in that folder, which `reprokit golden promote RUN RUN` makes from such runs.
     FILE is a bundle: someone else's code, which runs in a container only, unless you type --backend local.
     """
     from reprokit import harness

@@ -215,7 +215,7 @@ def reproduce(run: str, **options: Any) -> int:
     cls=Option,
     type=FiniteRange(min=0, max=MOST_DAYS),
     metavar="DAYS",
-    help="Only runs started longer ago.",
+    help="Only runs started longer ago than this.",
 )
 @click.option("--incomplete", is_flag=True, help="Only incomplete runs.")
 @click.option("--yes", is_flag=True, help="Remove them; without it, only list them.")

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         "html",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Also write a page: a row a recipe with verdict, sentence and next step.",
+        help="Also write a page: one row per recipe, with verdict, sentence and next step.",
     ),
 )
 @attribute_option
@@ -100,7 +100,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     ensemble that `reprokit golden promote --sweep` made. EQUIVALENT is exit code 0.
 
     With --cpu only the first updates are made, natively and on each emulated CPU, and compared with the
-    golden's trace; if they differ, the operation that gives other bits there is named.
+    golden's trace; if they differ, the operation whose bits differ there is named.
 
     With --on two new runs of each recipe and seed are made on every kind of CPU of a cluster, and each pair
     is judged; a machine that is busy is 4, never a pass. The matrix is also a page below the reports.

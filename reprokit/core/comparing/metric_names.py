@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase, translate
+from glob import escape
 from itertools import islice
 from typing import Any
 
@@ -153,6 +154,15 @@ def nearest(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
         return max(difflib.SequenceMatcher(None, word, part.lower()).ratio() for part in parts)
 
     return tuple(sorted(islice(dict.fromkeys(names), _LOOKED_THROUGH), key=likeness, reverse=True)[:_NEAREST])
+
+
+def nearest_patterns(pattern: str, names: Iterable[str]) -> str:
+    """The same, as patterns that fit them alone: brackets in a name would be a choice of letters.
+
+    >>> nearest_patterns("time [s]", ["time [s]"])
+    "'time [[]s]'"
+    """
+    return ", ".join(quoted(escape(name)) for name in nearest(pattern, names))
 
 
 def quoted(name: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reprokit.core import numerics
+
 VARIABLE = "NPY_DISABLE_CPU_FEATURES"
 
 
@@ -34,3 +36,19 @@ def names_to_switch_off(features: Any) -> str:
         return ""
     known = [str(name) for key in ("in_force", "not_in_force") for name in features.get(key) or ()]
     return " ".join(sorted(filter(is_avx512, known), key=lambda name: (name != "X86_V4", name)))
+
+
+def named_by_numpy(variables: Mapping[str, str], own: str) -> dict[str, str]:
+    """Variables of a run, what ``portable`` switches off under other names, where they have the profile's.
+
+    Args:
+        variables: As the profile and the recipe set them.
+        own: What ``names_to_switch_off`` gives; "" where nothing is known.
+    """
+    is_profiles = variables.get(VARIABLE) == value_of_profile()
+    return {**variables, VARIABLE: own} if own and is_profiles else dict(variables)
+
+
+def value_of_profile() -> str:
+    """What the profile ``portable`` sets ``VARIABLE`` to: the names of numpy 2.4."""
+    return numerics.variables("portable", hash_seed=0)[VARIABLE]

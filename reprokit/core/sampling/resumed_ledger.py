@@ -52,7 +52,7 @@ def continued(
 
 
 def _without_evaluations(first: Record, loaders: Sequence[Record]) -> Record:
-    """A record without the ledgers of loaders that are never read with gradients, beside one that is."""
+    """A record without the ledgers of loaders that are never read with gradients, next to one that is."""
     known = {name: loaders[number_of(name)] for name in ledgers_of(first) if number_of(name) < len(loaders)}
     evaluate = {
         name for name, one in known.items() if 0 < one.get("batches", 0) == one.get("without_gradients")
@@ -63,7 +63,7 @@ def _without_evaluations(first: Record, loaders: Sequence[Record]) -> Record:
 
 
 def _forget_what_was_read_before(first: dict[str, Any], ours: Mapping[Any, Record]) -> None:
-    """Leave out a ledger that is the end of the whole run's: a loader that went on where it was.
+    """Leave out a ledger that is the end of the whole run's: a loader that continued where it was.
 
     Between two updates the whole run may have read more before the place where it was stopped: it evaluated.
     """

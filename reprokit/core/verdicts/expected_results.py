@@ -36,7 +36,7 @@ def over(window: str) -> str:
 def reached(
     name: str, window: str, *, final_values: Mapping[str, Any], windowed: Mapping[str, ExpectedWindow]
 ) -> tuple[float | None, str]:
-    """The number of one run, or None and why there is none, to go on after the metric's name.
+    """The number of one run, or None and why there is none, to continue after the metric's name.
 
     Args:
         name: The metric.

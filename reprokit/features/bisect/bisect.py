@@ -13,16 +13,13 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit import adapters, capture, recipes
 from reprokit.capture import git_history
-from reprokit.core import fingerprint
-from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
 from reprokit.core.report_parts import FileChange
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
-from reprokit.features.bisect import trained_before
 from reprokit.harness.attribution import own_environment, worktree_run
+from reprokit.harness.attribution.compared_runs import CACHE, KeptMetrics, difference, platforms_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
@@ -113,7 +110,7 @@ def bisect(name: str, *, good: str, bad: str, request: Request, session: Session
                 progress=session.progress,
                 tree=tree,
                 scratch=scratch,
-                platforms=_platforms(request, session.project),
+                platforms=platforms_of(request, session.project),
             )
             reference = _reference_run(search, first)
             _must_differ(search, last, reference)
@@ -124,12 +121,6 @@ def bisect(name: str, *, good: str, bad: str, request: Request, session: Session
     return Bisection(guilty=named, tested=tuple(search.tested), good=first, bad=last)
 
 
-def _platforms(request: Request, project: Project) -> tuple[str, ...]:
-    """That whose settings were asked for, else all of this host: whose tolerances count."""
-    asked = recipes.platform_asked(request.overrides)
-    return (asked,) if asked else fingerprint.platforms_of_host(capture.capture_host(project.root))
-
-
 def _reference_run(search: _Search, commit: str) -> Path:
     """The good commit's metrics, trained twice: what does not repeat itself measures nothing."""
     metrics, why, trained = _metrics(search, commit)
@@ -138,18 +129,19 @@ def _reference_run(search: _Search, commit: str) -> Path:
     kept = search.scratch / "good.jsonl"
     shutil.copyfile(metrics, kept)
     key = _key(search, search.recipes[commit])
-    if trained_before.num_runs(_folder(search, key)) < 2:
+    known = _kept(search, key)
+    if known.num_runs < 2:
         again, why = _train(search, search.recipes[commit], key)
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
         if kept.read_bytes() != again.read_bytes():
-            shutil.rmtree(_folder(search, key), ignore_errors=True)
+            known.drop()
             raise CannotJudgeError(
                 "the good commit does not repeat its own numbers, so no commit can be blamed",
                 where=commit[:12],
                 fix=f"`reprokit reproduce {search.name}` on it says where its runs differ",
             )
-        trained_before.remember(_folder(search, key), again, runs=2)
+        known.keep(again, runs=2)
         trained = True
     _note(search, commit, GOOD, "the reference run", trained=trained)
     return kept
@@ -193,16 +185,11 @@ def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
 
 
 def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
-    here = next((platform for platform in platforms if platform in recipe.platforms), "")
     try:
-        found = adapters.compare(reference, metrics, tolerances=recipe.tolerances_on(here))
+        found = difference(reference, metrics, recipe=recipe, platforms=platforms)
     except MetricsError as error:
         return SKIPPED, str(error)
-    return (GOOD, "") if found.within_tolerance else (BAD, _where(found.divergence))
-
-
-def _where(first: Divergence | None) -> str:
-    return f"differs at {first.place}, {first.metric or 'the record'}" if first else "differs"
+    return (BAD, found) if found else (GOOD, "")
 
 
 def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
@@ -215,7 +202,7 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
         key = _key(search, recipe)
     except WorkspaceError as error:  # nothing to make an environment from
         return None, str(error), False
-    cached = trained_before.metrics_in(_folder(search, key))
+    cached = _kept(search, key).found
     search.own[commit] = search.own.get(key, "")
     if cached is not None or key in search.failed:
         return cached, search.failed.get(key, ""), False
@@ -224,7 +211,7 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
     if metrics is None:
         search.failed[key] = why  # for this search only: a full disk is no property of a commit
         return None, why, True
-    return trained_before.remember(_folder(search, key), metrics), "", True
+    return _kept(search, key).keep(metrics), "", True
 
 
 def _train(search: _Search, recipe: Recipe, key: str) -> tuple[Path | None, str]:
@@ -254,10 +241,10 @@ def _backend(search: _Search, recipe: Recipe) -> str:
     return search.backends[recipe.variant]
 
 
-def _folder(search: _Search, key: str) -> Path:
+def _kept(search: _Search, key: str) -> KeptMetrics:
     """Where a run's metrics are kept: for later searches only where its environment is part of the key."""
     place = search.scratch if key.startswith(_UNPINNED) else search.project.runs_dir
-    return place / trained_before.CACHE / key
+    return KeptMetrics(folder=place / CACHE / key)
 
 
 def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:

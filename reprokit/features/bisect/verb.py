@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.extensions import answer_of, feature_options
 from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     examples,
@@ -30,12 +31,13 @@ from reprokit.session import Session
     ),
 )
 @click.argument("recipe")
-@click.option("--good", required=True, metavar="COMMIT", help="A commit with the right numbers.")
-@click.option("--bad", required=True, metavar="COMMIT", help="A later commit with different numbers.")
+@click.option("--good", metavar="COMMIT", help="A commit with the right numbers.")
+@click.option("--bad", metavar="COMMIT", help="A later commit with different numbers.")
+@feature_options("bisect")
 @json_option()
 @run_options_with(default_seed="the recipe's first")
 @folder_options
-def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> int:
+def command(recipe: str, good: str | None, bad: str | None, as_json: bool, **options: Any) -> int:
     """Find the commit that changed the numbers, by running git bisect in a work tree of its own.
 
     The numbers of each commit are compared with those of the good commit. Commits that cannot run are
@@ -44,6 +46,11 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
     Exit codes: 0 one commit found; 4 several are left, or there is nothing to find; 3 the good or the bad
     commit cannot run.
     """
+    asked = {**options, "recipe": recipe, "good": good, "bad": bad, "as_json": as_json}
+    if (answered := answer_of("bisect", asked)) is not None:
+        return answered
+    if good is None or bad is None:
+        raise click.UsageError(f"Missing option '{'--good' if good is None else '--bad'}'.")
     import dataclasses
 
     from reprokit.cli import show_report

@@ -34,8 +34,17 @@ from reprokit.redaction.issued_tokens import ISSUED_TOKEN
 from reprokit.redaction.secret_names import is_secret_name
 
 _NAMES = (
-    *(".env", ".env.*", "*.env", ".envrc", ".envrc.*", "*.envrc", "*netrc", ".netrc.*", ".pgpass", ".npmrc"),
-    *(".pypirc", ".git-credentials", ".htpasswd", ".boto", ".s3cfg", ".dockercfg", ".dockerconfigjson"),
+    *(".env", ".env.*", "*.env", ".envrc", ".envrc.*", "*.envrc", "*netrc", ".netrc.*", "*pgpass", ".npmrc"),
+    *(
+        "pgpass.conf",
+        ".pypirc",
+        ".git-credentials",
+        ".htpasswd",
+        ".boto",
+        ".s3cfg",
+        ".dockercfg",
+        ".dockerconfigjson",
+    ),
     *("rclone.conf", ".my.cnf", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p8"),
     *("*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.ovpn", "*.tfstate", "*.kubeconfig"),
     *("kubeconfig", ".databrickscfg", ".vault_pass*", ".vault-token", "credentials"),

@@ -54,7 +54,9 @@ _OF_A_SERVICE = re.compile(
 # Of a word in a vocabulary: in JSON, a short number without quotes.
 _TOKEN_ID = re.compile(r"(?<=\")[ \t]*:[ \t]*\d{1,6}(?=[ \t]*(?:[,}\r]|\Z))")
 _PLACE_TELLS = re.compile(
-    r"login|sshpass|mysql|mariadb|twine|mongo|redis-cli|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b",
+    r"login|sshpass|mysql|mariadb|twine|mongo|redis-cli|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b|"
+    r"\b(?:zip|unzip|sqlcmd|bcp|ipmitool|mosquitto_\w+|7z\w?|(?:un)?rar|openssl|smb\w+|rpcclient|ldap\w+|"
+    r"keytool|jarsigner|https?|xh|htpasswd|\w*ftp\w*)[ \t]|:(?:\*|\d{4}):",
     re.IGNORECASE,
 )
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")

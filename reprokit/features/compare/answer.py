@@ -24,12 +24,13 @@ class Word(StrEnum):
     """The answer in one word."""
 
     EQUAL = "equal"
+    ROUNDING = "rounding"
     DIFFERENT = "different"
     UNJUDGED = "unjudged"
 
 
 NOT_RUN = 3
-EXIT_CODES = {Word.EQUAL: 0, Word.DIFFERENT: 1, Word.UNJUDGED: 4, None: NOT_RUN}
+EXIT_CODES = {Word.EQUAL: 0, Word.ROUNDING: 1, Word.DIFFERENT: 1, Word.UNJUDGED: 4, None: NOT_RUN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class Answer:
         records_compared: Of the first runs of the sides.
         notes: What else a reader should know, a sentence each.
         statistical: What the gate says of results over seeds; None where bits were compared.
-        rounding: Nothing yet.
+        rounding: Whether the difference is what rounding does, with its evidence; None where no one asked.
     """
 
     answer: Word | None
@@ -77,11 +78,13 @@ class Answer:
     records_compared: int = 0
     notes: tuple[str, ...] = ()
     statistical: Mapping[str, Any] | None = None
-    rounding: None = None
+    rounding: Mapping[str, Any] | None = None
 
     @property
     def exit_code(self) -> int:
         """That of the command line."""
+        if self.answer is Word.ROUNDING and self.rounding and self.rounding["allowed"]:
+            return 0
         return EXIT_CODES[self.answer]
 
     def as_data(self) -> dict[str, Any]:
@@ -92,24 +95,29 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What was asked for and earlier runs of the same inputs may say otherwise.
+    """What was asked for and runs do not say, or earlier ones of the same inputs say otherwise.
 
     Attributes:
         commits: Side → its commit, in words; where one is absent, that of its first run.
+        working_tree: Where the working tree is, whose code no run may use; "" where no side is a commit.
+        touched: What a later program did to a run that had ended; "" for nothing.
         statistical: What the recipe of side a says is compared over seeds; None for what its runs say.
     """
 
     commits: Mapping[str, str] = field(default_factory=dict)
+    working_tree: str = ""
+    touched: str = ""
     statistical: tuple[StatisticalMetric, ...] | None = None
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Asked:
         """As the file has it."""
-        commits, said = data.get("commits", {}), data.get("statistical")
+        said = data.get("statistical")
+        told = {name: data[name] for name in ("commits", "working_tree", "touched") if name in data}
         if said is None:
-            return cls(commits=commits)
+            return cls(**told)
         metrics = (StatisticalMetric(**{**one, "platforms": tuple(one["platforms"])}) for one in said)
-        return cls(commits=commits, statistical=tuple(metrics))
+        return cls(**told, statistical=tuple(metrics))
 
 
 #: What its runs say, of a comparison without anything else.

@@ -10,10 +10,16 @@ from typing import Any
 
 from reprokit import extras
 from reprokit.errors import ReprokitError
-from reprokit.features.compare.answer import NOT_RUN, SIDES, StoredAnswer, load
-from reprokit.features.compare.judge import Selected, judged
-from reprokit.features.compare.judge_seeds import judged_over_seeds
+from reprokit.features.compare.answer import NOT_RUN, SIDES, Answer, StoredAnswer, load
+from reprokit.features.compare.judge import Selected
+from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.report import HTML, NO_PAGE, documents
+from reprokit.features.compare.rounding.told import (
+    MadeTwins,
+    RoundingAsked,
+    rounding_folders,
+    with_rounding,
+)
 from reprokit.harness.judging.build_report import evidence_digests
 
 
@@ -44,7 +50,8 @@ def audit(file: Path) -> Audit:
     stored = load(file)
     told = stored.answer.get("answer")
     folders = {name: [Path(run) for run in stored.answer["sides"][name]["runs"]] for name in SIDES}
-    every = [folder for name in SIDES for folder in folders[name]]
+    twins = list(rounding_folders(stored.answer.get("rounding")))
+    every = [folder for name in SIDES for folder in folders[name]] + twins
     if gone := tuple(f"{folder} is gone" for folder in every if not folder.exists()):
         return Audit(follows=False, findings=gone, exit_code=4, answer=told)
     findings = tuple(_findings(stored, folders, file))
@@ -54,19 +61,13 @@ def audit(file: Path) -> Audit:
 
 
 def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) -> Iterator[str]:
-    today = evidence_digests([folder for name in SIDES for folder in folders[name]], None)
+    twins = rounding_folders(stored.answer.get("rounding"))
+    today = evidence_digests([*(folder for name in SIDES for folder in folders[name]), *twins], None)
     for path in sorted({*today, *stored.evidence}):
         if today.get(path) != stored.evidence.get(path):
             yield f"{path} was changed after the report"
     try:
-        selected = Selected(ignore=stored.ignore, only=stored.only)
-        over_seeds = stored.over_seeds is True
-        answer = (
-            judged_over_seeds(folders, stored.asked)
-            if over_seeds
-            else judged(folders, selected=selected, asked=stored.asked)
-        )
-        again = _plain(answer.as_data())
+        again = _plain(_judged_again(stored, folders).as_data())
         drawn = documents(stored)
     except (ReprokitError, KeyError, TypeError, ValueError) as error:
         yield f"the evidence cannot be judged: {error}"
@@ -83,6 +84,16 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
             extras.must_have("jinja2")
         if stored_page != text.encode("utf-8"):
             yield f"{page} differs from what compare.json gives"
+
+
+def _judged_again(stored: StoredAnswer, folders: dict[str, list[Path]]) -> Answer:
+    selected = Selected(ignore=stored.ignore, only=stored.only)
+    over_seeds = stored.over_seeds is True
+    answer = answer_on(folders, selected=selected, asked=stored.asked, over_seeds=over_seeds)
+    twins = MadeTwins.of_report(stored.answer.get("rounding"), selected)
+    if twins is None:
+        return answer
+    return with_rounding(answer, folders, twins, asked=RoundingAsked(allowed=twins.allowed))
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

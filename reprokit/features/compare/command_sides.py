@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,19 +11,28 @@ from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.features.compare.answer import SIDES
+from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.engine import Engine, with_shared_places
 from reprokit.harness.running.plan import RunPlan, plan_command
 from reprokit.harness.running.programs import program_output
 from reprokit.harness.running.programs.tree_changes import Tree, work_tree_of
+from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.harness.running.start_command import among_others_in, asked_in, captured, not_started
+from reprokit.harness.running.varying.varied_run import varied
 from reprokit.request import Request
 from reprokit.session import Session
+from reprokit.variations import Variation
 
 
 def run_commands(
-    commands: Mapping[str, Sequence[str]], request: Request, *, seals: Seals, session: Session
+    commands: Mapping[str, Sequence[str]],
+    request: Request,
+    *,
+    seals: Seals,
+    session: Session,
+    and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
 ) -> dict[str, tuple[Path, ...]]:
     """The run folders of both sides; of the second none where the first did not run.
 
@@ -67,11 +76,32 @@ def run_commands(
                     if not runs.read(made[name][-1], verify=False).complete:
                         return made
                     _must_fit(made[name][-1], request)
+            if and_then is not None:
+                and_then(made, _makes_runs(replace(plans["a"], shared=shared), session))
             return made
     except CannotRunError as error:
         spec = plans["a"].specs[0]
         folder = not_started(error, name=spec.recipe, seed=spec.seed, project=project, facts=plans["a"].facts)
         return {"a": (folder,), "b": ()}
+
+
+def _makes_runs(plan: RunPlan, session: Session) -> MakeRun:
+    """Further runs of the first command under a variation."""
+    engine = Engine(
+        backend=LocalBackend(),
+        runs_dir=session.project.runs_dir,
+        host=captured(plan.specs[0].command, session.project),
+        progress=session.progress,
+    )
+
+    def make(variation: Variation, number: int) -> Path:
+        kind = VariedRun(number=number, chosen=(variation,))
+        spec = replace(plan.specs[0], run_id=f"{plan.specs[0].run_id}-varied{number}")
+        spec, files = varied(spec, kind, runs_dir=session.project.runs_dir)
+        facts = {**plan.facts, "varied": kind.as_fact()}
+        return engine.make(replace(plan, specs=(spec,), facts=facts, files={**plan.files, **files}))[0]
+
+    return make
 
 
 def _plan(command: Sequence[str], request: Request, *, session: Session) -> RunPlan:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, StoredAnswer, Word
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
-from reprokit.features.compare.judge import Selected, judged
-from reprokit.features.compare.judge_seeds import judged_over_seeds
+from reprokit.features.compare.judge import Selected
+from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
+from reprokit.features.compare.rounding.told import (
+    MadeTwins,
+    RoundingAsked,
+    rounding_folders,
+    with_rounding,
+)
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.running.clock import now, stamp
@@ -22,13 +30,23 @@ from reprokit.session import Session
 
 
 def compare_commands(
-    commands: Mapping[str, Sequence[str]], request: Request, *, only: tuple[str, ...] | None, session: Session
+    commands: Mapping[str, Sequence[str]],
+    request: Request,
+    *,
+    only: tuple[str, ...] | None,
+    rounding: RoundingAsked | None = None,
+    session: Session,
 ) -> tuple[Answer, Path]:
     """Run two plain commands and judge; the answer, and the folder of its report."""
     seals = Seals()
-    made = run_commands(commands, request, seals=seals, session=session)
     selected = Selected(ignore=tuple(request.ignore), only=only)
-    return answered(made, request, selected=selected, seals=seals, session=session)
+    twins = MadeTwins(selected) if rounding else None
+    made = run_commands(
+        commands, request, seals=seals, session=session, and_then=twins.make if twins else None
+    )
+    return answered(
+        made, request, selected=selected, seals=seals, session=session, rounding=rounding, twins=twins
+    )
 
 
 def compare_recipe(
@@ -39,6 +57,7 @@ def compare_recipe(
     only: tuple[str, ...] | None,
     share: Sequence[str],
     num_seeds: int | None = None,
+    rounding: RoundingAsked | None = None,
     session: Session,
 ) -> tuple[Answer, Path | None]:
     """Run both sides of a recipe and judge; without a report where nothing had to run.
@@ -46,18 +65,29 @@ def compare_recipe(
     With ``num_seeds`` each side runs once with so many seeds, and results are compared, not bits.
     """
     seals = Seals()
-    made = run_sides(name, asked, request, share=share, num_seeds=num_seeds, seals=seals, session=session)
-    if made.equal_inputs:
-        return _equal_inputs(made), None
-    return answered(
-        made.runs,
-        request,
-        selected=Selected(only=only),
-        seals=seals,
-        session=session,
-        over_seeds=num_seeds is not None,
-        asked=Asked(commits=made.commits, statistical=made.statistical if num_seeds is not None else None),
-    )
+    selected = Selected(only=only)
+    twins = MadeTwins(selected) if rounding else None
+    with ThreadPoolExecutor(max_workers=len(SIDES)) as aside:
+        how: dict[str, Any] = {"num_seeds": num_seeds, "seals": seals, "aside": aside, "session": session}
+        and_then = twins.make if twins else None
+        made = run_sides(name, asked, request, share=share, and_then=and_then, **how)
+        if made.equal_inputs:
+            return _equal_inputs(made), None
+        return answered(
+            made.runs,
+            request,
+            selected=selected,
+            rounding=rounding,
+            twins=twins,
+            seals=seals,
+            session=session,
+            over_seeds=num_seeds is not None,
+            asked=Asked(
+                commits=made.commits,
+                working_tree=made.working_tree,
+                statistical=made.statistical if num_seeds is not None else None,
+            ),
+        )
 
 
 def _equal_inputs(made: MadeSides) -> Answer:
@@ -78,17 +108,18 @@ def answered(
     session: Session,
     over_seeds: bool = False,
     asked: Asked = AS_RUNS_SAY,
+    rounding: RoundingAsked | None = None,
+    twins: MadeTwins | None = None,
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        answer = (
-            judged_over_seeds(made, asked) if over_seeds else judged(made, selected=selected, asked=asked)
-        )
-        if broken := seals.broken():
-            answer = replace(answer, answer=Word.UNJUDGED, sentence=broken, hint="", first=None)
+        asked = replace(asked, touched=seals.broken())
+        answer = answer_on(made, selected=selected, asked=asked, over_seeds=over_seeds)
+        if rounding is not None and twins is not None:
+            answer = with_rounding(answer, made, twins, asked=rounding)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
     folder = session.project.reports_dir / COMPARISONS / name / stamp()
-    folders = [folder for side in SIDES for folder in made[side]]
+    folders = [folder for side in SIDES for folder in made[side]] + list(rounding_folders(answer.rounding))
     stored = StoredAnswer(
         name=name,
         command=request.command,

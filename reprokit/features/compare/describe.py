@@ -1,4 +1,4 @@
-"""What a side is, as its first run tells it: of what somebody typed only the commit is here."""
+"""What a side is, as its first run tells it: of what someone typed only the commit is here."""
 
 from __future__ import annotations
 

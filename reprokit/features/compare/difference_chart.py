@@ -7,31 +7,36 @@ from collections.abc import Iterator, Sequence
 
 from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite
-from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine
+from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine, Marker
 from reprokit.reports.escaping import Visible, one_line
 
 _TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 48.0
 _MOST_TICKS = 6
 _SMALLEST = 5e-324
+EXPLAINED = "the most that rounding explains"
 
 Point = tuple[float, float]
 
 
-def difference_chart(metric: str, one: DrawnCurve, other: DrawnCurve) -> Chart | None:
+def difference_chart(
+    metric: str, one: DrawnCurve, other: DrawnCurve, bound: Sequence[float] = ()
+) -> Chart | None:
     """The absolute difference at each step that both curves have; None where it is nowhere above 0.
 
     Args:
         metric: What is drawn.
         one: The curve of a, whole.
         other: The curve of b, whole.
+        bound: The most that rounding explains, record by record, up to where bits say nothing any more.
     """
     points = list(_points(one, other))
     apart = [point for point in points if point[1] > 0]
     if not apart:
         return None
-    low = math.floor(math.log10(min(y for _, y in apart)))
-    largest = max(y for _, y in apart)
-    high = max(low + 1, math.ceil(math.log10(largest)))
+    explained = [(x, y) for x, y in zip(one.steps, bound, strict=False) if y > 0]
+    seen = [y for _, y in (*apart, *explained)]
+    low, largest = math.floor(math.log10(min(seen))), max(y for _, y in apart)
+    high = max(low + 1, math.ceil(math.log10(max(seen))))
     labels = [f"1e{power:+03d}" for power in range(low, high + 1)]
     left = round(LABEL_GAP + CHARACTER * max(map(len, labels)), 1)
     steps = [x for x, _ in points]
@@ -49,10 +54,13 @@ def difference_chart(metric: str, one: DrawnCurve, other: DrawnCurve) -> Chart |
         right=across.end,
         top=_TOP,
         bottom=up.start,
-        lines=(_line(points, across, up),),
+        lines=(
+            _line(points, across, up, label="difference", kind="run-0"),
+            *([_line(explained, across, up, label=EXPLAINED, kind="run-1")] if explained else []),
+        ),
         x_ticks=across.ticks(),
         y_ticks=ticks,
-        marker=None,
+        marker=_horizon(one.steps, bound, across),
         stops=(),
         summary=one_line(f"{metric}: {len(apart)} of {len(points)} records differ, by {largest:.3g} at most"),
     )
@@ -67,7 +75,15 @@ def _points(one: DrawnCurve, other: DrawnCurve) -> Iterator[Point]:
             yield x, apart if math.isfinite(apart) else max(abs(a), abs(b))
 
 
-def _line(points: Sequence[Point], across: Axis, up: Axis) -> CurveLine:
+def _horizon(steps: Sequence[float], bound: Sequence[float], across: Axis) -> Marker | None:
+    """Where twins are so far apart that bits say nothing any more."""
+    if not 0 < len(bound) < len(steps):
+        return None
+    at = across.at(steps[len(bound)])
+    return Marker(at=at, label=Visible("bits say nothing from here on"), label_before=at > WIDTH / 2)
+
+
+def _line(points: Sequence[Point], across: Axis, up: Axis, *, label: str, kind: str) -> CurveLine:
     """Pieces between records that are equal, which have no logarithm."""
     pieces: list[list[Point]] = [[]]
     for x, apart in points:
@@ -76,8 +92,8 @@ def _line(points: Sequence[Point], across: Axis, up: Axis) -> CurveLine:
         else:
             pieces[-1].append((across.at(x), up.at(math.log10(max(apart, _SMALLEST)))))
     return CurveLine(
-        label=Visible("difference"),
-        kind="run-1",
+        label=Visible(label),
+        kind=kind,
         pieces=tuple(" ".join(f"{x:g},{y:g}" for x, y in piece) for piece in pieces if len(piece) > 1),
         dots=tuple(piece[0] for piece in pieces if len(piece) == 1),
     )

@@ -62,7 +62,11 @@ def _record(answer: Answer) -> int | None:
 def lines(record: ComparisonRecord) -> Iterator[str]:
     """What a terminal shows."""
     for row in record.rows:
-        told = {"equal": "no number moved", "different": f"moved from record {row.record} on"}
+        told = {
+            "equal": "no number moved",
+            "rounding": "moved by rounding",
+            "different": f"moved from record {row.record} on",
+        }
         if row.answer == "different" and row.record is None:
             told["different"] = "moved"
         what = told.get(row.answer or "", f"not compared: {row.sentence}")

@@ -26,7 +26,7 @@ from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
 from reprokit.harness.judging.varied_evidence import varied_evidence
-from reprokit.layout import TRACE
+from reprokit.layout import STDERR, TRACE
 
 _OF_NAMES = frozenset({"missing_metric", "extra_metric", "renamed_metric"})
 _ONLY = "`--metric NAME` compares only the metrics that are named"
@@ -66,6 +66,7 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: As
             return not_run(name, failed, about)
     try:
         _must_be_four(stored)
+        _must_use_own_code(stored, asked)
         for name in SIDES:
             _must_repeat(name, stored[name], selected)
         return _compared(stored, about, selected)
@@ -86,8 +87,28 @@ def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Ans
     """The answer where a run of a side did not end well."""
     why = failed.record.message or failed.incomplete_because
     sentence = f"side {name} did not run: {why.rstrip('.')}"
-    hint = failed.record.remedy or f"read {failed.path}/stderr.log"
+    hint = failed.record.remedy or f"read the end of {STDERR}"
+    hint = hint.replace(f" {STDERR}", f" {failed.path / STDERR}")
     return Answer(answer=None, sentence=sentence, hint=hint, sides=about)
+
+
+def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> str:
+    """What code of the working tree a run used beside its own, one sentence; "" where none is known.
+
+    Of a pinned program the kernel told; of others what stands on their path and next to them.
+    """
+    for name in SIDES if asked.working_tree else ():
+        for run in stored[name]:
+            outside = run.record.outside_code
+            for file in sorted(outside.files) if outside else ():
+                if Path(file).is_relative_to(asked.working_tree):
+                    return f"side {name} used code of the working tree, not its own: {file}"
+    return ""
+
+
+def _must_use_own_code(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> None:
+    if problem := other_code_used(stored, asked):
+        raise _NoEvidenceError(problem, "a program in a container sees its own files only: --backend docker")
 
 
 def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:

@@ -19,7 +19,7 @@ from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, 
 from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
-from reprokit.features.compare.judge import not_run, side_of
+from reprokit.features.compare.judge import Selected, judged, not_run, other_code_used, side_of
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.judging.compared_with.run_identity import identity_of
@@ -35,6 +35,21 @@ _WORDS = {
 }
 
 Values = Mapping[int, Mapping[str, float]]
+
+
+def answer_on(
+    sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: Asked, over_seeds: bool
+) -> Answer:
+    """What the runs of ``a`` and ``b`` say, in bits or over seeds; nothing of runs that were touched.
+
+    Raises:
+        ReportError: A folder is no run folder.
+    """
+    if asked.touched:
+        told = {name: asked.commits.get(name) or f"side {name}" for name in SIDES}
+        about = {name: Side(what=told[name], runs=tuple(map(str, sides[name]))) for name in SIDES}
+        return Answer(answer=Word.UNJUDGED, sentence=asked.touched, sides=about)
+    return judged_over_seeds(sides, asked) if over_seeds else judged(sides, selected=selected, asked=asked)
 
 
 def judged_over_seeds(sides: Mapping[str, Sequence[Path]], asked: Asked = AS_RUNS_SAY) -> Answer:
@@ -53,7 +68,7 @@ def judged_over_seeds(sides: Mapping[str, Sequence[Path]], asked: Asked = AS_RUN
         if failed := next((run for run in stored[name] if not run.record.completed), None):
             return not_run(name, failed, about)
     try:
-        if problem := _no_evidence(stored):
+        if problem := _no_evidence(stored) or other_code_used(stored, asked):
             return Answer(answer=Word.UNJUDGED, sentence=problem, sides=about)
         metrics = asked.statistical
         if metrics is None:

@@ -1,16 +1,16 @@
-"""Both sides of a recipe made ready and run: each from its own tree, in its own environment, twice."""
+"""Both sides of a recipe made ready: each from its own tree, in its own environment."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit import capture, recipes, runs
-from reprokit.core.environment_record import MachineFacts
+from reprokit import recipes
 from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked, overrides_of
@@ -18,15 +18,15 @@ from reprokit.features.compare.conditions import variations_of
 from reprokit.features.compare.describe import commit_told
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
+from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
-from reprokit.features.compare.trees import SideTree, changed_submodules, is_same_tree, tree_of
+from reprokit.features.compare.side_runs import ReadySide, made_sides, one_more_run, seeds_of_sides
+from reprokit.features.compare.trees import SideTree, changed_submodules, is_same_tree, trees_of
+from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.programs.program_files import may_see
-from reprokit.harness.running.run_inputs import RunInputs, planned_inputs, whole_runs
-from reprokit.harness.running.run_kinds import VariedRun, WholeRun
-from reprokit.harness.running.start_command import among_others_in
-from reprokit.harness.running.start_runs import ready_to_run, run_recipe
-from reprokit.harness.sweeping.groups import make_ready
-from reprokit.harness.sweeping.new_seeds import run_first_members
+from reprokit.harness.running.run_inputs import planned_inputs
+from reprokit.harness.running.run_kinds import RunKind, VariedRun, WholeRun
+from reprokit.harness.running.start_runs import ready_to_run
 from reprokit.recipes import NO_VARIANT, Recipe, StatisticalMetric
 from reprokit.request import Request
 from reprokit.session import Session
@@ -38,41 +38,13 @@ class SameSidesError(UsageError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadySide:
-    """A side that could run now.
-
-    Attributes:
-        asked: What was asked for.
-        tree: Where its files are.
-        recipe: Its recipe, with everything set.
-        request: How it runs.
-        session: Its project, and the progress of the command.
-        host: What this machine is, and what its tree is.
-        conditions: Deliberate changes of the conditions.
-        inputs: What its numbers stand on; None where conditions are changed.
-    """
-
-    asked: SideAsked
-    tree: SideTree
-    recipe: Recipe
-    request: Request
-    session: Session
-    host: MachineFacts
-    conditions: tuple[Variation, ...]
-    inputs: RunInputs | None = None
-
-    @property
-    def seed(self) -> int:
-        return self.request.seed_of(self.recipe.seeds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MadeSides:
     """What came of making two sides.
 
     Attributes:
         runs: The run folders of each.
         commits: The commit of each, in words; "" where there is no repository.
+        working_tree: Where the working tree is, whose code no side of a commit may use; "" without a commit.
         statistical: What the recipe of side a says is compared over seeds.
         equal_inputs: Nothing had to run.
         told: What each side is, where nothing had to run.
@@ -80,6 +52,7 @@ class MadeSides:
 
     runs: Mapping[str, tuple[Path, ...]]
     commits: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    working_tree: str = ""
     statistical: tuple[StatisticalMetric, ...] = ()
     equal_inputs: bool = False
     told: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -93,54 +66,84 @@ def run_sides(
     share: Sequence[str],
     num_seeds: int | None = None,
     seals: Seals,
+    aside: ThreadPoolExecutor,
     session: Session,
+    and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
 
     With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on.
 
     Raises:
-        UsageError: A revision, setting or environment is unknown, or both sides are one thing.
+        UsageError: A revision, setting or environment is unknown, or both sides are the same.
         CannotJudgeError: The recipe is absent on a side, or a side would run code of another tree.
         CannotRunError: An environment cannot be made here.
     """
     with ExitStack() as stack:
-        trees = {
-            side: stack.enter_context(tree_of(asked[side].revision, session.project, share=share))
-            for side in SIDES
-        }
-        _must_have(name, trees)
-        _must_have_same_submodules(name, trees)
-        _must_differ(asked, trees)
-        recipe_of = {side: _recipe(name, asked[side], trees[side], request) for side in SIDES}
-        if num_seeds is not None:
-            _must_fit_seeds(asked, recipe_of)
-        ready = {}
-        for side in SIDES:
-            how: dict[str, Any] = {"stack": stack, "session": session}
-            try:
-                ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
-            except CannotRunError as error:
-                what = f"side {side} cannot run: {error.told()}"
-                raise CannotRunError(what, fix=error.fix) from error
+        revisions = {side: asked[side].revision for side in SIDES}
+        trees = stack.enter_context(trees_of(revisions, session.project, share=share, aside=aside))
+        ready = _both_ready(
+            name, asked, trees, request, over_seeds=num_seeds is not None, stack=stack, session=session
+        )
         inputs = [ready[side].inputs for side in SIDES]
         if inputs[0] is not None and inputs[0] == inputs[1] and ready["a"].seed == ready["b"].seed:
             return MadeSides(
-                runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: _told(ready[s]) for s in SIDES}
+                runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: ready[s].told for s in SIDES}
             )
-        commits = {side: commit_told(ready[side].host) for side in SIDES}
-        made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
-        for side in SIDES:
-            session.progress.note(f"side {side}: {_told(ready[side])}")
-            if num_seeds is None:
-                made[side] = _finished(ready[side]) or tuple(_made(ready[side]))
-            else:
-                made[side] = _over_seeds(ready[side], first=ready["a"].seed, num_seeds=num_seeds)
-            for folder in made[side]:
-                seals.close(folder)
-            if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
-                break
-        return MadeSides(runs=made, commits=commits, statistical=recipe_of["a"].statistical)
+        if num_seeds is None:
+            made = made_sides(ready, seals=seals)
+        else:
+            made = seeds_of_sides(ready, num_seeds=num_seeds, seals=seals)
+        if and_then is not None and all(made.values()):
+            and_then(made, _makes_runs(ready["a"], seals))
+        has_commit = any(tree.commit for tree in trees.values())
+        return MadeSides(
+            runs=made,
+            commits={side: commit_told(ready[side].tree.host) for side in SIDES},
+            working_tree=str(session.project.root.resolve()) if has_commit else "",
+            statistical=ready["a"].recipe.statistical,
+        )
+
+
+def _makes_runs(ready: ReadySide, seals: Seals) -> MakeRun:
+    """Further runs of a side under a variation."""
+
+    def make(variation: Variation, number: int) -> Path:
+        kind = VariedRun(number=number + 2, chosen=(*ready.conditions, variation))
+        return one_more_run(ready, kind, seals=seals)
+
+    return make
+
+
+def _both_ready(
+    name: str,
+    asked: Mapping[str, SideAsked],
+    trees: Mapping[str, SideTree],
+    request: Request,
+    *,
+    over_seeds: bool,
+    stack: ExitStack,
+    session: Session,
+) -> dict[str, ReadySide]:
+    _must_have(name, trees)
+    _must_have_same_submodules(name, trees)
+    _must_differ(asked, trees)
+    recipe_of = {}
+    for side in SIDES:
+        with trees[side].named_by_commit():
+            recipe_of[side] = _recipe(name, asked[side], trees[side], request)
+    if over_seeds:
+        _must_fit_seeds(asked, recipe_of)
+    how: dict[str, Any] = {"stack": stack, "session": session}
+    ready = {}
+    for side in SIDES:
+        try:
+            with trees[side].named_by_commit(), session.phase("environment"):
+                ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
+        except CannotRunError as error:
+            what = f"side {side} cannot run: {error.told()}"
+            raise CannotRunError(what, fix=error.fix) from error
+    return ready
 
 
 def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) -> None:
@@ -214,86 +217,40 @@ def _ready(
     stack: ExitStack,
     session: Session,
 ) -> ReadySide:
-    unpinned = recipe.variant == NO_VARIANT and tree.commit is not None
-    if unpinned and (found := imported_from(session.project.root, recipe)):
-        raise CannotJudgeError(
-            f"side {side} would import code of the working tree in place of its own: {found}",
-            fix="pin its environment: `reprokit image lock NAME --dependencies …`",
-        )
+    _must_import_own_code(side, tree, recipe, session=session)
     if asked.needs_lock and recipe.variant != NO_VARIANT:
         tree = stack.enter_context(with_environment(asked, recipe.variant, tree, session=session))
     elif asked.lock or asked.packages:
         raise UsageError(
             f"side {side} has no lock to change: its variant is none", where=recipe.where("variant")
         )
-    here = dataclasses.replace(session, project=tree.project)
-    host = capture.capture_host(tree.root)
+    # A container sees nothing above its own folders, and is found by the runs folder if the tool is killed.
+    is_local = backend_of(recipe, request) == "local"
+    project = dataclasses.replace(tree.project, runs_dir=tree.runs_dir) if is_local else tree.project
+    here = dataclasses.replace(session, project=project)
+    request = dataclasses.replace(request, overrides=recipe.asked, repeats=2)
     conditions = variations_of(asked, recipe, request)
-    ready = ReadySide(
-        asked=asked,
+    kinds: list[RunKind] = [VariedRun(number=number, chosen=conditions) for number in (1, 2)]
+    kinds = kinds if conditions else [WholeRun(repeats=2)]
+    prepared = [(kind, ready_to_run(recipe, request, kind, session=here, host=tree.host)) for kind in kinds]
+    first, host = prepared[0][1]
+    inputs = None if conditions else planned_inputs(first.plan.specs[0], facts=first.plan.facts, host=host)
+    return ReadySide(
         tree=tree,
         recipe=recipe,
-        request=dataclasses.replace(request, overrides=recipe.asked, repeats=2),
+        request=request,
         session=here,
-        host=host,
+        home=session.project.runs_dir,
         conditions=conditions,
+        prepared=tuple(prepared),
+        inputs=inputs,
     )
-    return ready if conditions else dataclasses.replace(ready, inputs=_inputs(ready))
 
 
-def _inputs(ready: ReadySide) -> RunInputs:
-    """What its numbers will stand on: the environment is made for this."""
-    prepared, host = ready_to_run(
-        ready.recipe, ready.request, WholeRun(repeats=2), session=ready.session, host=ready.host
-    )
-    return planned_inputs(prepared.plan.specs[0], facts=prepared.plan.facts, host=host)
-
-
-def _finished(ready: ReadySide) -> tuple[Path, ...]:
-    """The newest two finished runs of exactly this side, where there are two."""
-    if ready.inputs is None:
-        return ()
-    runs_dir = ready.session.project.runs_dir
-    found = [
-        one.path
-        for one in whole_runs(runs_dir, recipe=ready.recipe.name)
-        if one.seed == ready.seed
-        and one.inputs == ready.inputs
-        and one.asked == ready.recipe.asked
-        and runs.read(one.path).complete
-    ]
-    if len(found) < 2:
-        return ()
-    ready.session.progress.note("earlier runs of the same inputs are used again")
-    return tuple(found[-2:])
-
-
-def _made(ready: ReadySide) -> Iterator[Path]:
-    """Two new runs."""
-    how: dict[str, Any] = {"session": ready.session, "host": ready.host}
-    if not ready.conditions:
-        yield from run_recipe(ready.recipe, ready.request, WholeRun(repeats=2), **how)
-        return
-    for number in (1, 2):
-        kind = VariedRun(number=number, chosen=ready.conditions)
-        yield from run_recipe(ready.recipe, ready.request, kind, **how)
-
-
-def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int) -> tuple[Path, ...]:
-    """A run for each seed, those made that are not there yet."""
-    seeds = tuple(range(first, first + num_seeds))
-    session = ready.session
-    with among_others_in(session.project, note=session.progress.note):
-        group = make_ready(
-            ready.recipe, ready.request, seeds=lambda _: seeds, host=ready.host, session=session
+def _must_import_own_code(side: str, tree: SideTree, recipe: Recipe, *, session: Session) -> None:
+    unpinned = recipe.variant == NO_VARIANT and tree.commit is not None
+    if unpinned and (found := imported_from(session.project.root, recipe)):
+        raise CannotJudgeError(
+            f"side {side} would import code of the working tree in place of its own: {found}",
+            fix="pin its environment: `reprokit image lock NAME --dependencies …`",
         )
-        if group.problem:
-            raise CannotRunError(group.problem)
-        return run_first_members(group, num_seeds, session=session, same_overrides=True)
-
-
-def _told(ready: ReadySide) -> str:
-    parts = [f"commit {ready.tree.commit[:12]}" if ready.tree.commit else "the working tree"]
-    parts += ready.recipe.modified
-    parts += [one.says for one in ready.conditions]
-    return ", ".join(parts)

@@ -10,10 +10,12 @@ from typing import Any
 from reprokit import adapters, extras, reports, workspace
 from reprokit.core.comparison import Divergence
 from reprokit.core.report_parts import DrawnCurve
-from reprokit.errors import MetricsError
+from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import SIDES, StoredAnswer
 from reprokit.features.compare.difference_chart import difference_chart
 from reprokit.features.compare.lines import fact_text, first_facts, metric_rows, seed_rows
+from reprokit.features.compare.rounding.evidence import bounds
+from reprokit.features.compare.rounding.twin_runs import TwinRuns
 from reprokit.layout import COMPARISON
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
 from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line
@@ -24,7 +26,7 @@ HTML, MARKDOWN = "report.html", "report.md"
 NO_PAGE = reports.NO_PAGE.replace("report.json", COMPARISON)
 _POINTS = 400
 _MOST_CHARTS = 12
-_TONES = {"equal": "good", "different": "bad"}
+_TONES = {"equal": "good", "rounding": "unknown", "different": "bad"}
 _SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
 
 
@@ -45,6 +47,7 @@ class _Page:
     notes: Sequence[Visible]
     charts: Charts
     apart: Sequence[Chart]
+    has_bound: bool
 
 
 def write_report(stored: StoredAnswer, folder: Path) -> None:
@@ -74,7 +77,7 @@ def documents(stored: StoredAnswer) -> dict[str, str]:
 def _page(stored: StoredAnswer) -> _Page:
     answer = stored.answer
     word = str(answer["answer"] or "not run")
-    whole = _curves(answer["sides"])
+    whole, explained = _curves(answer["sides"]), _bounds(answer)
     return _Page(
         name=one_line(stored.name),
         word=one_line(word),
@@ -88,13 +91,15 @@ def _page(stored: StoredAnswer) -> _Page:
         seeds=[[one_line(cell) for cell in row] for row in seed_rows(answer["statistical"])],
         notes=[one_line(note) for note in answer["notes"]],
         charts=_charts(whole, answer["first"]),
-        apart=_apart(whole),
+        apart=_apart(whole, explained),
+        has_bound=bool(explained),
     )
 
 
 def _side(side: Mapping[str, Any]) -> list[tuple[Visible, Visible]]:
-    facts = {"what": side["what"], "runs": "; ".join(side["runs"]) or "none", **side["environment"]}
-    return [(one_line(name), one_line(fact_text(value))) for name, value in facts.items()]
+    runs = [(f"run {number}", run) for number, run in enumerate(side["runs"], 1)] or [("runs", "none")]
+    facts = [("what", side["what"]), *runs, *side["environment"].items()]
+    return [(one_line(name), one_line(fact_text(value))) for name, value in facts]
 
 
 def _curves(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, list[DrawnCurve]]:
@@ -129,8 +134,23 @@ def _thinned(curve: DrawnCurve) -> DrawnCurve:
     return DrawnCurve(label=curve.label, steps=curve.steps[::stride], values=curve.values[::stride])
 
 
-def _apart(whole: Mapping[str, Sequence[DrawnCurve]]) -> list[Chart]:
-    drawn = (difference_chart(name, *curves) for name, curves in whole.items() if len(curves) == len(SIDES))
+def _bounds(answer: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Metric → the most that rounding explains, where twins were made."""
+    rounding = answer["rounding"]
+    if not rounding or not rounding["runs"]:
+        return {}
+    try:
+        return bounds(Path(answer["sides"]["a"]["runs"][0]), TwinRuns.from_data(rounding["runs"]))
+    except (ReprokitError, OSError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _apart(whole: Mapping[str, Sequence[DrawnCurve]], explained: Mapping[str, list[float]]) -> list[Chart]:
+    drawn = (
+        difference_chart(name, curves[0], curves[1], explained.get(name, ()))
+        for name, curves in whole.items()
+        if len(curves) == len(SIDES)
+    )
     return [chart for chart in drawn if chart is not None][:_MOST_CHARTS]
 
 

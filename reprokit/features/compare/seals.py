@@ -19,11 +19,22 @@ class Seals:
         """Remember a run that has just ended."""
         self._known |= {file: _digest(file) for file in (folder / MARKER, folder / RECORD)}
 
+    def has(self, folder: Path) -> bool:
+        """Whether a run was remembered when it ended."""
+        return folder / RECORD in self._known
+
+    def moved(self, folder: Path, target: Path) -> None:
+        """A run lies elsewhere now: it is expected there as it was."""
+        for name in (MARKER, RECORD):
+            if (digest := self._known.pop(folder / name, None)) is not None:
+                self._known[target / name] = digest
+
     def broken(self) -> str:
         """The first file that is no longer as it was, in one sentence; "" where all are."""
         for file, digest in self._known.items():
             if _digest(file) != digest:
-                return f"{file} was changed after its run had ended, by a program that ran later"
+                became = "changed" if file.is_file() else "removed"
+                return f"{file} was {became} after its run had ended, by a program that ran later"
         return ""
 
 

@@ -1,6 +1,8 @@
 """Where a side's files are: the working tree, or a clean work tree of a commit, and its environments.
 
-A side's tree is read as data. Its ``reprokit``, where it has one, is only what its trainers import.
+A side's tree is read as data. Its ``reprokit``, where it has one, is only what its trainers import. A program
+that searches upwards for the repository finds the tree of its own commit: runs are made inside it, and
+nothing of the working tree is above it.
 """
 
 from __future__ import annotations
@@ -8,18 +10,22 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from reprokit.capture import git_history
-from reprokit.errors import UsageError
+from reprokit import capture
+from reprokit.capture import git_history, git_objects
+from reprokit.core.environment_record import MachineFacts
+from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.harness.running.numbers import package_of
 from reprokit.layout import RECIPE
 from reprokit.project import Project, project_folder, settings_of
 
 _PROJECT_FILE = "pyproject.toml"
+_SHORT = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,34 +36,78 @@ class SideTree:
         root: The project's folder in its tree.
         commit: The commit that it is; None for the working tree.
         project: Its recipes and environments, with the runs and reports of the project that asks.
+        host: What this machine is, and what the tree is.
     """
 
     root: Path
     commit: str | None
     project: Project
+    host: MachineFacts
+
+    @property
+    def runs_dir(self) -> Path:
+        """Where its own runs lie, as those of a clean checkout do."""
+        return self.project.runs_dir if self.commit is None else project_folder(self.root, "runs")
 
     def has_recipe(self, name: str) -> bool:
         """Whether the recipe is there."""
         return (self.project.recipes_dir / name / RECIPE).is_file()
 
+    @contextmanager
+    def named_by_commit(self) -> Iterator[None]:
+        """Let an error name a file as git does, ``<commit>:<path>``: the work tree is removed meanwhile."""
+        try:
+            yield
+        except ReprokitError as error:
+            if self.commit is not None and error.where:
+                error.where = error.where.replace(f"{self.root}/", f"{self.commit[:_SHORT]}:")
+                error.args = (error.told() if error.fix is None else f"{error.told()}. Hint: {error.fix}",)
+            raise
+
 
 @contextmanager
-def tree_of(revision: str | None, project: Project, *, share: Sequence[str]) -> Iterator[SideTree]:
-    """The tree of a commit, or the working tree for None.
+def trees_of(
+    revisions: Mapping[str, str | None], project: Project, *, share: Sequence[str], aside: ThreadPoolExecutor
+) -> Iterator[dict[str, SideTree]]:
+    """The trees of both sides, by name: each the working tree for None, else a work tree of the commit.
+
+    They are made at the same time and removed while others go on; there is one where both are of one commit.
 
     Args:
-        revision: A commit, branch or tag.
+        revisions: Side → commit, branch or tag.
         project: That of the working tree.
         share: Files and folders of the working tree that a clean one gets too, since git ignores them.
+        aside: Makes and removes them.
 
     Raises:
         UsageError: There is no such commit, or nothing of that name to share.
+        CannotJudgeError: Temporary files would lie in the repository.
     """
-    if revision is None:
-        yield SideTree(root=project.root, commit=None, project=project)
+    commits = {
+        side: None if revision is None else git_history.resolve(project.root, revision)
+        for side, revision in revisions.items()
+    }
+    stacks = {commit: ExitStack() for commit in commits.values()}
+    made = {
+        commit: aside.submit(stack.enter_context, _tree_of(commit, project, share=share))
+        for commit, stack in stacks.items()
+    }
+    try:
+        yield {side: made[commit].result() for side, commit in commits.items()}
+    finally:
+        wait(made.values())
+        for stack in stacks.values():
+            aside.submit(stack.close)
+
+
+@contextmanager
+def _tree_of(commit: str | None, project: Project, *, share: Sequence[str]) -> Iterator[SideTree]:
+    if commit is None:
+        host = capture.capture_host(project.root)
+        yield SideTree(root=project.root, commit=None, project=project, host=host)
         return
-    commit = git_history.resolve(project.root, revision)
     with git_history.worktree(project.root, commit=commit) as tree:
+        _must_lie_outside(tree, project.root)
         for path in share:
             _share(path, project.root, tree)
         there = replace(
@@ -66,7 +116,18 @@ def tree_of(revision: str | None, project: Project, *, share: Sequence[str]) -> 
             recipes_dir=project_folder(tree, "recipes"),
             package=package_of(tree),
         )
-        yield SideTree(root=tree, commit=commit, project=there)
+        yield SideTree(root=tree, commit=commit, project=there, host=capture.capture_host(tree))
+
+
+def _must_lie_outside(tree: Path, project: Path) -> None:
+    """Refuse a place below the working tree: what searches upwards there finds that in the end."""
+    repository = git_objects.find_repository(project)
+    if repository is not None and repository.root and tree.resolve().is_relative_to(repository.root):
+        raise CannotJudgeError(
+            "a clean work tree would lie inside the working tree, whose files programs could find",
+            where=tempfile.gettempdir(),
+            fix="set TMPDIR to a folder outside the repository",
+        )
 
 
 @contextmanager

@@ -63,6 +63,12 @@ _VERSUS = "--vs"
     most=1000,
     help="Compare results over so many seeds, not bits: for programs that never repeat.",
 )
+@click.option(
+    "--rounding", is_flag=True, help="Where they differ: is it what rounding does? PyTorch; up to 14 runs."
+)
+@click.option(
+    "--allow", type=click.Choice(["rounding"]), help="End with 0 where they differ by rounding alone."
+)
 @json_option()
 @run_options
 @folder_options
@@ -71,6 +77,8 @@ def command(
     only: tuple[str, ...],
     share: tuple[str, ...],
     num_seeds: int | None,
+    rounding: bool,
+    allow: str | None,
     ignore: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -79,31 +87,39 @@ def command(
 
     A side of RECIPE is a commit, or the working tree as it is, in an environment from its own lock. Without
     --a and --b, HEAD is compared with the working tree; where something is set on a side, both are the
-    working tree. After -- two commands stand, with --vs between them: they run in turn, in place, with
+    working tree. After --, two commands are given, with --vs between them: they run in turn, in place, with
     nothing pinned.
 
-    Exit codes: 0 equal; 1 different; 2 wrong usage, or both sides are one thing; 3 a side did not run; 4
-    unjudged: a side does not repeat, or nothing can be compared.
+    With --rounding, runs of side a that differ by rounding alone show how far that moves each number.
+
+    Exit codes: 0 equal; 1 different, or rounding unless it is allowed; 2 wrong usage, or both sides are the
+    same; 3 a side did not run; 4 unjudged: a side does not repeat, or nothing can be compared.
     """
     from reprokit.cli import show_report
     from reprokit.features.compare.asked import sides_asked
     from reprokit.features.compare.compare import compare_commands, compare_recipe
+    from reprokit.features.compare.rounding.told import RoundingAsked
 
     name, plain = recipe_or_command(recipe)
     of_recipes = typed_side_options(options) + ["--share"] * bool(share) + ["--seeds"] * bool(num_seeds)
     of_commands = ["--ignore-metric"] * bool(ignore) + ["--output"] * bool(options["outputs"])
     if num_seeds and only:
         raise click.UsageError("--metric is for bits; with --seeds the recipe says what is compared")
+    if num_seeds and rounding:
+        raise click.UsageError("--rounding is for bits; --seeds compares results")
+    if allow and not rounding:
+        raise click.UsageError("--allow rounding needs --rounding")
     wrong = of_commands if name else of_recipes
     if wrong:
         raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
+    asked = RoundingAsked(allowed=allow is not None) if rounding else None
     request, project = request_of(options, ignore=ignore), project_of(options)
     with show_report.progress() as progress:
         session = Session(project=project, progress=progress)
         folder: Path | None
         if name is None:
             answer, folder = compare_commands(
-                _two_commands(plain), request, only=only or None, session=session
+                _two_commands(plain), request, only=only or None, rounding=asked, session=session
             )
         else:
             answer, folder = compare_recipe(
@@ -113,6 +129,7 @@ def command(
                 only=only or None,
                 share=share,
                 num_seeds=num_seeds,
+                rounding=asked,
                 session=session,
             )
     _print(answer, folder, as_json=as_json)

@@ -36,7 +36,7 @@ _NEXT = "Your program: reprokit init -- python train.py"
 )
 @json_option("Print the report and the diagnosis of the recorded runs; ask nothing.")
 def command(pages: Path | None, as_json: bool) -> int:
-    """Show a verdict and a cause: of two recorded runs, then of a program that is trained before you.
+    """Show a verdict and a cause: of two recorded runs, then of a program trained while you watch.
 
     On a terminal you are asked whether to train it: in a temporary folder, which is removed at the end.
     Elsewhere nothing is asked. Nothing is fetched.

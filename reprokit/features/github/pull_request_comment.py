@@ -62,7 +62,7 @@ def comment(found: Collected, *, origin: ReportOrigin | None = None) -> str:
             f"{repeated:,} of {repeated + len(found.reports):,} rows of the gate repeat another row "
             "(the same recipe, seed and runs): each result is counted once."
         )
-    compared = _compared(found.comparisons)
+    compared = _compared(found.comparisons, passed=found.gate.exit_code == 0)
     if found.gate.exit_code != 0 and not bad and not compared:
         parts.append(f"No recipe explains the gate's exit code {found.gate.exit_code}: look at its log.")
     told = [_told(row, report) for row, report in bad[:_MOST_TOLD]]
@@ -71,14 +71,18 @@ def comment(found: Collected, *, origin: ReportOrigin | None = None) -> str:
     return _joined([*parts, compared], told, [others, _footer(origin)])
 
 
-def _compared(found: ComparisonRecord | None) -> str:
-    """A line for each recipe that was compared with another commit; "" where none was."""
+def _compared(found: ComparisonRecord | None, *, passed: bool) -> str:
+    """A line for each recipe that was compared with another commit; "" where none was.
+
+    Numbers may move unless the owner said otherwise: no cross stands below a gate that passed.
+    """
     if found is None or not found.rows:
         return ""
+    sign = "⚠️" if passed else "❌"
     lines = [f"**Compared with** {_code(found.against, limit=60)}:"]
     for row in found.rows[:_MOST_COMPARED]:
         moved = "moved" if row.record is None else f"moved from record {row.record:,} on"
-        told = {"equal": "✅ no number moved", "different": f"❌ {moved}: {_code(row.sentence)}"}
+        told = {"equal": "✅ no number moved", "different": f"{sign} {moved}: {_code(row.sentence)}"}
         result = told.get(row.answer or "", f"❔ not known: {_code(row.sentence)}")
         lines.append(f"- {_code(row.recipe, limit=100)} {result}")
     if len(found.rows) > _MOST_COMPARED:

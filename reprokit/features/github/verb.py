@@ -42,8 +42,8 @@ def comment(place: Path | None, event: Path | None, artifact: str, author: str, 
 
     The reports are read strictly and never unpacked, and all their text is escaped, so that those of a
     stranger's pull request can be read. With --workflow-run, GITHUB_TOKEN must be allowed to read actions
-    and to write on pull requests; which one it is follows from the event alone, and the comment of the
-    commit before is renewed.
+    and to write on pull requests; which one is meant follows from the event alone, and the
+    comment on an earlier commit is replaced.
 
     Exit codes: 0 written, whatever the verdicts; 2 the reports were refused; 3 GitHub did not answer;
     4 reports are missing.

@@ -19,11 +19,14 @@ from reprokit.capture import git_history
 from reprokit.core.comparison import Comparison
 from reprokit.core.records import Outcome
 from reprokit.core.run_record import RecordedProgram, RunRecord
-from reprokit.errors import CannotRunError, MetricsError, UsageError
+from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.feature import offered
 from reprokit.features.init.recipe_text import recipe_text
+from reprokit.features.init.why_not_there import Start, remedy
+from reprokit.harness.diagnosing.held_clock import clock_columns
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.programs import program_files, program_output, unseen_module
+from reprokit.harness.running.programs.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import locks
@@ -71,6 +74,18 @@ class DraftProject:
             session=Session(project=self.project, progress=self.progress),
         )
 
+    def clock_columns(self, recipe: Recipe, folders: Sequence[Path], *, seed: int) -> tuple[str, ...]:
+        """Metrics of two runs that differ and follow the clock alone; none where that cannot be seen."""
+        try:
+            return clock_columns(
+                recipe,
+                Request(seed=seed, repeats=1, side_by_side=False),
+                folders,
+                session=Session(project=self.project, progress=self.progress),
+            )
+        except (CannotJudgeError, CannotRunError, MetricsError):
+            return ()
+
 
 @contextmanager
 def trial_of(project: Project, *, progress: Progress) -> Iterator[DraftProject]:
@@ -100,10 +115,12 @@ class PythonAsked:
     Attributes:
         version: ``3.12``; None where nothing is said.
         fetch: Whether uv may fetch an interpreter that this host does not have.
+        is_locked: Whether its packages are locked, where a file names them.
     """
 
     version: str | None = None
     fetch: bool = False
+    is_locked: bool = True
 
 
 def lock_environment(
@@ -177,10 +194,10 @@ def _told_by(folder: Path, record: RunRecord) -> str:
     return f"{record.message}\n{printed_by(folder)}"
 
 
-def must_have_ended(folders: Sequence[Path], *, root: Path) -> None:
+def must_have_ended(folders: Sequence[Path], *, root: Path, typed: Sequence[str]) -> None:
     """Raise what kept a run from its end, with the last lines that the program printed.
 
-    ``root``: the person's project, of which the runs saw what git tracks.
+    ``root``: the person's project, of which the runs saw what git tracks; ``typed``: the command there.
 
     Raises:
         CannotRunError: A run is not complete.
@@ -188,18 +205,24 @@ def must_have_ended(folders: Sequence[Path], *, root: Path) -> None:
     failure = failure_of(folders, [runs.read(folder, verify=False) for folder in folders])
     if failure is None:
         return
-    tail = str(failure["log_tail"])
-    missing = unseen_module.MISSING.search(tail)
+    said = f"{failure['message']}\n{failure['log_tail']}"
+    missing = unseen_module.MISSING.search(said)
     fix = "does it run as it was typed? name {seed} and {run_dir} where the program takes them"
     if failure["outcome"] != Outcome.CRASHED:
         fix = str(failure["remedy"])
-    if missing:
-        seen = (run_json.recorded(folders[0]).program or RecordedProgram()).files
-        file = unseen_module.file_of(missing[1], root, seen)
+    elif helps := remedy(said, start=_start(folders[0], root=root, typed=typed)):
+        fix = helps
+    elif missing:
         fix = f"add the package of {missing[1]!r} to the file that names the dependencies, and try again"
-        fix = f"git add {file}" if file else fix
     message = re.sub(rf"/[^\s:]*/{PROGRAM}/", "", str(failure["message"]))  # of a copy that is gone by now
     raise CannotRunError(f"the program did not end well: {message}", fix=fix)
+
+
+def _start(folder: Path, *, root: Path, typed: Sequence[str]) -> Start:
+    seen = (run_json.recorded(folder).program or RecordedProgram()).files
+    copies = [*program_output.places_of(folder), str(folder.resolve() / PROGRAM)]
+    inside = [copy for copy in copies if copy.endswith((PROGRAM, PROGRAM_MOUNT, WORK))]
+    return Start(words=typed, root=root.resolve(), seen=tuple(seen), copies=inside)
 
 
 def metrics_of(folder: Path, program: Program) -> dict[str, Any]:

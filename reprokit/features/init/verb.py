@@ -38,9 +38,21 @@ from reprokit.session import Session
     help="The program's Python  [default: what .python-version says, else the one that the command starts].",
 )
 @click.option("--fetch-python", is_flag=True, help="Let uv fetch that Python where this host has none.")
+@click.option(
+    "--variant",
+    type=click.Choice(["none"]),
+    help="Lock nothing: run in the Python that the command starts, which nothing pins.",
+)
 @json_option()
 def command(
-    *, yes: bool, dry_run: bool, name: str | None, python: str | None, fetch_python: bool, as_json: bool
+    *,
+    yes: bool,
+    dry_run: bool,
+    name: str | None,
+    python: str | None,
+    fetch_python: bool,
+    variant: str | None,
+    as_json: bool,
 ) -> int:
     """Write a recipe for the command after --, or for the program that is found here.
 
@@ -59,7 +71,7 @@ def command(
         raise click.UsageError("no one can be asked here: pass --yes to write, or --dry-run to look")
     project = Project.around(Path.cwd())
     with show_report.progress() as progress:
-        asked = PythonAsked(version=python, fetch=fetch_python)
+        asked = PythonAsked(version=python, fetch=fetch_python, is_locked=variant is None)
         session = Session(project=project, progress=progress)
         proposal = propose(words or (), name=name, python=asked, session=session)
     if as_json:

@@ -9,9 +9,10 @@ from typing import Any
 from reprokit import workspace
 from reprokit.capture.conda_list import explicit_list, prefix_of
 from reprokit.core import fingerprint
+from reprokit.core.comparing.clock_metrics import kind_by_name
 from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted
-from reprokit.errors import MetricsError, OnlyCondaError, RecipeError, UsageError
+from reprokit.errors import ImageError, MetricsError, OnlyCondaError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
 from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
@@ -43,6 +44,8 @@ from reprokit.session import Session
 
 _SEEDS = (1, 2)
 CONDA_LIST = "conda-explicit.txt"
+#: Of logs that hold nothing: what the program prints may hold it all.
+_WITHOUT_RECORDS = frozenset({"no_metrics_file", "no_records", "empty_file"})
 #: What the runs were made in; `reproduce` and `verify` choose by the same rule.
 _WHERE = {
     "docker": "run in its container, as by `reproduce`",
@@ -151,6 +154,8 @@ class _ProgramInspection:
         )
 
     def _environment(self) -> None:
+        if not self._python.is_locked:
+            return self._unpinned("--variant none: this Python, which nothing pins")
         source = find_dependencies(self._trial.project.root, self._command.script)
         if source is None:
             return self._unpinned("no file names its dependencies: this Python, which nothing pins")
@@ -171,14 +176,23 @@ class _ProgramInspection:
         return None
 
     def _locked(self, name: str, source: Path) -> str:
-        return lock_environment(
-            name,
-            source,
-            self._trial,
-            command=self._command.typed,
-            started_in=self._project.root,
-            asked=self._python,
-        )
+        try:
+            return lock_environment(
+                name,
+                source,
+                self._trial,
+                command=self._command.typed,
+                started_in=self._project.root,
+                asked=self._python,
+            )
+        except OnlyCondaError:
+            raise
+        except ImageError as error:
+            without = "to lock nothing: reprokit init --variant none"
+            fix = f"{error.fix}; {without}" if error.fix else without
+            raise ImageError(
+                error.what, where=error.where, expected=error.expected, actual=error.actual, fix=fix
+            ) from error
 
     def _of_conda(self, file: str, packages: str) -> None:
         """What only conda has stays as it is: nothing pins it, and what is there is recorded."""
@@ -210,10 +224,13 @@ class _ProgramInspection:
             self._values["collect"] = list(places_of(self._written))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
             folders = self._run(_SEEDS[0], repeats=2)
-        must_have_ended(folders, root=self._project.root)
+        self._must_have_ended(folders)
         if self._values["variant"] != NO_VARIANT:
             self._found["environment"] += f"; {_WHERE[run_json.recorded(folders[0]).backend or 'local']}"
         return folders
+
+    def _must_have_ended(self, folders: Sequence[Path]) -> None:
+        must_have_ended(folders, root=self._project.root, typed=self._command.typed or self._command.words)
 
     def _run(self, seed: int, *, repeats: int) -> tuple[Path, ...]:
         return self._trial.run(self._recipe(), seed=seed, repeats=repeats)
@@ -225,7 +242,7 @@ class _ProgramInspection:
         """Where the metrics are: in files, else in what the program prints."""
         made = self._read(folders)
         problem = made.get("metrics_problem")
-        if problem and problem["kind"] == "no_metrics_file":
+        if problem and problem["kind"] in _WITHOUT_RECORDS:
             patterns = propose_patterns(printed_by(folders[0]))
             if patterns:
                 self._values["printed"] = list(patterns)
@@ -245,6 +262,8 @@ class _ProgramInspection:
         """Why two runs with one seed differ, "" where they agree; metrics of the clock are left out."""
         comparison = compared(*folders[:2])
         kinds = only_the_clock([(folders[0], folders[1])], [comparison])
+        if not kinds and not comparison.identical:
+            kinds = self._held_by_the_clock(folders)
         if kinds and len(kinds) < comparison.metrics_compared:
             self._values["volatile"] = [
                 {"metric": metric, "because": f"measures the wall clock: {kind}"}
@@ -263,6 +282,11 @@ class _ProgramInspection:
         where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
         return f"two runs with one seed differ {where}"
 
+    def _held_by_the_clock(self, folders: Sequence[Path]) -> dict[str, str]:
+        """Metric → kind, where more runs show that a run with another's clock has its numbers."""
+        names = self._trial.clock_columns(self._recipe(), folders, seed=_SEEDS[0])
+        return {name: kind_by_name(name) for name in names}
+
     def _seed(self, first: Path) -> None:
         """Which metrics respond to another seed."""
         if not any("{seed}" in word for word in self._values["command"]):
@@ -274,7 +298,7 @@ class _ProgramInspection:
             self._values["unresponsive"] = {"because": because}
             return
         [other] = self._run(_SEEDS[1], repeats=1)
-        must_have_ended([other], root=self._project.root)
+        self._must_have_ended([other])
         self._read([other])
         files = dict(zip(_SEEDS, (first / METRICS, other / METRICS), strict=True))
         found = responses(files)

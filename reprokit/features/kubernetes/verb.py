@@ -27,13 +27,18 @@ def command() -> None:
     ),
 )
 @click.argument("what", metavar="RECIPE|SWEEP")
-@click.option("--image", required=True, metavar="NAME@sha256:…", help="Tool, project and environment in it.")
+@click.option(
+    "--image",
+    required=True,
+    metavar="NAME@sha256:…",
+    help="The image, by digest; it holds tool, project and environment.",
+)
 @click.option(
     "--seeds",
     metavar="SEEDS",
     help="Seeds (42,123), a range with both ends (0..9), or how many (5)  [default: the recipe's].",
 )
-@click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a setting.")
+@click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help="Override a setting.")
 @click.option(
     "--volume-claim",
     "claim",
@@ -44,7 +49,13 @@ def command() -> None:
     metavar="NAME",
     help="The PersistentVolumeClaim that keeps the runs.",
 )
-@click.option("--project", default="/project", show_default=True, metavar="PATH", help="Folder in the image.")
+@click.option(
+    "--project",
+    default="/project",
+    show_default=True,
+    metavar="PATH",
+    help="Folder of the project in the image.",
+)
 def kubernetes(
     what: str, image: str, seeds: str | None, settings: tuple[str, ...], claim: str, project: str
 ) -> int:

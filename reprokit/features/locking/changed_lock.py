@@ -72,7 +72,7 @@ def _solved(
 
     A lock holds the hashes of the wheels of its Python, which the solver keeps where it sees them.
     """
-    external = _external(variant, everybodys)
+    external = external_of(variant, everybodys)
     names = {package.name for package in have} if pinned else {one.name for one in external}
     lines = [_line(package, pinned=names) for package in have if package.name not in asked]
     with tempfile.TemporaryDirectory(prefix="reprokit-with-") as folder:
@@ -109,7 +109,8 @@ def _line(package: Package, *, pinned: set[str]) -> str:
     return f"{what} ; {package.marker}" if package.marker else what
 
 
-def _external(variant: Variant, everybodys: Sequence[External]) -> tuple[External, ...]:
+def external_of(variant: Variant, everybodys: Sequence[External]) -> tuple[External, ...]:
+    """The wheels of an environment that its package index does not have."""
     if variant.own is not None:
         return variant.own.external
     return tuple(everybodys) if variant.indexes else ()

@@ -9,6 +9,7 @@ FEATURE = Feature(
     subverbs={"image": {"lock": "reprokit.features.locking.verb:lock_packages"}},
     offers={
         "lock_from": "reprokit.features.locking.own_variants:lock_from_file",
+        "lock_of_pins": "reprokit.features.locking.pinned:lock_of_pins",
         "lock_with": "reprokit.features.locking.changed_lock:lock_with",
     },
 )

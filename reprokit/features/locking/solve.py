@@ -56,13 +56,16 @@ def solve(
     python: str,
     targets: Sequence[Target] = (),
     options: Sequence[str] = (),
+    platform: str = "",
+    local_wheels: Path | None = None,
     made_by: str,
 ) -> Solution:
     """Solve, keeping the versions of the lock at ``output`` wherever they still fit.
 
     ``inputs`` are ``requirements.in`` and ``pyproject.toml`` files; what none of ``targets`` needs is left
-    out (none: for every platform and every Python from ``python`` on); ``made_by`` is the command for the
-    lock's first line.
+    out (none: for every platform and every Python from ``python`` on); ``platform`` is the only one to solve
+    for, as uv names it, from wheels alone; ``local_wheels`` a folder of wheels that no index has; ``made_by``
+    the command for the lock's first line.
 
     Raises:
         ImageError: There is no solution, or the package index could not be reached.
@@ -74,7 +77,9 @@ def solve(
         solved = folder / LOCK
         if output.is_file():
             shutil.copyfile(output, solved)
-        _run_uv([*map(str, inputs), *options], output=solved, python=python, stubs=name)
+        wheels = ",".join(filter(None, (name, str(local_wheels or ""))))
+        for_which = [f"--python-platform={platform}", "--only-binary=:all:"] if platform else ["--universal"]
+        _run_uv([*map(str, inputs), *for_which, *options], output=solved, python=python, wheels=wheels)
         packages = tuple(_finished(read_packages(solved), external, targets))
     before = output.read_text(encoding="utf-8") if output.is_file() else ""
     old = read_packages(output) if output.is_file() else ()
@@ -120,11 +125,11 @@ def versions_of(packages: Sequence[Package]) -> dict[str, str]:
     return versions
 
 
-def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) -> None:
+def _run_uv(arguments: Sequence[str], *, output: Path, python: str, wheels: str) -> None:
     quiet = ["--quiet", "--no-config", "--no-header", "--no-annotate", "--no-emit-index-url"]
-    wanted = ["--universal", "--generate-hashes", "--python-version", python, "--output-file", str(output)]
+    wanted = ["--generate-hashes", "--python-version", python, "--output-file", str(output)]
     command = [uv_program(), "pip", "compile", *quiet, *wanted, *arguments]
-    folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), stubs)))
+    folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), wheels)))
     variables = {**os.environ, "UV_FIND_LINKS": folders}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -51,8 +51,10 @@ from reprokit.cli.output import print_json
 )
 @titled(
     "More of the project",
-    click.option("--extra", "extras", multiple=True, metavar="EXTRA", help="An extra of the project, too."),
-    click.option("--group", "groups", multiple=True, metavar="GROUP", help="A dependency group, too."),
+    click.option(
+        "--extra", "extras", multiple=True, metavar="EXTRA", help="Include this extra of the project."
+    ),
+    click.option("--group", "groups", multiple=True, metavar="GROUP", help="Include this dependency group."),
 )
 @titled(
     "What its image is",

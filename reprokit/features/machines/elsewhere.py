@@ -258,7 +258,7 @@ class RemoteMembers:
 
     def _close_folder(self, one: _Underway, why: str, *, lost: bool) -> None:
         """Close the folder of a run whose task is gone."""
-        self.place.cancel([one.handle])  # a machine that was only out of reach must not go on
+        self.place.cancel([one.handle])  # a machine that was only out of reach must not continue
         outcome = Outcome.MACHINE_LOST if lost else Outcome.INTERRUPTED
         outcome = Outcome.TIMED_OUT if one.standing.going is TaskState.TIMED_OUT else outcome
         try:

@@ -133,7 +133,7 @@ def goes_on_from_a_checkpoint(file: Path) -> bool:
 
 
 def _can_resume(job: MemberJob, *, project: Project) -> bool:
-    """Whether a run of it may go on from a checkpoint: not of a program, nor of a machine of another kind."""
+    """Whether it may continue from a checkpoint: not of a program, nor of a different kind of machine."""
     if job.surroundings == MIXED:
         return False
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)

@@ -99,7 +99,7 @@ class Place(Protocol):
         """
 
     def submit(self, tasks: Sequence[Task]) -> tuple[str, ...]:
-        """Hand tasks over; they go on when this process ends.
+        """Hand tasks over; they continue when this process ends.
 
         Returns:
             A handle for each, with which another process can ask for it too.
@@ -119,7 +119,7 @@ class Place(Protocol):
         """Ask these tasks to end, and no others: each command gets SIGTERM and time to close its run."""
 
     def close(self) -> None:
-        """End the connection; tasks go on."""
+        """End the connection; tasks continue."""
 
 
 def open_place(name: str, *, settings: Mapping[str, str], folder: Path) -> Place:

@@ -27,7 +27,7 @@ _ALONE_S, _ASK_S, _CONNECT_S = 45.0, 10.0, 5.0
 
 
 class Owner:
-    """The actor: it hands commands to the cluster as Ray tasks, which go on when the tool ends.
+    """The actor: it hands commands to the cluster as Ray tasks, which continue when the tool ends.
 
     Ray ends a task together with the process that handed it over. A worker carries out one task after
     another; an actor for each would begin a worker each, which takes seconds.

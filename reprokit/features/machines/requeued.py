@@ -63,7 +63,7 @@ def next_of(file: Path, job: MemberJob, *, project: Project, can_resume: bool = 
         file: The job's.
         job: What it says.
         project: Where runs live.
-        can_resume: Whether a run of it can go on from a checkpoint.
+        can_resume: Whether a run of it can continue from a checkpoint.
 
     Raises:
         WorkspaceError: A folder cannot be written.

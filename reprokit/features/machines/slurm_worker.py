@@ -52,7 +52,7 @@ class SlurmCommand:
             return process.returncode
 
     def _requeue(self, log: IO[bytes]) -> None:
-        """Have Slurm begin this job again, where the run has a checkpoint to go on from."""
+        """Have Slurm begin this job again, where the run has a checkpoint to continue from."""
         job = os.environ.get("SLURM_JOB_ID")
         if not self.may_be_requeued or not job:
             return

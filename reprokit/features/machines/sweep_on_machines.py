@@ -1,4 +1,4 @@
-"""A sweep on the machines of an engine, and going on with one whose tool has ended."""
+"""A sweep on the machines of an engine, and continuing with one whose tool has ended."""
 
 from __future__ import annotations
 

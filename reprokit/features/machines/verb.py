@@ -101,7 +101,7 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
 @json_option("Print the members as a JSON object.")
 @folder_options
 def attach(sweep: Path, as_json: bool, **options: Any) -> int:
-    """Find the runs of SWEEP on a cluster again after the tool was killed, and go on with it.
+    """Find the runs of SWEEP on a cluster again after the tool was killed, and continue it.
 
     What still runs there is followed, what was lost is tried again. SWEEP is its folder or its sweep.json.
 

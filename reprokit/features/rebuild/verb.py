@@ -31,7 +31,7 @@ from reprokit.cli.output import print_answer
 @engine_option
 @json_option()
 def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str, as_json: bool) -> int:
-    """Build a variant's image again under other conditions, and compare the image IDs.
+    """Build a variant's image again under different conditions, and compare the image IDs.
 
     Varied are times, owner, mode and order of the input files, folder, time zone, locale, cores and
     builder. On a difference, the layer, the file and the first difference in it are printed.

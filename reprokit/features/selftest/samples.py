@@ -55,6 +55,9 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
     """Samples of two run folders: their golden, and a run with another seed, as far as there are."""
     if len(folders) != 2:
         raise UsageError("a selftest takes two run folders", actual=f"{len(folders)}")
+    if folders[0].name == folders[1].name or folders[0].resolve() == folders[1].resolve():
+        fix = "name two runs: a copy of one agrees with it whatever the program does"
+        raise UsageError("one run is named twice", where=str(folders[1]), fix=fix)
     record = runs.read(folders[0], verify=False).record
     recipe, seed = record.recipe, record.seed
     if record.plain_command or not isinstance(recipe, str) or not isinstance(seed, int):

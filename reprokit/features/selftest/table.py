@@ -347,7 +347,7 @@ _BESIDE = (
     ),
     FaultKind(
         "another-start",
-        "a run that went on from another checkpoint than the stopped one's",
+        "a run that continued from a different checkpoint than the stopped one's",
         folders.another_start,
         sealed={RESUMED: "UNJUDGED"},
     ),

@@ -45,7 +45,7 @@ def split(
         stratify: A column whose values each part has in the same shares, as far as their numbers allow.
             The rows of each value are then taken in the order of their hashes, so a row near a border can
             change its part when rows are added; without it none ever does.
-        salt: Another one gives another split.
+        salt: A different text gives a different split.
         form: The table's format; by its name where "".
 
     Raises:

@@ -63,7 +63,12 @@ def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
 )
 @click.argument("table", metavar="TABLE")
 @click.option(
-    "--part", "parts", multiple=True, required=True, metavar="NAME=SHARE", help="A part; shares make 1."
+    "--part",
+    "parts",
+    multiple=True,
+    required=True,
+    metavar="NAME=SHARE",
+    help="A part; the shares add up to 1.",
 )
 @click.option(
     "--output", required=True, type=click.Path(file_okay=False, path_type=Path), help="A new folder."
@@ -72,7 +77,7 @@ def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
     "--key", multiple=True, metavar="COLUMN", help="A column that identifies a row  [default: all]."
 )
 @click.option("--stratify", default="", metavar="COLUMN", help="Keep the balance of this column's values.")
-@click.option("--salt", default="", metavar="TEXT", help="Another one gives another split.")
+@click.option("--salt", default="", metavar="TEXT", help="A different text gives a different split.")
 @json_option("Print split.json.")
 def split(
     table: str,

@@ -45,7 +45,7 @@ _search_options = titled(
         help="In place of --space: rl, the recipe's settings one at a time, learning rate first.",
     ),
     number_option("--trials", least=1, help="How many trials  [default: every point of a grid]."),
-    number_option("--seed", least=0, default=0, help="Seed of all draws."),
+    number_option("--seed", least=0, default=0, help="Seed of everything that is drawn."),
     click.option(
         "--sampler",
         type=click.Choice(("tpe", "cmaes", "random", "grid", "one-at-a-time")),

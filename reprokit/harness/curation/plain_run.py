@@ -63,7 +63,7 @@ def _must_be_the_same_program(watched: runs.StoredRun, made: runs.StoredRun) -> 
     others = [INPUTS[name] for name in changed(then, now)]
     if others:
         raise GoldenError(
-            f"{', '.join(others)} changed since the watched runs, of which another run shows nothing now",
+            f"{', '.join(others)} changed since the watched runs, so one more run shows nothing about them",
             where=str(watched.path),
             fix="run the recipe again, then promote",
         )

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reprokit import diagnosis
+from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Site
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, UNJUDGED, Diagnosis, Tap, Tried
 from reprokit.harness.diagnosing.first_divergence import first_rank
 from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
-from reprokit.harness.diagnosing.instrumented_runs import left_out_of
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.running.plan import shell_line
 
@@ -52,7 +53,7 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
         taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
         folder=lab.folder,
         runs=lab.made,
-        odds=None if equal else inquiry.odds_of_calls or inquiry.odds(held or ()),
+        odds=None if equal else inquiry.odds_of_others or inquiry.odds(held or ()),
         tried=tried(lab.labels),
         not_seen=dict(inquiry.not_seen),
         next=() if equal or (causes and causes[0].category != UNKNOWN) else _next(inquiry),
@@ -79,6 +80,14 @@ def tried(labels: Sequence[str]) -> tuple[Tried, ...]:
         what = next((says for begins, says in _TRIED.items() if label.startswith(begins)), label)
         found[what] = found.get(what, 0) + 1
     return tuple(Tried(what=what, runs=runs) for what, runs in found.items())
+
+
+def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:
+    """What was left out of every comparison, a sentence; empty where nothing was."""
+    if not lab.left_out:
+        return ()
+    what, options = clock_metrics.sentence(lab.left_out), clock_metrics.options(lab.left_out)
+    return (f"left out, because by their numbers they measure the clock: {what}: {options}",)
 
 
 def _next(inquiry: Investigation) -> tuple[str, ...]:

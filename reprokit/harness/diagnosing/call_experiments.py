@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reprokit import diagnosis
 from reprokit.diagnosis.calls import Candidate
-from reprokit.errors import MetricsError
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.free_runs import FreeRuns, same
 from reprokit.harness.diagnosing.inquiry import Investigation
-from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.odds import ACCEPTED, Odds
 
 #: So many lines are tried alone where all together prove nothing.
 _MOST_ALONE = 3
@@ -21,59 +21,70 @@ _LUCK_IN_SEARCH = 0.2
 
 
 def watched(inquiry: Investigation, **orders: Any) -> Conditions:
-    """The conditions of a run in which calls alone are watched; hash seed and files are the first run's."""
-    return Conditions(like=inquiry.first, hash_seed=True, fresh=True, level="calls", calls=orders)
+    """A run in which calls alone are watched; files, and mostly the hash seed, are as in the first."""
+    seed = not inquiry.hash_is_free
+    return Conditions(like=inquiry.first, hash_seed=seed, fresh=True, level="calls", calls=orders)
 
 
-def same(inquiry: Investigation, first: InstrumentedRun, second: InstrumentedRun) -> bool:
-    """Whether two runs have the same numbers; one that left none equals no other."""
-    try:
-        return inquiry.lab.equal(first, second)
-    except MetricsError:
-        return False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """A run that others equal, and how unlikely it is that this is luck."""
+
+    run: InstrumentedRun
+    odds: Odds
 
 
 class Proof:
     """Experiments with the suspicious calls of two runs.
 
     Attributes:
-        free: Runs in which nothing was given.
-        kept: A run in which what the calls gave is kept; and a second one, to compare.
-        confidence: Of what was proven.
+        kept: A run in which what the calls gave is kept; and a second one, where they are compared.
         odds: Of what was proven, or None.
     """
 
-    def __init__(self, inquiry: Investigation, free: Sequence[InstrumentedRun]) -> None:
+    def __init__(self, inquiry: Investigation, watched_runs: Sequence[InstrumentedRun]) -> None:
         self.inquiry = inquiry
-        self.free = list(free)
+        self._free = FreeRuns(inquiry, watched_runs)
         self.kept: list[InstrumentedRun] = []
-        self.confidence = "medium"
         self.problem = ""
         self.odds: Odds | None = None
         self._seen: dict[tuple[str, ...], list[bool]] = {}
-        self._pairs: dict[tuple[str, str], bool] = {}
         self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
+        self._sites: list[str] = []
 
-    def held(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-        """The smallest set of calls whose substitution makes runs equal; empty where none does."""
+    def begin(self, candidates: Sequence[Candidate]) -> bool:
+        """Keep what these calls give; whether that could be done."""
         lab = self.inquiry.lab
         if not lab.can_make(3):
             self.problem = "the budget is used up"
-            return ()
-        sites = [one.site for one in candidates]
-        for _ in range(2):
-            ran = lab.run("calls-kept", watched(self.inquiry, mode="keep", sites=sites))
-            if ran.trouble:
-                self.problem = "where its results are kept the program does not finish"
-                return ()
-            self.kept.append(ran)
-            self.free.append(ran)
-        lab.progress.phase("does its result decide the difference?")
+            return False
+        self._sites = [one.site for one in candidates]
+        kept = self.keep()
+        if kept and lab.can_make(2) and not self._free.all_differ:
+            kept = self.keep()  # where runs are equal now and then, one more shows how often
+        if not kept:
+            self.problem = "where its results are kept the program does not finish"
+        return kept
+
+    def held(self, candidates: Sequence[Candidate], *, accepted: float = ACCEPTED) -> tuple[Candidate, ...]:
+        """The smallest set of calls whose substitution makes runs equal; empty where none does.
+
+        Args:
+            candidates: Those that were kept.
+            accepted: So unlikely luck must be.
+        """
+        self.inquiry.lab.progress.phase("does its result decide the difference?")
         found = self._isolated(candidates)
-        if not found or not self._confirmed(found):
-            return ()
-        self.confidence = "medium" if any(one.unseen for one in found) else "high"
-        return found
+        return found if found and self._confirmed(found, accepted) else ()
+
+    def keep(self) -> bool:
+        """Keep in one more run what the calls give; whether it finished."""
+        ran = self.inquiry.lab.run("calls-kept", watched(self.inquiry, mode="keep", sites=self._sites))
+        if ran.trouble:
+            return False
+        self.kept.append(ran)
+        self._free.add(ran)
+        return True
 
     def remove(self) -> None:
         """Remove what was kept: it is large, and of no use to anyone."""
@@ -83,10 +94,12 @@ class Proof:
 
     def _isolated(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         everything = tuple(candidates)
+        if self._enough(everything[:1]):  # what follows from a cause cannot be explained either
+            return everything[:1]
         if self._enough(everything):
             return diagnosis.isolate(everything, enough=self._enough)
-        for one in everything[:_MOST_ALONE]:  # of the others one may write what is compared
-            if len(everything) > 1 and self.inquiry.lab.can_make(1) and self._enough((one,)):
+        for one in everything[1:_MOST_ALONE]:  # of the others one may write what is compared
+            if self.inquiry.lab.can_make(1) and self._enough((one,)):
                 return (one,)
         return ()
 
@@ -94,7 +107,7 @@ class Proof:
         """Whether runs in which these calls give what they gave equal the one in which that was kept."""
         key = tuple(one.site for one in held)
         seen = self._seen.setdefault(key, [])
-        while all(seen) and self._odds(len(seen), self._standard_of(key)).luck >= _LUCK_IN_SEARCH:
+        while all(seen) and self._odds(len(seen), key).luck >= _LUCK_IN_SEARCH:
             seen.append(self._given(held))
         return all(seen)
 
@@ -117,15 +130,18 @@ class Proof:
         ran = lab.run("calls-given", given)
         return not ran.trouble and _were_given(ran) and same(self.inquiry, standard, ran)
 
+    def _odds(self, repeated: int, key: tuple[str, ...], *, looks: int = 1) -> Odds:
+        return self._free.odds(repeated, self._standard_of(key), looks=looks, source=self.kept[0])
+
     def _standard_of(self, key: tuple[str, ...]) -> InstrumentedRun:
         """The run that those in which these calls were given have to equal."""
         return self._standard.get(key, self.kept[0])
 
-    def _confirmed(self, held: tuple[Candidate, ...]) -> bool:
+    def _confirmed(self, held: tuple[Candidate, ...], accepted: float) -> bool:
         """Whether so many more runs with these are equal that it is no luck, all looks together."""
         key = tuple(one.site for one in held)
-        seen, standard = self._seen[key], self._standard_of(key)
-        while not (odds := self._odds(len(seen), standard, looks=len(self._seen))).enough:
+        seen = self._seen[key]
+        while not _unlikely(odds := self._odds(len(seen), key, looks=len(self._seen)), accepted):
             if not self.inquiry.lab.can_make(1):
                 self.problem = f"the budget is used up: equal in {len(seen)} runs, which may be luck"
                 return False
@@ -141,53 +157,50 @@ class Proof:
         *,
         calls: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
+        start: tuple[str, ...] = (),
         like: InstrumentedRun | None = None,
-        once: bool = False,
-    ) -> InstrumentedRun | None:
-        """A run that more under these conditions equal, so many that it is no luck; None where one differs.
+        accepted: float = ACCEPTED,
+        before: int = 0,
+        looks: int = 1,
+    ) -> Alike | None:
+        """A run that more under these conditions equal; None where one differs.
 
         Args:
             calls: Orders for the watch of calls; None for none of it.
             environment: Variables to set.
-            like: One that they may equal too, under conditions that include these.
-            once: Whether one that equals it is enough.
+            start: What to change of what a process inherits.
+            like: One that they have to equal, under conditions that include these.
+            accepted: So unlikely luck must be.
+            before: How many equalled that one before.
+            looks: How many conditions were tried.
         """
         lab = self.inquiry.lab
         given = watched(self.inquiry, **(calls or {"mode": "off"}))
-        given = replace(given, environment=dict(environment or {}))
-        label = "-".join(["under", *(calls or {}).values(), *(environment or {})])[:40].lower()
-        standard, equal = like, 0
-        while equal < 1 if once else standard is None or not self._odds(equal, standard).enough:
+        given = replace(given, environment=dict(environment or {}), start=start)
+        words = [*(calls or {}).values(), *(environment or {}), *(word.strip("-") for word in start)]
+        label = "-".join(["under", *words])[:40].lower()
+        standard, equal = like, before
+        while True:
+            if standard is not None:
+                odds = self._free.odds(equal, standard, looks=looks)
+                if _unlikely(odds, accepted):
+                    return Alike(run=standard, odds=odds)
             if not lab.can_make(1 if standard else 2):
                 return None
             ran = lab.run(label, given)
             if ran.trouble or (calls and not _in_turn(ran)):
                 return None
-            if standard is not None and same(self.inquiry, standard, ran):
+            if standard is None:
+                standard = ran
+            elif same(self.inquiry, standard, ran):
                 equal += 1
-            elif standard is like:
-                standard, equal = ran, 0
             else:
                 return None
-        return standard
 
-    def _odds(self, repeated: int, standard: InstrumentedRun, *, looks: int = 1) -> Odds:
-        """Of so many runs that equal another one, from how many in which nothing was given equal that one."""
-        found = [self._equal(standard, one) for one in self.free if one is not standard]
-        as_first = [equal for held, equal in self.inquiry.held_runs if not held]
-        as_first += [True] * self.inquiry.free_equal
-        if self._equal(standard, self.inquiry.first):
-            found += as_first
-        else:
-            found += [False] * sum(as_first)  # of the others it is not known
-        equal = sum(found)
-        return Odds(differ=len(found) - equal, equal=equal, repeated=repeated, looks=looks)
 
-    def _equal(self, one: InstrumentedRun, other: InstrumentedRun) -> bool:
-        key = one.label, other.label
-        if key not in self._pairs:
-            self._pairs[key] = same(self.inquiry, one, other)
-        return self._pairs[key]
+def _unlikely(odds: Odds, accepted: float) -> bool:
+    """Whether luck is, of at least one run."""
+    return odds.repeated > 0 and (odds.enough or odds.luck < accepted)
 
 
 def _were_given(ran: InstrumentedRun) -> bool:

@@ -1,7 +1,4 @@
-"""``reprokit diagnose``: where two runs first differ, and which line causes it.
-
-Asked in order: are two runs equal, are they equal under varied conditions, what makes them differ.
-"""
+"""``reprokit diagnose``: where two runs first differ, and which line causes it, of a command or a recipe."""
 
 from __future__ import annotations
 
@@ -9,40 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprokit import adapters, diagnosis, recipes
-from reprokit.core.comparing import clock_metrics
+from reprokit import adapters, recipes
 from reprokit.core.verdicts.rows import counted
-from reprokit.diagnosis import Cause
-from reprokit.errors import CannotJudgeError, MetricsError
+from reprokit.errors import MetricsError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.answers import answer, provisional
-from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import (
     Diagnosis,
     InterruptedDiagnosisError,
 )
-from reprokit.harness.diagnosing.experiments import explain
-from reprokit.harness.diagnosing.first_call import by_first_call
-from reprokit.harness.diagnosing.first_divergence import (
-    MEASURE,
-    by_operation,
-    like,
-    where_it_began,
-)
-from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
+from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.instrumented_runs import (
     BudgetSpent,
     InstrumentedProgram,
-    need,
 )
-from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
+from reprokit.harness.diagnosing.order_of_work import diagnosed
 from reprokit.harness.diagnosing.paths_of_copies import in_source, to_source
-from reprokit.harness.diagnosing.short_runs import cut_for
-from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.source_lines import with_source_lines
-from reprokit.harness.diagnosing.threads_in_turn import in_turn
-from reprokit.harness.diagnosing.unwatched import first_run
-from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
@@ -53,11 +33,6 @@ from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import write_json
 
-#: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is
-#: run again: twice, and up to ten times while all of these runs together take less than that.
-_MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
-#: So many runs must be left for a cause, or none is spent on more repeats.
-_LEFT_FOR_A_CAUSE = 8
 #: A number of runs that is no bound.
 MOST_RUNS = 1_000_000
 #: So many runs are made at most, and so long, where no one says anything else.
@@ -183,7 +158,7 @@ def _budget_told(lab: InstrumentedProgram) -> str:
 def _within_budget(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     """The answer, or what is known when the budget is used up."""
     try:
-        return _diagnose(lab, kept)
+        return diagnosed(lab, kept)
     except BudgetSpent:
         inquiry = kept[0]
         inquiry.known.append(f"the budget is used up: {lab.budget_s:g} s, {counted(lab.made, 'run')}")
@@ -200,103 +175,3 @@ def _finished(
     found = replace(found, replay=(shell_line(["reprokit", "diagnose", *arguments]),))
     write_json(lab.folder / "diagnosis.json", found.as_data())
     return found
-
-
-def _diagnose(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
-    """The answer; what is known on the way is in ``kept``."""
-    lab.progress.phase("are two runs equal?")
-    first = first_run(lab)
-    if not (first.trace.processes or first.trace.started):
-        raise CannotJudgeError(
-            f"the watch was not loaded into the program: {why_not_loaded(lab.spec.command)}",
-            where=str(first.folder),
-            fix="reprokit reproduce says whether two runs are equal; for the cause start it as python FILE",
-        )
-    if first.trace.facts.get("torch_drew"):
-        lab.draws = True
-        first = need(lab.run("first-by-draws", Conditions(progress=MEASURE)))
-    alike = Conditions(progress=like(first))
-    second = need(lab.run("second", alike))
-    inquiry = Investigation(lab=lab, first=first, other=second)
-    kept.append(inquiry)
-    lab.bounded = True
-    if lab.lost:
-        inquiry.known.append(lab.lost)
-    if not lab.equal(first, second) or (not lab.lost and differs_when_varied(inquiry)):
-        return _explained(inquiry)
-    inquiry.other = _equal_by_luck(inquiry, second, alike)
-    if not lab.equal(first, inquiry.other):
-        return _explained(inquiry)
-    return _by_the_clock(inquiry, second) if lab.left_out else answer(inquiry, None)
-
-
-def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
-    """The line that reads the clock, where nothing differs but metrics of it."""
-    lab = inquiry.lab
-    left_out = dict(lab.left_out)
-    inquiry.other, inquiry.variations = second, ()
-    lab.left_out, lab.keeps_clocks = {}, True
-    inquiry.forget_runs()
-    held = explain(inquiry)
-    if held is None:
-        measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
-        fix = f"leave them out: {clock_metrics.options(left_out)}"
-        inquiry.causes = (Cause(category="clock", what=measured, fix=fix, confidence="medium"),)
-    inquiry.known.append("apart from metrics of the clock nothing differs, varied conditions included")
-    return answer(inquiry, held)
-
-
-def _equal_by_luck(inquiry: Investigation, second: InstrumentedRun, alike: Conditions) -> InstrumentedRun:
-    """The first of more runs that differs; the last of them where none does."""
-    lab, first, took = inquiry.lab, inquiry.first, second.duration_s
-    for number in range(_MOST_REPEATS):
-        quick = second.duration_s if number < _MORE_REPEATS else took
-        draws = diagnosis.differing(first.trace, second.trace)
-        if (
-            quick >= _QUICK_S
-            or not draws
-            or 2 * lab.made > lab.budget
-            or not lab.can_make(_LEFT_FOR_A_CAUSE)
-            or not lab.equal(first, second)
-        ):
-            break
-        inquiry.free_equal += 1
-        second = need(lab.run("again", alike))
-        took += second.duration_s
-    return second
-
-
-def _explained(inquiry: Investigation) -> Diagnosis:
-    """Try what is simple, then hold lines fixed, then run threads in turn, then compare operations."""
-    lab, first = inquiry.lab, inquiry.first
-    inquiry.forget_runs()
-    held = None if inquiry.variations else simple_cause(inquiry)
-    if held is not None:
-        return answer(inquiry, held)
-    if not inquiry.variations:
-        look_at_pairs(inquiry)
-    found = lab.compare(first, inquiry.other)
-    if not lab.outputs:  # an output file is whole at the end alone
-        lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
-    held = explain(inquiry)
-    lab.cut = None
-    if inquiry.suspected:
-        return provisional(inquiry, _SPENT)
-    inquiry.began = where_it_began(inquiry)
-    if inquiry.lab.deep and held is not None:
-        for one in by_operation(inquiry):
-            inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
-    if held is None:
-        inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
-        _or_by_call(inquiry)
-    elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
-        inquiry.causes = by_operation(inquiry)
-    return answer(inquiry, held)
-
-
-def _or_by_call(inquiry: Investigation) -> None:
-    """Where nothing names a cause: the first inexplicable call, with the word for it or without."""
-    found = None if inquiry.causes else by_first_call(inquiry)
-    if found is not None:
-        inquiry.causes = (found.cause, *found.more)
-        inquiry.not_seen = found.not_seen

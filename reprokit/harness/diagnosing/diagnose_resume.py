@@ -17,11 +17,13 @@ from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
+from reprokit.harness.diagnosing.answers import left_out_of
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
+from reprokit.harness.diagnosing.unwatched import first_of
 from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.again import words_of
 from reprokit.harness.running.clock import stamp
@@ -42,7 +44,7 @@ class Words:
     Attributes:
         stop: To stop on the way, or to write a checkpoint there, as a shell would read it; "" where the
             whole run writes checkpoints anyway.
-        resume: To go on, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
+        resume: To continue, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
     """
 
     stop: str
@@ -206,7 +208,9 @@ def _where_read(
     state = max(read, key=lambda one: Path(one.path).stat().st_size)
     again = lab.run("resumed-again", given)
     category, confidence, fix = "resume_state", "medium", _KEEP
-    what = f"not all that the training goes on from is restored by reading {Path(state.path).name} here"
+    what = (
+        f"not everything that the training continues from is restored by reading {Path(state.path).name} here"
+    )
     if not lab.equal(resumed, again):
         category, confidence = "unknown", "low"
         known.append("two resumed runs differ: what makes them differ is no state that resuming lost")

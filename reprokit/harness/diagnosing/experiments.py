@@ -23,6 +23,7 @@ from reprokit.harness.diagnosing.inquiry import (
     described,
     is_site,
 )
+from reprokit.harness.diagnosing.odds import by_rounding
 
 #: Kinds of lines that seldom decide a number.
 _SELDOM = frozenset(["library_clock", "thread_order"])
@@ -75,14 +76,16 @@ def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[st
     if lab.cut is not None and not lab.spent:
         if not equal_with(inquiry, held, closely=True):
             lab.cut = None  # what differs later has another cause
-            inquiry.forget_runs()
+            inquiry.forget_runs(but_different=True)
             return _suspected_units(inquiry, units)
         inquiry.confirmed += 1
     inquiry.suspect(held)
     if lab.spent or _confirmed(inquiry, held, rest=_rest(units, held)):
         return held
-    held = _isolated(inquiry, units, repeats=CAREFUL)  # equal by luck: ask more than once
-    if not _enough(inquiry, held, repeats=CAREFUL):
+    held = ()
+    if _enough(inquiry, units, repeats=CAREFUL):  # equal by luck: ask more than once
+        held = _isolated(inquiry, units, repeats=CAREFUL)
+    if not held or not _enough(inquiry, held, repeats=CAREFUL):
         inquiry.suspected = ()
         inquiry.known.append("what was held fixed made the runs equal only sometimes")
         return None
@@ -91,8 +94,13 @@ def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[st
 
 
 def _all_are_enough(inquiry: Investigation, units: tuple[str, ...]) -> bool:
-    """Whether the runs are equal where all is held: lines first, which mostly are enough."""
+    """Whether the runs are equal where all is held: lines first, where one is likely to be enough.
+
+    Where they differ by rounding, seldom one is: then all is held at once, and one run less is made.
+    """
     lines = tuple(unit for unit in units if unit not in _general(units))
+    if by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
+        return _enough(inquiry, units)
     return bool(lines and _enough(inquiry, lines)) or _enough(inquiry, units)
 
 

@@ -7,17 +7,19 @@ without it they differ, the call is the cause. A call that differs and does not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reprokit.diagnosis import Cause
 from reprokit.diagnosis.calls import Candidate, Unlike, inexplicable, read_calls
-from reprokit.harness.diagnosing import why_calls_differ
-from reprokit.harness.diagnosing.call_experiments import Proof, same, told_of, watched
+from reprokit.harness.diagnosing.call_experiments import Proof, told_of, watched
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.free_runs import same
 from reprokit.harness.diagnosing.inquiry import Investigation
+from reprokit.harness.diagnosing.odds import ACCEPTED
+from reprokit.harness.diagnosing.why_calls_differ import Reasons
 
 #: A pair that is equal by luck is made again so often, while a run takes less than so many seconds.
 _MORE_RUNS, _QUICK_S = 6, 20.0
@@ -25,6 +27,10 @@ _MORE_RUNS, _QUICK_S = 6, 20.0
 _MOST_CANDIDATES = 12
 #: How often the stretch around the first difference is looked at more closely, and how many rounds at once.
 _MOST_WINDOWS, _ROUNDS = 3, 2_000
+#: So unlikely luck must be in a substitution that shows the line, where it was shown already what decides.
+BESIDE_A_CAUSE = 0.05
+#: Classes of PyTorch that do not say their module.
+_OF_PYTORCH = {"Tensor", "TensorBase", "Generator"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,49 +50,90 @@ class FirstCall:
     not_seen: dict[str, int] = field(default_factory=dict)
 
 
-def by_first_call(inquiry: Investigation) -> FirstCall | None:
-    """The first inexplicable call of two runs; None where none was found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Runs whose calls were watched.
+
+    Attributes:
+        runs: All of them, those too that are equal.
+        pair: Two of them that differ.
+        unlike: Where their calls do.
+    """
+
+    runs: list[InstrumentedRun]
+    pair: tuple[InstrumentedRun, InstrumentedRun]
+    unlike: Unlike
+
+
+def look_at_calls(inquiry: Investigation) -> Look | None:
+    """Two runs that differ, with all calls watched; None where no such pair was made."""
     lab = inquiry.lab
     if inquiry.variations or not lab.can_make(2):
         return None
     lab.progress.phase("which call gives another result for the same?")
-    free = [inquiry.first, inquiry.other]
-    found = _unlike(inquiry, free)
-    if found is None:
-        return None
-    pair, unlike = found
-    if not unlike.candidates:
-        return _only_where(unlike)
-    proof = Proof(inquiry, free)
+    runs: list[InstrumentedRun] = []
+    found = _unlike(inquiry, runs)
+    return None if found is None else Look(runs=runs, pair=found[0], unlike=found[1])
+
+
+def is_in_a_library(look: Look, packages: Collection[str]) -> bool:
+    """Whether the first inexplicable call is one of compiled code of these packages, and not PyTorch's.
+
+    A class that is written in C or Rust may not say its module: its name comes first then.
+    """
+    for one in look.unlike.candidates[:1]:
+        root = one.name.partition(".")[0]
+        return root in packages or (root[:1].isupper() and root not in _OF_PYTORCH)
+    return False
+
+
+def by_first_call(inquiry: Investigation, look: Look) -> FirstCall | None:
+    """The first inexplicable call of two runs; None where none was found."""
+    if not look.unlike.candidates:
+        return _only_where(look.unlike)
+    candidates = look.unlike.candidates[:_MOST_CANDIDATES]
+    proof = Proof(inquiry, look.runs)
     try:
-        held = proof.held(unlike.candidates[:_MOST_CANDIDATES])
+        return _judged(proof, candidates, look)
     finally:
         proof.remove()
-    not_seen = _not_seen(pair)
+
+
+def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> FirstCall:
+    """By threads first, which takes fewer runs: where they decide, and one call alone differs, it is that."""
+    first, pool, reasons = candidates[0], None, Reasons(proof)
+    held: tuple[Candidate, ...] = ()
+    if proof.begin(candidates):
+        pool = None if any(one.elsewhere for one in candidates) else reasons.pool(first)
+        if pool and len(candidates) == 1 and not look.unlike.sampled:
+            held = candidates
+        else:
+            held = proof.held(candidates, accepted=BESIDE_A_CAUSE if pool else ACCEPTED)
+    not_seen = _not_seen(look.pair)
     if not held:
-        first = unlike.candidates[0]
-        cause = why_calls_differ.by_threads(proof, first) or _unproven(first, proof)
+        cause = reasons.by_threads(first, pool) if pool else _unproven(first, proof)
         return FirstCall(cause=cause, proven=False, not_seen=not_seen)
-    for one in unlike.candidates[:_MOST_CANDIDATES]:
+    inquiry = proof.inquiry
+    for one in candidates:
         if one not in held and one.at < held[-1].at:
             how = "left as it is, the runs are equal all the same"
             inquiry.ruled_out.append(RuledOut(what=f"{one.name}, {one.file}:{one.line}", how=how))
-    inquiry.odds_of_calls = proof.odds
-    cause, *more = why_calls_differ.causes(proof, held)
+    inquiry.odds_of_others = pool.odds if pool else proof.odds
+    cause, *more = (reasons.cause(one) for one in held)
     return FirstCall(cause=cause, more=tuple(more), proven=True, not_seen=not_seen)
 
 
 def _unlike(
-    inquiry: Investigation, free: list[InstrumentedRun]
+    inquiry: Investigation, runs: list[InstrumentedRun]
 ) -> tuple[tuple[InstrumentedRun, InstrumentedRun], Unlike] | None:
     """Two runs that differ and where their calls do; None where no such pair was made.
 
-    ``free`` takes up all runs, those too that are equal.
+    ``runs`` takes up all of them, those too that are equal.
     """
     window: dict[str, Any] | None = None
     last = None
     for _ in range(1 + _MOST_WINDOWS):
-        pair = _pair(inquiry, window, free)
+        pair = _pair(inquiry, window, runs)
         if pair is None:
             return last
         unlike = inexplicable(*(read_calls(one.traced) for one in pair))
@@ -94,14 +141,14 @@ def _unlike(
             return last
         last = pair, unlike
         now = {"first": list(unlike.since) if unlike.since else None, "most": _ROUNDS}
-        if not unlike.sampled or now == window or not inquiry.lab.can_make(2):
+        if not unlike.sampled_before or now == window or not inquiry.lab.can_make(2):
             break
         window = now
     return last
 
 
 def _pair(
-    inquiry: Investigation, window: dict[str, Any] | None, free: list[InstrumentedRun]
+    inquiry: Investigation, window: dict[str, Any] | None, runs: list[InstrumentedRun]
 ) -> tuple[InstrumentedRun, InstrumentedRun] | None:
     """Two runs whose calls are watched, and that differ; a quick program is run again until it does."""
     lab = inquiry.lab
@@ -110,14 +157,14 @@ def _pair(
     if first.trouble:
         inquiry.known.append(f"with its calls watched the program does not finish: {first.trouble}")
         return None
-    free.append(first)
+    runs.append(first)
     made = 0
     while lab.can_make(1) and made <= (_MORE_RUNS if first.duration_s < _QUICK_S else 1):
         made += 1
         second = lab.run("calls", given)
         if second.trouble:
             continue
-        free.append(second)
+        runs.append(second)
         if not same(inquiry, first, second):
             return first, second
     inquiry.known.append(f"with its calls watched the program was equal in {made + 1} runs")

@@ -36,13 +36,16 @@ def like(run: InstrumentedRun) -> dict[str, Any]:
     return diagnosis.schedules(run.trace) if run.trace.progress else {}
 
 
-def where_it_began(inquiry: Investigation) -> Began | None:
-    """The first event that differs between the two runs; None where nothing is known of their training."""
+def where_it_began(inquiry: Investigation, *, closely: bool = True) -> Began | None:
+    """The first event that differs between the two runs; None where nothing is known of their training.
+
+    ``closely``: with the pair made again for it, where that is needed.
+    """
     coarse = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
     one, other = inquiry.close_pair
     if coarse is not None and one is not None and other is not None:
         return _closer(inquiry, one, other, coarse)
-    if coarse is None or not inquiry.lab.can_make(2):
+    if coarse is None or not closely or not inquiry.lab.can_make(2):
         return coarse
     return narrowed(inquiry, _again(inquiry), coarse)
 

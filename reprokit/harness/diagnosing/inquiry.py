@@ -35,13 +35,15 @@ class Investigation:
         began: Where it began, as far as that is known.
         held_runs: What was held in a run, and whether it equals the first.
         given_runs: What was the other run's in a run, and whether that brought the difference back.
-        odds_of_calls: Of a call whose substitution is the proof; None for any other cause.
+        odds_of_others: Of a cause that is no recorded line: of a call, or of threads in turn; else None.
         together: Whether what was found changes a number only where all of it is there.
         num_units: How many things could be held.
         outcomes: Runs that differ from the first, from the other and from each other.
+        whole_runs: Runs with lines held that were not cut.
         suspected: What explains the difference so far, where that is not confirmed.
         not_seen: What could not be read of calls: type → how often.
         never_seeded: Where it is the cause: the global generator for which no seed call was seen; else "".
+        hash_is_free: Whether each run with calls watched has a hash seed of its own.
         free_equal: Runs under equal conditions that equal the first.
         by_replay: Whether a run became another one in so many digits that no luck does it.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
@@ -60,15 +62,17 @@ class Investigation:
     began: Began | None = None
     held_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
     given_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
-    odds_of_calls: Odds | None = None
+    odds_of_others: Odds | None = None
     together: bool = False
     num_units: int = 1
     outcomes: list[InstrumentedRun] = field(default_factory=list)
+    whole_runs: list[InstrumentedRun] = field(default_factory=list)
     confirmed: int = 0
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
     not_seen: dict[str, int] = field(default_factory=dict)
     never_seeded: str = ""
+    hash_is_free: bool = False
     free_equal: int = 0
     by_replay: bool = False
 
@@ -77,9 +81,12 @@ class Investigation:
         self.not_varied.append(RuledOut(what=one.says, how=why))
         self.unmade.append(one.name)
 
-    def forget_runs(self) -> None:
-        """Forget which runs were equal: they were compared otherwise."""
-        self.held_runs.clear()
+    def forget_runs(self, *, but_different: bool = False) -> None:
+        """Forget which runs were equal: they were compared otherwise.
+
+        ``but_different``: those whose beginnings differed are known to differ as a whole.
+        """
+        self.held_runs[:] = [one for one in self.held_runs if but_different and not one[1]]
         self.outcomes.clear()
         self.confirmed = 0
 
@@ -87,6 +94,8 @@ class Investigation:
         """Note a run in which these were held; whether it equals the first."""
         equal = self.lab.equal(self.first, ran)
         self.held_runs.append((frozenset(held), equal))
+        if not (ran.cut or ran.trouble):
+            self.whole_runs.append(ran)
         if not (equal or ran.trouble):
             # one that was cut and one that was not cannot be compared; of the other run both is there
             alike = [self.other, *(outcome for outcome in self.outcomes if outcome.cut == ran.cut)]

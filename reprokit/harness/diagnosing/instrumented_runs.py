@@ -5,42 +5,34 @@ Their folders are no run folders: they stand among the reports, hold no ``run.js
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from glob import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from reprokit import adapters, diagnosis, file_tree, workspace
-from reprokit.core.comparing import clock_metrics
+from reprokit import adapters, diagnosis, workspace
 from reprokit.core.comparing.difference import Comparison
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.execution import Backend
-from reprokit.file_tree import Kind
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
 from reprokit.harness.diagnosing.leftovers import Leftovers
-from reprokit.harness.diagnosing.loaded_hook import keep_hook
+from reprokit.harness.diagnosing.run_orders import hash_seed_of, hooked_spec, orders_of, shown_places
 from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
 from reprokit.harness.judging.differences.clock_evidence import clock_kinds
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.programs import program_output
 from reprokit.harness.running.programs.furnish import furnish
 from reprokit.harness.running.programs.hooked_run import (
-    HASH_SEED,
     ORDERS,
-    Places,
     bring_out,
-    hooked,
     make_trace_folder,
-    own_mounts,
     places_of,
 )
-from reprokit.harness.running.varying.apply_variations import changed, in_container
+from reprokit.harness.running.varying.apply_variations import in_container
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
@@ -156,7 +148,7 @@ class InstrumentedProgram:
             self.leftovers.put()
         key, traced = secrets.token_hex(16), self.folder / "traces" / label
         stage = self.folder / given.run_folder
-        hash_seed = self._hash_seed(given)
+        hash_seed = hash_seed_of(self.spec, given)
         try:
             traced.mkdir()
             furnish(stage, self._plan)
@@ -168,13 +160,22 @@ class InstrumentedProgram:
                 apart=self.apart,
                 replay=given.like.traced if given.like else None,
             )
-            workspace.write_json(traced / ORDERS, self._orders(given, places, key=key))
+            orders = orders_of(given, places, key=key, level=self.level, draws=self.draws)
+            workspace.write_json(traced / ORDERS, orders)
             shutil.copyfile(traced / ORDERS, self.folder / ORDERS)
         except OSError as error:
             raise cannot_write(stage, error) from error
         limit_s = self._limit_s(given)
         may_s = limit_s if left_s is None else min(left_s, limit_s or left_s)
-        spec = self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=may_s)
+        spec = hooked_spec(
+            self.spec,
+            given,
+            places,
+            stage=stage,
+            stand_ins=self.folder / "python",
+            hash_seed=hash_seed,
+            limit_s=may_s,
+        )
         begun = time.time()
         result = self._until_cut(spec, stage, given)
         ended = time.time()
@@ -197,7 +198,7 @@ class InstrumentedProgram:
             duration_s=ended - begun,
             limit_s=limit_s,
             overdue=result is not None and result.outcome is Outcome.TIMED_OUT,
-            places=self._places(given, places.output),
+            places=shown_places(self.spec, given, places.output),
             span=(begun, ended),
             cut=result is None,
         )
@@ -275,61 +276,9 @@ class InstrumentedProgram:
         self.left_out |= kinds
         return True
 
-    def _hash_seed(self, given: Conditions) -> str:
-        if HASH_SEED in given.environment:
-            return given.environment[HASH_SEED]
-        if given.hash_seed and given.like is not None:
-            return given.like.hash_seed
-        inherited = os.environ.get(HASH_SEED, "") if self.spec.inherit_environment else ""
-        fixed = self.spec.environment.get(HASH_SEED, inherited)
-        return fixed if fixed not in {"", "random"} else str(1 + secrets.randbelow(2**32 - 2))
-
     @property
     def hash_is_fixed(self) -> bool:
-        return self._hash_seed(Conditions()) == self._hash_seed(Conditions())
-
-    def _orders(self, given: Conditions, places: Places, *, key: str) -> dict[str, Any]:
-        return {
-            "out": places.out,
-            "output": places.output,
-            "key": key,
-            "pins": list(given.pins),
-            "replay": places.replay,
-            "replay_key": given.like.key if given.like else None,
-            "vary": list(given.vary),
-            "serial": list(given.serial),
-            "level": self.level if given.level == "light" else given.level,
-            "variables": list(given.environment),
-            "draws": self.draws,
-            "calls": dict(given.calls),
-            "apart": places.apart,
-            "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
-        }
-
-    def _hooked(
-        self,
-        given: Conditions,
-        places: Places,
-        *,
-        stage: Path,
-        hash_seed: str,
-        limit_s: float | None,
-    ) -> RunSpec:
-        spec = own_mounts(self.spec, stage)
-        spec = spec if given.seed is None else replace(spec, seed=given.seed)
-        spec = replace(spec, command=(*(given.command or spec.command), *given.words))
-        spec = hooked(spec, places, environment={HASH_SEED: hash_seed, **given.environment})
-        if not given.cpu:  # an emulated Python has to be the first word itself
-            spec = keep_hook(spec, hook=places.hook, folder=self.folder / "python")
-        spec = replace(spec, limits=replace(spec.limits, timeout_s=limit_s))
-        return changed(spec, start=given.start, cpu=given.cpu)
-
-    def _places(self, given: Conditions, output: str) -> dict[str, str]:
-        """What stands for the run's own paths: of its folder, and of a home and temporary files that vary."""
-        inherited = os.environ if self.spec.inherit_environment else {}
-        own = {**inherited, **self.spec.environment, **given.environment}
-        named = {own.get(name, ""): f"{{{name}}}" for name in ("HOME", "TMPDIR")}
-        return {**named, output: "{run_dir}", str(Path(output).parent): "{run_dir}"}
+        return hash_seed_of(self.spec, Conditions()) == hash_seed_of(self.spec, Conditions())
 
     def _limit_s(self, given: Conditions) -> float | None:
         """How long a run may take: no longer than asked for, and not much longer than the first one did."""
@@ -338,21 +287,6 @@ class InstrumentedProgram:
             return asked
         limit_s = limit_of(self._first_s)
         return limit_s if asked is None else min(asked, limit_s)
-
-
-def first_of(lab: InstrumentedProgram, label: str, given: Conditions) -> InstrumentedRun:
-    """The first run, whose metrics are told from patterns that leave none of them out.
-
-    Raises:
-        CannotRunError: It did not finish.
-        UsageError: A pattern of metrics to leave out, or of output files that count, fits none.
-    """
-    ran = need(lab.run(label, given))
-    if lab.program is None:
-        names = [entry.name for entry in file_tree.walk(ran.folder / OUTPUT) if entry.kind is Kind.FILE]
-        program_output.must_leave(names, lab.outputs)
-        adapters.must_fit(adapters.find_all(ran.folder / OUTPUT), lab.ignore, option="--ignore-metric")
-    return ran
 
 
 def need(ran: InstrumentedRun) -> InstrumentedRun:
@@ -364,11 +298,3 @@ def need(ran: InstrumentedRun) -> InstrumentedRun:
             fix=f"see {ran.folder / 'stderr.log'}",
         )
     return ran
-
-
-def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:
-    """What was left out of every comparison, a sentence; empty where nothing was."""
-    if not lab.left_out:
-        return ()
-    what, options = clock_metrics.sentence(lab.left_out), clock_metrics.options(lab.left_out)
-    return (f"left out, because by their numbers they measure the clock: {what}: {options}",)

@@ -10,6 +10,16 @@ succession (every value of it is as likely before), ``repeated`` equal runs come
     >>> Odds(differ=4, equal=0, repeated=4).luck < 0.01, Odds(differ=4, equal=2, repeated=4).luck < 0.01
     (True, False)
 
+Where the free runs differ from one another too (``apart``), a result that comes again is rarer. The worst
+that is left is one usual result beside results that never come again: then the run that is repeated has to be
+the one that had it. With every share of that result as likely before, and ``n = differ + 1`` free runs, luck
+is
+
+    (repeated + 1)! (n - 1)! (n + 1) / (2 (n + repeated + 1)!)
+
+    >>> [Odds(differ=5, equal=0, repeated=2, apart=apart).luck < 0.01 for apart in (False, True)]
+    [False, True]
+
 Under varied conditions two groups of runs are compared: those with what is suspected, which differ from the
 first, and those without, which equal it. If it decides nothing, one probability holds for both, and runs part
 like that with the probability ``differ! repeated! / (differ + repeated + 1)!``. That nothing decides is as
@@ -33,6 +43,8 @@ if TYPE_CHECKING:
 
 #: In how many answers luck is accepted.
 ACCEPTED = 0.01
+#: So unlikely must luck be where digits are the proof and one run alone repeats another.
+ACCEPTED_IN_DIGITS = 0.02
 #: Rounding that goes another way moves a number by less than this; so many digits come again by no luck.
 _ROUNDING, _DIGITS = 1e-4, 12
 _MOST = 60
@@ -50,6 +62,7 @@ class Odds:
         by_replay: Whether they repeated it in so many digits that no luck does.
         varied: Whether conditions were varied: then ``differ`` and ``equal`` are runs under them, and
             ``repeated`` runs without what is suspected.
+        apart: Whether no two of the runs that were left free are equal.
     """
 
     differ: int
@@ -58,6 +71,7 @@ class Odds:
     looks: int = 1
     by_replay: bool = False
     varied: bool = False
+    apart: bool = False
 
     @property
     def luck(self) -> float:
@@ -71,6 +85,9 @@ class Odds:
         return _share_of(self.differ, self.equal + self.repeated) / sometimes
 
     def _luck_of_one(self, pairs: int) -> float:
+        if self.apart and self.repeated and not self.equal:
+            made, again = pairs + 1, self.repeated
+            return factorial(again + 1) * factorial(made - 1) * (made + 1) / (2 * factorial(made + again + 1))
         return prod((self.equal + 1 + one) / (pairs + 2 + one) for one in range(self.repeated))
 
     @property
@@ -136,13 +153,19 @@ def by_replay(inquiry: Investigation, ran: InstrumentedRun, *, held: Sequence[st
 def in_full_precision(found: Comparison) -> bool:
     """Whether two runs differ by more than rounding from the first place on, and in many digits."""
     where = found.divergence
-    if where is None or not (_is_number(where.expected) and _is_number(where.actual)):
-        return False
-    largest = max(abs(where.expected), abs(where.actual))
-    if abs(where.expected - where.actual) <= _ROUNDING * largest:
+    if where is None or not (_is_number(where.expected) and _is_number(where.actual)) or by_rounding(found):
         return False
     digits = sum(char.isdigit() for char in repr(where.expected).partition("e")[0].lstrip("-0."))
     return digits * sum(one.mismatches for one in found.per_metric.values()) >= _DIGITS
+
+
+def by_rounding(found: Comparison) -> bool:
+    """Whether the first numbers that differ are so near that additions in another order may do it."""
+    where = found.divergence
+    if where is None or not (_is_number(where.expected) and _is_number(where.actual)):
+        return False
+    largest = max(abs(where.expected), abs(where.actual))
+    return bool(abs(where.expected - where.actual) <= _ROUNDING * largest)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The loader that a resumed program went on with wrongly, by the first sample that shows it."""
+"""The loader that a resumed program continued with wrongly, by the first sample that shows it."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from reprokit.diagnosis import Site
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
-from reprokit.harness.diagnosing.inquiry import Investigation, described
-from reprokit.harness.diagnosing.odds import by_replay
+from reprokit.harness.diagnosing.inquiry import HASH_SEED, Investigation, described
+from reprokit.harness.diagnosing.odds import by_replay, by_rounding
 
 #: Kinds of lines, the likeliest first; of each the likeliest are tried alone, and so many in all.
 _KINDS = (
@@ -26,6 +26,8 @@ _KINDS = (
     frozenset({"entropy"}),
     frozenset({"clock"}),
 )
+#: Where there is none of these: mostly such a line only measures.
+_ELSE = frozenset({"library_clock"})
 _MOST_OF_A_KIND, _MOST_TRIED = 2, 3
 #: A program that takes no longer than this is run again as often: a few times, and where some of these runs
 #: are equal until so many runs were made in all, as long as that leaves time and runs for a cause.
@@ -44,7 +46,8 @@ class Source:
     """Lines that draw on one thing: a generator that nothing seeds, or one line alone.
 
     Attributes:
-        generator: The global generator for which no seed call was seen; "" for any other.
+        generator: The global generator for which no seed call was seen in the processes of these lines; ""
+            for any other.
     """
 
     sites: tuple[str, ...]
@@ -52,10 +55,15 @@ class Source:
 
 
 def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
-    """The line that explains the difference, proven by one run for each that is tried; None where none is."""
+    """The line that explains the difference, proven by one run for each that is tried; None where none is.
+
+    Where the runs differ by rounding no such run is proof, and none is made.
+    """
+    if by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
+        return None
     chosen = [one for kinds in _KINDS for one in _sources(inquiry, kinds)[:_MOST_OF_A_KIND]]
-    if chosen:
-        inquiry.lab.progress.phase("is it a simple cause?")
+    chosen = chosen or _sources(inquiry, _ELSE)[:1]
+    inquiry.lab.progress.phase("is it a simple cause?")
     for source in chosen[:_MOST_TRIED]:
         if not inquiry.lab.can_make(1):
             break
@@ -66,7 +74,21 @@ def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
         together = Source(sites=(*both[0].sites, *both[1].sites), generator="")
         if _explains(inquiry, together):
             return _answer(inquiry, *both)
-    return None
+    return _hash_seed(inquiry)
+
+
+def _hash_seed(inquiry: Investigation) -> tuple[str, ...] | None:
+    """Python's hash seed, where no line differs and a run with the first one's is proof."""
+    lab, held = inquiry.lab, (HASH_SEED,)
+    differ = diagnosis.differing(inquiry.first.trace, inquiry.other.trace)
+    if lab.hash_is_fixed or differ or not lab.can_make(1):
+        return None
+    ran = lab.run("simple", Conditions(like=inquiry.first, hash_seed=True))
+    if not (inquiry.saw(ran, held=held) and by_replay(inquiry, ran, held=held)):
+        return None
+    inquiry.confidence, inquiry.by_replay = "high", True
+    inquiry.confirmed += 1
+    return held
 
 
 def _sources(inquiry: Investigation, kinds: frozenset[str]) -> list[Source]:
@@ -75,13 +97,14 @@ def _sources(inquiry: Investigation, kinds: frozenset[str]) -> list[Source]:
     Of other lines the one nearest to the numbers comes first.
     """
     first = inquiry.first.trace
-    seeded = set(first.facts.get("seeded 0") or ())
     found: dict[str, list[str]] = {}
     for name in diagnosis.differing(first, inquiry.other.trace):
         site = first.sites[name]
         if site.kind in kinds:
             generator, library = _global_generator(site)
-            never = bool(generator) and library not in seeded
+            never = bool(generator) and not any(
+                library in (first.facts.get(f"seeded {process}") or ()) for process in site.processes
+            )
             found.setdefault(generator if never else name, []).append(name)
     both = [
         Source(tuple(names), "" if key in first.sites else key)
@@ -144,9 +167,12 @@ def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
 
 
 def look_at_pairs(inquiry: Investigation) -> None:
-    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal."""
+    """Of a quick program: how often runs differ at all; a few runs, and more where some are equal.
+
+    Where no line differs there is none to find: runs that look for a call show it as well.
+    """
     lab, first = inquiry.lab, inquiry.first
-    if first.duration_s > _QUICK_S:
+    if first.duration_s > _QUICK_S or not diagnosis.differing(first.trace, inquiry.other.trace):
         return
     lab.progress.phase("how often do two runs differ?")
     until = lab.made + _FEW_PAIRS

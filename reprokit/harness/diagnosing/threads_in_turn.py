@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Cause
+from reprokit.harness.diagnosing.conditions import Conditions
+from reprokit.harness.diagnosing.free_runs import FreeRuns
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held
 
 
 def in_turn(inquiry: Investigation) -> tuple[Cause, ...]:
-    """Threads whose interleaving makes the runs differ: run one after another, two runs are equal."""
-    sites = [one for one in inquiry.first.trace.sites if one.startswith("thread_order|")]
-    if not sites or not _equal_in_turn(inquiry, ("*",)):
+    """Threads whose interleaving makes the runs differ: run one after another, runs are equal.
+
+    Every run with some of them in turn has to equal the first that had all in turn.
+    """
+    sites = tuple(one for one in inquiry.first.trace.sites if one.startswith("thread_order|"))
+    if not sites:
         return ()
-    held = tuple(sites)
-    if len(sites) > 1:
-        held = diagnosis.isolate(
-            sites, enough=lambda some: not inquiry.lab.spent and _equal_in_turn(inquiry, some)
-        )
-    confidence = _confirmed(inquiry, held)
-    if confidence is None:
+    lab = inquiry.lab
+    standard = lab.run("threads-in-turn", _given(inquiry, ("*",)))
+    seen: list[tuple[frozenset[str], bool]] = []
+
+    def equal(some: Sequence[str]) -> bool:
+        ran = lab.run("threads-in-turn", _given(inquiry, ("*",) if tuple(some) == sites else some))
+        seen.append((frozenset(some), lab.equal(standard, ran)))
+        return seen[-1][1]
+
+    if standard.trouble or not equal(sites):
         return ()
-    inquiry.confidence = confidence
-    found = [inquiry.first.trace.sites[one] for one in held]
-    return tuple(diagnosis.cause_of(site, confidence=confidence) for site in found)
+    held = diagnosis.isolate(sites, enough=lambda some: not lab.spent and equal(some))
+    confidence, free = "high", FreeRuns(inquiry)
+    while True:
+        found = [same for some, same in seen if set(held) <= some]
+        if not all(found):
+            return ()
+        odds = free.odds(len(found), standard, looks=len({some for some, _ in seen}))
+        if odds.enough:
+            break
+        if lab.spent:
+            confidence = "medium"
+            break
+        equal(held)
+    inquiry.confidence, inquiry.odds_of_others = confidence, odds
+    named = [inquiry.first.trace.sites[one] for one in held]
+    return tuple(diagnosis.cause_of(site, confidence=confidence) for site in named)
 
 
-def _confirmed(inquiry: Investigation, serial: tuple[str, ...]) -> str | None:
-    """The confidence after so many equal runs that they are no luck; None where one of them differs."""
-    given = replace(all_held(inquiry), serial=serial)
-    first = inquiry.lab.run("threads-in-turn", given)
-    repeated = 1
-    while not replace(inquiry.odds(()), repeated=repeated).enough:
-        if inquiry.lab.spent:
-            return "medium"
-        repeated += 1
-        if not inquiry.lab.equal(first, inquiry.lab.run("threads-in-turn", given)):
-            return None
-    return "high"
-
-
-def _equal_in_turn(inquiry: Investigation, serial: tuple[str, ...]) -> bool:
-    given = replace(all_held(inquiry), serial=serial)
-    one, other = (inquiry.lab.run("threads-in-turn", given) for _ in range(2))
-    return not one.trouble and inquiry.lab.equal(one, other)
+def _given(inquiry: Investigation, serial: Sequence[str]) -> Conditions:
+    return replace(all_held(inquiry), serial=tuple(serial))

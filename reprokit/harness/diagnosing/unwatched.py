@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from reprokit import adapters, file_tree
 from reprokit.errors import CannotRunError
+from reprokit.file_tree import Kind
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.first_divergence import MEASURE
-from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, first_of
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
+from reprokit.harness.running.programs import program_output
+from reprokit.layout import OUTPUT
 
 #: The hook records the conditions of a process and changes nothing.
 LOOK = "look"
@@ -30,3 +34,18 @@ def first_run(lab: InstrumentedProgram) -> InstrumentedRun:
         "Lines that draw, read a clock or take an order are not known, and no condition was varied"
     )
     return first
+
+
+def first_of(lab: InstrumentedProgram, label: str, given: Conditions) -> InstrumentedRun:
+    """The first run, whose metrics are told from patterns that leave none of them out.
+
+    Raises:
+        CannotRunError: It did not finish.
+        UsageError: A pattern of metrics to leave out, or of output files that count, fits none.
+    """
+    ran = need(lab.run(label, given))
+    if lab.program is None:
+        names = [entry.name for entry in file_tree.walk(ran.folder / OUTPUT) if entry.kind is Kind.FILE]
+        program_output.must_leave(names, lab.outputs)
+        adapters.must_fit(adapters.find_all(ran.folder / OUTPUT), lab.ignore, option="--ignore-metric")
+    return ran

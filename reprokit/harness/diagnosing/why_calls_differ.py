@@ -2,106 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from reprokit import diagnosis
 from reprokit.diagnosis import Cause
 from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
+from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.running.varying.apply_variations import there
+from reprokit.variations import Variation, survey
 
-#: Pools of threads in compiled code: the variable that decides how many they are → what they are called.
+#: Pools of threads in compiled code, the likeliest first, and the variables that decide how many they are.
 _POOLS = {
-    "OMP_NUM_THREADS": "OpenMP",
-    "OMP_THREAD_LIMIT": "OpenMP",  # also where the program asks for a number of threads itself
-    "OPENBLAS_NUM_THREADS": "OpenBLAS",
-    "MKL_NUM_THREADS": "MKL",
-    "RAYON_NUM_THREADS": "rayon",
-    "NUMBA_NUM_THREADS": "numba",
+    "OpenMP": ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"),  # the limit: where the program says a number itself
+    "OpenBLAS": ("OPENBLAS_NUM_THREADS",),
+    "MKL": ("MKL_NUM_THREADS",),
+    "rayon": ("RAYON_NUM_THREADS",),
+    "numba": ("NUMBA_NUM_THREADS",),
 }
+_LIKELY = {"OpenMP": 8.0}
+#: A look at one pool of those that were shown to decide is repeated where luck would give it as often.
+_LUCK_OF_A_POOL = 0.1
 #: Parameters that decide what a library draws from, and with how many threads it works.
 _SEEDS = ("random_state", "seed", "generator", "rng")
 _THREADS = ("n_jobs", "num_threads", "n_threads", "nthread", "thread_count", "workers")
 
 
-def causes(proof: Proof, held: Sequence[Candidate]) -> tuple[Cause, ...]:
-    """A cause for each of the calls that must be held."""
-    return tuple(_cause(proof, one) for one in held)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Threads that were shown to decide.
+
+    Attributes:
+        name: Of which code.
+        fix: What gives them one order, where the call itself has no word for it.
+        odds: Of the experiment that shows it.
+    """
+
+    name: str
+    fix: str
+    odds: Odds
+
+    def fix_of(self, facts: Sequence[dict[str, Any]]) -> str:
+        """What gives them one order, by the call's own parameter where it has one."""
+        known = {name for one in facts for name in (*one.get("parameters", ()), *one.get("settings", ()))}
+        named = next((name for name in _THREADS if name in known), "")
+        return f"{named}=1" if named else self.fix
 
 
-def _cause(proof: Proof, one: Candidate) -> Cause:
-    facts = _facts(proof.kept, one.site)
-    category, why, fix = "unknown", "", ""
-    drawn = _generator(facts)
-    if drawn:
-        category, why = "unseeded_rng", f": {drawn} is in another state"
-        named = next((name for name in _SEEDS if name in facts[0].get("parameters", ())), "")
-        fix = f"give it {named}=" if named else "seed that generator, in this process"
-    else:
-        pool = _pool(proof, facts)
-        if pool:
-            category, why, fix = "concurrency", f": {pool[0]} work in another order", pool[1]
-    what = f"{one.name}: gives another result for the same{why}"
-    return Cause(
-        category=category,
-        file=one.file,
-        line=one.line,
-        what=what,
-        fix=fix,
-        confidence=proof.confidence,
-    )
+class Reasons:
+    """Looks for the reason why calls differ; experiments with threads are made once for all calls."""
+
+    def __init__(self, proof: Proof) -> None:
+        self._proof = proof
+        self._pools: dict[str, Pool | None] = {}
+
+    def cause(self, one: Candidate) -> Cause:
+        """The cause at a call that was proven to be one; ``unknown`` where no experiment shows why."""
+        category, why, fix = "unknown", "", ""
+        pool = self.pool(one)
+        if pool is not None:
+            category, why = "concurrency", f": {pool.name} work in another order"
+            fix = pool.fix_of(self._kept(one))
+        elif drawn := _generator(self._compared(one)):
+            category, why = "unseeded_rng", f": {drawn} is in another state"
+            known = self._kept(one)[0].get("parameters", ())
+            named = next((name for name in _SEEDS if name in known), "")
+            fix = f"give it {named}=" if named else "seed that generator, in this process"
+        elif layout := self._addresses():
+            category, why, fix = layout.category, ": it depends on addresses in memory", layout.fix
+        what = f"{one.name}: gives another result for the same{why}"
+        confidence = "medium" if one.unseen else "high"
+        return Cause(
+            category=category, file=one.file, line=one.line, what=what, fix=fix, confidence=confidence
+        )
+
+    def by_threads(self, one: Candidate, pool: Pool) -> Cause:
+        """The cause where a call cannot be proven, but runs are equal as soon as threads have one order."""
+        why = f"{pool.name} work in another order"
+        what = f"{one.name}: the first call that gives something else for the same: {why}"
+        fix = pool.fix_of(self._kept(one))
+        return Cause(
+            category="concurrency", file=one.file, line=one.line, what=what, fix=fix, confidence="medium"
+        )
+
+    def pool(self, one: Candidate) -> Pool | None:
+        """The threads whose order decides; None where a call has none, or no experiment shows it."""
+        facts = self._kept(one)
+        python = not one.elsewhere and any(record.get("python_threads") for record in facts)
+        native = any(record.get("native_threads") for record in facts)
+        found = self._once("python", _of_python) if python else None
+        if found is not None or not native or _generator(self._compared(one)):
+            return found
+        return self._once("native", _native)
+
+    def _once(self, kind: str, experiment: Callable[[Proof], Pool | None]) -> Pool | None:
+        if kind not in self._pools:
+            self._pools[kind] = experiment(self._proof)
+        return self._pools[kind]
+
+    def _addresses(self) -> Variation | None:
+        """The layout of memory, where runs with the same one are equal; else None."""
+        lab = self._proof.inquiry.lab
+        found = survey(there(lab.spec, folder=lab.apart), only=("address_layout",)).made
+        return next((one for one in found if self._proof.equal_under(start=one.start)), None)
+
+    def _kept(self, call: Candidate) -> list[dict[str, Any]]:
+        """What was around a line's first such call, in each run that kept its results."""
+        return [_around(ran, call.site) for ran in self._proof.kept]
+
+    def _compared(self, call: Candidate) -> list[dict[str, Any]]:
+        """The same in two runs, where there are generators to compare."""
+        proof = self._proof
+        (one, *more) = self._kept(call)
+        if one.get("generators") and not more and proof.inquiry.lab.can_make(1):
+            proof.keep()
+        return self._kept(call)
 
 
-def by_threads(proof: Proof, one: Candidate) -> Cause | None:
-    """The cause where a call cannot be proven, but runs are equal as soon as threads have one order."""
-    pool = _pool(proof, _facts(proof.kept, one.site))
-    if pool is None:
-        return None
-    what = (
-        f"{one.name}: the first call that gives something else for the same: {pool[0]} work in another order"
-    )
-    return Cause(
-        category="concurrency", file=one.file, line=one.line, what=what, fix=pool[1], confidence="medium"
-    )
-
-
-def _facts(kept: Sequence[InstrumentedRun], site: str) -> list[dict[str, Any]]:
-    """What was around a site's first call in the two runs that kept its results."""
-    found = []
-    for ran in kept:
-        records = [one for one in told_of(ran) if one["site"] == site and "generators" in one]
-        found.append(records[0] if records else {})
-    return found
+def _around(ran: InstrumentedRun, site: str) -> dict[str, Any]:
+    records = [one for one in told_of(ran) if one["site"] == site and "generators" in one]
+    return records[0] if records else {}
 
 
 def _generator(facts: Sequence[dict[str, Any]]) -> str:
     """A random generator whose state is another one in the two runs, which no call explains; or ""."""
-    one, other = (record.get("generators", {}) for record in facts)
-    return next((path for path, state in one.items() if other.get(path, state) != state), "")
+    one, *more = (record.get("generators", {}) for record in facts)
+    return next(
+        (path for path, state in one.items() if any(other.get(path, state) != state for other in more)), ""
+    )
 
 
-def _pool(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
-    """The threads whose order decides, and what gives them one order; None where no experiment shows it."""
-    found = _threads(proof, facts)
-    known = {name for one in facts for name in (*one.get("parameters", ()), *one.get("settings", ()))}
-    named = next((name for name in _THREADS if name in known), "")
-    return (found[0], f"{named}=1") if found and named else found
+def _of_python(proof: Proof) -> Pool | None:
+    """Threads of Python that make runs equal where they go on one at a time."""
+    pools = any(one.startswith("completion_order|") for one in proof.inquiry.first.trace.sites)
+    for mode in ("turns", "one") if pools else ("one", "turns"):
+        alike = proof.equal_under(calls={"mode": mode})
+        if alike is not None:
+            name, fix = "the threads that it starts", "let it work with one thread"
+            return Pool(name=name, fix=fix, odds=alike.odds)
+    return None
 
 
-def _threads(proof: Proof, facts: Sequence[dict[str, Any]]) -> tuple[str, str] | None:
-    if any(record.get("python_threads") for record in facts):
-        for mode in ("turns", "one"):
-            if proof.equal_under(calls={"mode": mode}):
-                return "the threads that it starts", "let it work with one thread"
-    if not any(record.get("native_threads") for record in facts):
+def _native(proof: Proof) -> Pool | None:
+    """The pools of compiled code that make runs equal with one thread each; None where all do not.
+
+    Runs with one thread in every pool, and those with one in some of them, all have to be equal.
+    """
+    found = proof.equal_under(environment=_one_thread(tuple(_POOLS)), accepted=_LUCK_OF_A_POOL)
+    if found is None:
         return None
-    one = dict.fromkeys(_POOLS, "1")
-    alike = proof.equal_under(environment=one, once=True)
-    if alike is None:
-        return None
-    for variable, name in _POOLS.items():
-        if proof.equal_under(environment={variable: "1"}, like=alike):
-            return f"{name}'s threads", f"{variable}=1"
-    if proof.equal_under(environment=one, like=alike) is None:
-        return None
-    return "threads of compiled code", " ".join(f"{name}=1" for name in one)
+    alike = found.run
+    made = {tuple(_POOLS): found.odds.repeated}
+
+    def enough(pools: tuple[str, ...]) -> bool:
+        more = proof.equal_under(environment=_one_thread(pools), like=alike, accepted=_LUCK_OF_A_POOL)
+        made[pools] = more.odds.repeated if more else 0
+        return more is not None
+
+    pools = diagnosis.isolate(tuple(_POOLS), enough=enough, weight=lambda one: _LIKELY.get(one, 1.0))
+    for some in (pools, tuple(_POOLS)):
+        environment = _one_thread(some)
+        repeated = sum(count for others, count in made.items() if set(some) <= set(others))
+        tried = max(1, len(made) - 1)  # all of them were no choice
+        more = proof.equal_under(environment=environment, like=alike, before=repeated, looks=tried)
+        if more is not None:
+            fix = " ".join(f"{name}=1" for name in environment)
+            return Pool(name=_named(some), fix=fix, odds=more.odds)
+    return None
+
+
+def _named(pools: Sequence[str]) -> str:
+    if len(pools) == len(_POOLS):
+        return "threads of compiled code"
+    return f"{pools[0]}'s threads" if len(pools) == 1 else f"threads of {' and '.join(pools)}"
+
+
+def _one_thread(pools: Sequence[str]) -> dict[str, str]:
+    return {variable: "1" for pool in pools for variable in _POOLS[pool]}

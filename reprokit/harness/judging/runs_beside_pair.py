@@ -17,7 +17,7 @@ class RunsBesidePair:
 
     Attributes:
         stopped: The run that was killed on its way, or None.
-        resumed: The run that went on from it, or None.
+        resumed: The run that continued from it, or None.
         varied: The runs under different conditions.
         other_seeds: The runs with other seeds that show whether a metric responds, up to two.
         seeds: Those that sweeps made of the same with other seeds, finished or failed.

@@ -385,6 +385,19 @@ def _after_regression(case: VerdictCase) -> str:
     return f"if it is meant: {_promotion(case, reason='what changed')}{other}"
 
 
+def _after_stale(case: VerdictCase) -> str:
+    """Find the package that moved the numbers, where the locks differ; else show both environments."""
+    evidence, recipe = case.evidence, case.evidence.recipe
+    golden = evidence.golden
+    pinned = recipe is not None and recipe.get("variant") != "none" and not _is_plain(case)
+    if golden is None or recipe is None or not pinned or "lock" not in golden.changed:
+        return f"reprokit env diff {_golden_path(case)} {case.folders[0]}"
+    seed = "" if evidence.seed is None else f" --seed {evidence.seed}"
+    sets = "".join(f" --set {shlex.quote(override)}" for override in evidence.modified)
+    ends = f"--packages --good {shlex.quote(golden.path)}"
+    return f"reprokit bisect {recipe['name']} {ends}{seed}{sets}{_backend(case)}{_asked(case)}"
+
+
 def _attribution(case: VerdictCase, recipe: Mapping[str, Any]) -> str:
     """The command that finds out whether code or environment is to blame."""
     seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
@@ -443,7 +456,7 @@ _NEXT: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.NOT_RUN: _after_failure,
     Verdict.NONDETERMINISTIC: _after_nondeterministic,
     Verdict.REGRESSION: _after_regression,
-    Verdict.STALE_GOLDEN: lambda case: f"reprokit env diff {_golden_path(case)} {case.folders[0]}",
+    Verdict.STALE_GOLDEN: _after_stale,
     Verdict.NO_GOLDEN: _after_no_golden,
     Verdict.CHECK_FAILED: _show,
     Verdict.UNJUDGED: _after_unjudged,

@@ -41,12 +41,18 @@ if TYPE_CHECKING:
 WhyStop = Callable[[Path], Explanation | None]
 #: From a run's folder and how it ended, before it is closed, to how it is closed.
 BeforeClose = Callable[[Path, RunResult], RunResult]
+#: Told the folder of a run as soon as it is closed.
+OnClosed = Callable[[Path], None]
 _WORTH_A_LINE_BYTES = 4 << 30  # takes several seconds to be read
 
 
 def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
     """The ``BeforeClose`` that changes nothing."""
     return result
+
+
+def not_told(_folder: Path) -> None:
+    """The ``OnClosed`` of no one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,7 @@ class Engine:
         why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
         apart_s: How far apart runs side by side begin, seconds.
         before_close: Asked of each run that completed, with its metrics written; its answer counts.
+        on_closed: Told of each run as soon as it is closed, while others may go on.
     """
 
     backend: Backend
@@ -72,6 +79,7 @@ class Engine:
     why_stop: WhyStop | None = None
     apart_s: float = 0.0
     before_close: BeforeClose = as_it_ended
+    on_closed: OnClosed = not_told
 
     def make(
         self, plan: RunPlan, *, side_by_side: int = 1, find_golden: FindGolden | None = None
@@ -149,7 +157,9 @@ class Engine:
         except KeyboardInterrupt:
             runs.close_interrupted(folder, secrets=secrets)
             raise
-        return this.closed(result, found, secrets=secrets)
+        result = this.closed(result, found, secrets=secrets)
+        self.on_closed(folder)
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

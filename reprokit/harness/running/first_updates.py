@@ -190,7 +190,7 @@ def side_by_side(
         futures = [pool.submit(one, item) for item in items]
         try:
             return [future.result() for future in futures]
-        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
+        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may continue behind it
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise

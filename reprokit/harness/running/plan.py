@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reprokit import capture
+from reprokit.core.environments.cpu_features import named_by_numpy
 from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
@@ -102,6 +103,7 @@ def plan_recipe(
     realisation, runs_dir = environment.realisation, environment.runs_dir
     cores, gpus = environment.cores, environment.gpus
     own = _particulars(kind, realisation)
+    variables = named_by_numpy(launch.environment, environment.switched_off)
     specs = []
     for index, name in enumerate(own.names):
         run_id = f"{stamp}-seed{seed}-{name}"
@@ -113,7 +115,7 @@ def plan_recipe(
                 seed=seed,
                 device=recipe.device,
                 command=(*launch.command, *own.words, *launch.script),
-                environment=launch.environment,
+                environment=variables,
                 inherit_environment=realisation is None,
                 realisation=realisation,
                 mounts=(

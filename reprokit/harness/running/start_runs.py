@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, extras, images
+from reprokit.core.environments.cpu_features import named_by_numpy, names_to_switch_off
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.engine import Engine, with_shared_places
+from reprokit.harness.running.engine import Engine, OnClosed, not_told, with_shared_places
 from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
-from reprokit.harness.running.programs.environment_inside import inside_of, named_by_numpy
+from reprokit.harness.running.programs.environment_inside import inside_of
 from reprokit.harness.running.programs.instrumented import instrumented
 from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
@@ -37,11 +39,23 @@ _APART_S = 1.25
 
 
 def run_recipe(
-    recipe: Recipe, request: Request, kind: RunKind, *, session: Session, host: MachineFacts | None = None
+    recipe: Recipe,
+    request: Request,
+    kind: RunKind,
+    *,
+    session: Session,
+    ready: tuple[PreparedRuns, MachineFacts] | None = None,
+    stop: threading.Event | None = None,
 ) -> tuple[Path, ...]:
     """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
 
-    ``host`` is what ``capture.capture_host`` found before; None to look now.
+    Args:
+        recipe: The validated recipe, overrides applied.
+        request: What was asked for.
+        kind: Which runs.
+        session: The project, and the progress that is shown.
+        ready: What ``ready_to_run`` gave before; None to make it ready now.
+        stop: As of ``Engine``.
 
     Returns:
         The run folders. Where nothing could start (no engine, no image, another tool at work), one
@@ -57,13 +71,15 @@ def run_recipe(
     try:
         with among_others_in(project, note=session.progress.note):
             with session.phase("environment"):
-                prepared, found = ready_to_run(recipe, request, kind, session=session, host=host)
+                prepared, found = ready or ready_to_run(recipe, request, kind, session=session)
             engine = Engine(
                 backend=prepared.backend,
                 runs_dir=project.runs_dir,
                 host=found,
                 progress=session.progress,
+                stop=stop,
                 apart_s=_APART_S,
+                on_closed=prepared.on_closed,
             )
             plan = _with_what_is_beside(prepared, recipe, kind, engine=engine, session=session)
             with session.phase("train"):
@@ -90,11 +106,13 @@ class PreparedRuns:
         plan: What will run.
         environment: Where.
         backend: What runs it.
+        on_closed: As of ``Engine``.
     """
 
     plan: RunPlan
     environment: Environment
     backend: Backend
+    on_closed: OnClosed = not_told
 
 
 def prepare(
@@ -143,12 +161,12 @@ def with_numpys_own_names(prepared: PreparedRuns, recipe: Recipe) -> PreparedRun
 
 
 def _named(prepared: PreparedRuns, inside: InsideFacts) -> PreparedRuns:
-    specs = tuple(named_by_numpy(spec, inside) for spec in prepared.plan.specs)
-    return (
-        prepared
-        if specs == prepared.plan.specs
-        else replace(prepared, plan=replace(prepared.plan, specs=specs))
-    )
+    """The same for runs that are planned later in this environment, too: members of a sweep, another seed."""
+    own = names_to_switch_off((inside.get("numpy") or {}).get("cpu_features"))
+    plan, environment = prepared.plan, replace(prepared.environment, switched_off=own)
+    specs = tuple(replace(spec, environment=named_by_numpy(spec.environment, own)) for spec in plan.specs)
+    plan = plan if specs == plan.specs else replace(plan, specs=specs)
+    return replace(prepared, plan=plan, environment=environment)
 
 
 def ready_to_run(
@@ -179,9 +197,8 @@ def ready_to_run(
         facts, files = kept.result()
     if recipe.program is not None:
         found["plain_inside"] = _inside(prepared, recipe, host=found)
-        named = _named(prepared, found["plain_inside"])
-        if named is not prepared:
-            prepared = named
+        before, prepared = prepared, _named(prepared, found["plain_inside"])
+        if prepared.plan is not before.plan:
             found["plain_inside"] = _inside(prepared, recipe, host=found)
         if prepared.environment.realisation is None:
             place = recipe.project_dir

@@ -58,7 +58,7 @@ def in_threads(
         try:
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()
-        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
+        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may continue behind it
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise

@@ -181,6 +181,7 @@ def run_member(
             stop=stop,
             why_stop=why_stop,
             before_close=_before_close(folder, member.seed, group, attempt),
+            on_closed=group.ready.on_closed,
         ).make(plan)
         stored = runs.read(folder)
         member = replace(member, state=state_of(stored), message=stored.incomplete_because)

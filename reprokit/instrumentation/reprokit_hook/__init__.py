@@ -60,6 +60,7 @@ def _start_to_diagnose() -> None:
         variables=watch.orders.get("variables") or (), varies=watch.vary, output=watch.output
     )
     if watch.orders.get("level") == LOOK:
+        _be_a_twin(watch)
         return
     if watch.orders.get("calls"):
         from . import calls
@@ -91,6 +92,14 @@ def _start_to_diagnose() -> None:
     imports.begin()
     ast_transform.begin(watch)
     begun()
+
+
+def _be_a_twin(watch: Watch) -> None:
+    from . import imports, rounding
+
+    if os.environ.get(rounding.TWIN):
+        rounding.watch(watch, os.environ[rounding.TWIN])
+        imports.begin()
 
 
 def _name_processes(watch: Watch) -> None:

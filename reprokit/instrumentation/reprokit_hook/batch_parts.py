@@ -1,6 +1,6 @@
 """Batches computed in two parts: matrix products, convolutions and attention, where no gradient is taken.
 
-The result of a row may not depend on the rows beside it. Gradients are sums over rows, taken in any order.
+The result of a row may not depend on the rows next to it. Gradients are sums over rows, taken in any order.
 """
 
 from __future__ import annotations

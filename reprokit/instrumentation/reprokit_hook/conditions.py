@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 _ADDR_NO_RANDOMIZE, _ASK_PERSONALITY = 0x0040000, 0xFFFFFFFF
-#: More than the allocator keeps ready of one size, so that it is filled anew.
+#: More than the allocator keeps ready of one size, so that it is filled again.
 _FRESH_BYTES = 20_000
 _SAMPLE = ("I", "i", "a", "B", "z", "\u00e4")
 #: The leaves of CPUID that hold the name of the CPU, and its features.

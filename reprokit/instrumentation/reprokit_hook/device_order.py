@@ -64,7 +64,7 @@ class DeviceOrder:
         return int(cuda.current_stream().cuda_stream) if cuda.is_initialized() else None
 
     def is_pinned(self, tensor: Any) -> bool:
-        """Whether copies from and to a tensor of the host can go on while the host does."""
+        """Whether copies from and to a tensor of the host can continue while the host does."""
         return bool(tensor.is_pinned())
 
     def of(self, func: Any, args: Any, options: Any, made: Any, at: tuple[str, int]) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class DeviceOrder:
         return {"copy": "device to host" if ends[0] else "host to device", **size}
 
     def _goes_on(self, told: Mapping[str, Any], tensors: list[tuple[Any, bool]]) -> bool:
-        """Whether the host goes on while a copy is made."""
+        """Whether the host continues while a copy is made."""
         host = [one for one, _ in tensors if self.place(one).startswith("cpu")]
         return bool(told["non_blocking"]) and all(self.is_pinned(one) for one in host)
 

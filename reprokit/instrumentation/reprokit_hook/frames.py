@@ -25,7 +25,7 @@ def _began_at() -> float:
 STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _ABOVE = os.path.dirname(os.path.dirname(_HOOK[:-1])) + os.sep
-# Where the hook is mounted alone, the program's own files may lie beside it.
+# Where the hook is mounted alone, the program's own files may lie next to it.
 _PACKAGE = _ABOVE if os.path.isfile(f"{_ABOVE}__init__.py") else _HOOK
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _REPROKIT = (

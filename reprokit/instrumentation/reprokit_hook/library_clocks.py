@@ -1,6 +1,6 @@
 """Clocks that an installed library reads: recorded, and replayed, at the program's line that called it.
 
-Where the other run read the clock less often, its clock goes on from its last reading: it never stands still
+Where the other run read the clock less often, its clock continues from the last reading: it never stops
 nor jumps, as libraries wait for it.
 """
 

@@ -39,6 +39,7 @@ class _Watched:
         light.random = self
         self._module: Any = random._inst
         self._natural = _random.Random
+        self._own = random.Random  # a module that is reloaded has another class of this name
         self._getstate = random.Random.getstate
         self.begin()
         self._listen()
@@ -101,7 +102,7 @@ class _Watched:
         _random.Random = Random  # type: ignore[misc]
 
     def _state_of(self, generator: _random.Random) -> Any:
-        own = isinstance(generator, random.Random)
+        own = isinstance(generator, self._own)
         return self._getstate(generator) if own else self._natural.getstate(generator)  # type: ignore[arg-type]
 
     def _before(self, generator: _random.Random) -> None:

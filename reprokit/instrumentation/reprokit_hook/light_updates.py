@@ -47,7 +47,7 @@ class Parameters:
         imports.after("accelerate.data_loader", lambda module: read_ahead.watch(module, self._ledger))
 
     def _begins(self, optimizer: Any) -> None:
-        """The first step is to come: what it begins with says where a resumed program goes on."""
+        """The first step is to come: what it begins with says where a resumed program continues."""
         if "began_with" not in self._light.torch:
             with suppress(Exception):  # the program must not fail by it
                 named = {name: _digest(one) for name, one in _names(self._torch, optimizer)}

@@ -42,7 +42,7 @@ class LoaderLedger:
     Attributes:
         loaders: What is known of each loader, in the order in which they were first used. One is an object
             (two that one line made are two), with the line that iterates over it, and whether gradients are
-            taken there; one that is made anew each epoch takes the place of one of its lines that is gone.
+            taken there; one that is made in each epoch takes the place of one of its lines that is gone.
         problem: Why something could not be recorded; "" where all could.
         ahead: What is being read before it is handed out, by a wrapper; None where a program reads itself.
     """
@@ -51,7 +51,7 @@ class LoaderLedger:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew: the process was forked."""
+        """Begin again: the process was forked."""
         self.loaders: list[dict[str, Any]] = []
         self.problem = ""
         self.ahead: ReadAhead | None = None

@@ -32,7 +32,7 @@ def watch_subprocess(module: Any, watch: Watch) -> None:
 
 
 def watch_temporary(module: Any, watch: Watch) -> None:
-    """Names of temporary folders; where pinned the other run's, made anew."""
+    """Names of temporary folders; where pinned the other run's, made again."""
     natural = module.mkdtemp
 
     @functools.wraps(natural)

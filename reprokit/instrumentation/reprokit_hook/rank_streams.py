@@ -27,7 +27,7 @@ class RankStreams:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew: the process was forked."""
+        """Begin again: the process was forked."""
         self._updates = 0
         self._parameters = ""
         self._loaders: dict[str, dict[str, Any]] = {}

@@ -3,7 +3,7 @@
 Global generators are seeded first: an environment that draws from them is not the cause of what they hold.
 
 Orders as for the watch; ``progress`` holds ``script``: the environment's specification and every call. The
-digests of its answers are written to ``alone.json`` beside the trace.
+digests of its answers are written to ``alone.json`` next to the trace.
 
     $ REPROKIT_HOOK=orders.json python -m reprokit_hook.simulator_replay
 """

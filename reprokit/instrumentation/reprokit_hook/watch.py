@@ -100,7 +100,7 @@ class Watch:
         self.process = f"{self.process}.f{self._forks}"
         self._forks = 0
         self.lock = threading.RLock()
-        with contextlib.suppress(OSError):  # the traces are gone; the program goes on
+        with contextlib.suppress(OSError):  # the traces are gone; the program continues
             self._begin()
             if self.progress is not None:
                 self.progress.restart(self.process)
@@ -123,7 +123,7 @@ class Watch:
         encode: Callable[[Any], Any] | None = None,
         decode: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """A value that surroundings decide: the natural one, or the other run's; recorded either way."""
+        """A value that conditions decide: the natural one, or the other run's; recorded either way."""
         number = self._next(site)
         value = _decoded(self._replayed(site, number), decode or _same)
         if value is _NOTHING:
@@ -160,7 +160,7 @@ class Watch:
         vary: str = "",
         replay: bool = True,
     ) -> list[Any]:
-        """An order that surroundings decide: the natural one, a varied one, or the other run's."""
+        """An order that conditions decide: the natural one, a varied one, or the other run's."""
         number = self._next(site)
         both = named(items, key)
         plain = sorted(name for name, _ in both)

@@ -1,4 +1,4 @@
-"""A disk that fills while data is fetched, prepared, split or copied: told, and the next call goes on."""
+"""A disk that fills while data is fetched, prepared, split or copied: told, and the next call continues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def double(inputs, output, *, seed):
     content = inputs["raw.csv"].read_bytes()
     (output / "twice.csv").write_bytes(content + content)
 """
-#: It goes on where nothing could be written, as shell scripts do.
+#: It continues where nothing could be written, as shell scripts do.
 REGARDLESS = """\
 def double(inputs, output, *, seed):
     content = inputs["raw.csv"].read_bytes()
@@ -111,7 +111,7 @@ def fills(
     moments: int = 12,
     anew: Callable[[], None] = lambda: None,
 ) -> None:
-    """Let it fill at so many moments of an act, begun anew each time; each must be told as what it is."""
+    """Let it fill at so many moments of an act, begun again each time; each must be told as what it is."""
     capsys.readouterr()
     for pages in range(0, needed - 1, max(1, needed // moments)):
         anew()

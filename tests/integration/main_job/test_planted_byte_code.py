@@ -1,4 +1,4 @@
-"""Byte-code planted beside the tool's sources is never what trains, nor what supplies the evidence."""
+"""Byte-code planted next to the tool's sources is never what trains, nor what supplies the evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from support.study_project import ROOT, Study, make_study
 
 PYTHON = (3, 11)  # of the variant `cpu`
-#: What trains, what supplies the evidence from inside, and what is only ever imported beside them.
+#: What trains, what supplies the evidence from inside, and what is only ever imported next to them.
 SOURCES = ("runtime/launch.py", "runtime/metrics.py", "capture/probe.py", "errors.py")
 EVIDENCE = (
     'import os\nif os.environ.get("REPROKIT_PLANTED", "1") == "1": open("planted", "a").write(__name__)\n'

@@ -103,6 +103,34 @@ def test_a_header_with_another_column_in_the_middle_names_what_follows(tmp_path)
     assert words(found) == ["repeated_header"]
 
 
+def test_a_header_in_the_middle_in_another_order_names_what_follows(tmp_path):
+    found = readings(tmp_path, "step,loss,acc\n0,0.5,0.25\nstep,acc,loss\n1,0.75,0.125\n")
+    assert [reading.record for reading in found] == [
+        {"step": 0, "loss": 0.5, "acc": 0.25},
+        {"step": 1, "loss": 0.125, "acc": 0.75},
+    ]
+    assert words(found) == ["repeated_header"]
+
+
+def test_comments_among_the_rows_and_behind_them_are_passed_over_and_said(tmp_path):
+    rows = "lp__,theta\n# Step size = 0.9\n-1.5,0.25\nlp__,theta\n# 0.1, 0.2, 0.3\n-1.25,0.5\n"
+    found = readings(tmp_path, f"# model = a\n{rows}#\n# Elapsed: 3 s\n")
+    assert [reading.record for reading in found] == [
+        {"lp__": -1.5, "theta": 0.25},
+        {"lp__": -1.25, "theta": 0.5},
+    ]
+    assert sorted(words(found)) == ["comment_line"] * 4 + ["repeated_header"]
+    assert from_csv.unread_comments(tmp_path / "progress.csv").endswith("# Elapsed: 3 s\n")
+
+
+def test_a_row_whose_first_cell_begins_with_a_number_sign_is_a_row(tmp_path):
+    found = readings(tmp_path, "name,loss\n#1,0.5\n#2,0.25\n")
+    assert [reading.record for reading in found] == [
+        {"name": "#1", "loss": 0.5},
+        {"name": "#2", "loss": 0.25},
+    ]
+
+
 def test_a_row_of_numbers_is_no_header_that_comes_again(tmp_path):
     assert [reading.record for reading in readings(tmp_path, "1\n2\n1\n")] == [{"1": 2}, {"1": 1}]
     assert [reading.record for reading in readings(tmp_path, "0.5,1\n0.25,2\n0.5,1\n")] == [

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reprokit import adapters
+from reprokit.adapters import from_printed
 from reprokit.adapters.from_printed import _named
 from reprokit.cli import main
 
@@ -461,3 +462,15 @@ def test_a_folder_of_very_many_files_is_a_data_set(tmp_path):
     assert adapters.find_all(tmp_path) == ()
     (tmp_path / "sample0.txt").unlink()
     assert len(adapters.find_all(tmp_path)) == 1_000
+
+
+def test_whether_a_log_has_printed_numbers_is_known_from_its_first_lines(tmp_path, monkeypatch):
+    class Read(from_printed._Log):
+        def take(self, data, number):
+            assert b"step 9 " not in data, "read on, though the answer is known"
+            return super().take(data, number)
+
+    path = tmp_path / "train.log"
+    path.write_text("".join(f"step {step} loss {step / 7:.5f}\n" for step in range(20)))
+    monkeypatch.setattr(from_printed, "_Log", Read)
+    assert from_printed.reads(path)

@@ -1,6 +1,6 @@
 """Unmodified programs that do not repeat and hide it: none may come out as two runs that agree.
 
-Each leaves a log that repeats, and beside it something that does not, in a form that a verifier might
+Each leaves a log that repeats, and next to it something that does not, in a form that a verifier might
 overlook. Without a golden, two runs that agree are NO_GOLDEN; that answer is the attack's success.
 """
 
@@ -72,7 +72,7 @@ def checkpoint(path: Path, state: Any, **further: bytes) -> None:
 
 F32 = struct.Struct("<f").pack
 
-# name → (what the program leaves beside a log that repeats, further lines of the recipe)
+# name → (what the program leaves next to a log that repeats, further lines of the recipe)
 ATTACKS: dict[str, tuple[Any, str]] = {
     # --- the log itself
     "one bit of the last value": (
@@ -519,7 +519,7 @@ ATTACKS: dict[str, tuple[Any, str]] = {
         lambda o, r: lines(o, "log.jsonl", f'{{"step":0,"TIME":{r},"c":1}}'),
         "volatile: [{metric: time, because: the clock}]\n",
     ),
-    # --- results beside the program
+    # --- results next to the program
     "a file that is in the way of a result": (
         lambda o, r: (
             good(o, ".work/results/log.jsonl"),

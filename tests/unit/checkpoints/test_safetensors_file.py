@@ -98,7 +98,7 @@ def test_equal_contents_give_equal_bytes(tmp_path):
 
 def test_the_order_of_the_metadata_is_not_left_to_chance(tmp_path):
     path, written = tmp_path / "a.safetensors", set()
-    for _ in range(50):  # the library's order of three entries is one of six, anew in each call
+    for _ in range(50):  # the library's order of three entries is one of six, again in each call
         safetensors_file.write(state(), path)
         written.add(path.read_bytes())
     assert len(written) == 1

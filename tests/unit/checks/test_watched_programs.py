@@ -9,6 +9,7 @@ import pytest
 
 from reprokit import checks
 from reprokit.core import numerics
+from reprokit.core.environments.cpu_features import VARIABLE
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
 from reprokit.core.provenance import Provenance
 from reprokit.core.verdicts.rows import Status
@@ -304,6 +305,35 @@ def test_a_program_that_takes_more_threads_fails():
 def test_a_variable_that_did_not_arrive_fails():
     found = row(pinned(variables={}), "numerics_in_force")
     assert (found.status, "was started with OMP_NUM_THREADS None" in found.reason) == (Status.FAILED, True)
+
+
+BEFORE_2_4 = {"in_force": ["AVX2"], "not_in_force": ["AVX512F", "AVX512_SKX"]}
+
+
+@pytest.mark.parametrize(
+    ("in_environment", "given", "status", "reason"),
+    [
+        (BEFORE_2_4, "AVX512F AVX512_SKX", Status.PASSED, "was in force"),
+        (BEFORE_2_4, "AVX512F", Status.FAILED, "run.json sets NPY_DISABLE_CPU_FEATURES to 'AVX512F'"),
+        (None, "AVX512F AVX512_SKX", Status.FAILED, "run.json sets NPY_DISABLE_CPU_FEATURES"),
+    ],
+)
+def test_a_process_without_numpy_has_the_names_of_the_environments_numpy(
+    in_environment, given, status, reason
+):
+    """Such as one that only starts another: what it imports says nothing of what numpy is there."""
+    table = {setting.name: setting.value for setting in numerics.profile("portable").settings}
+    table[VARIABLE] = given
+    found = evidence(instrument(in_force={"python": {}, "variables": dict(table)}), instrument())
+    record = RECORD._replace(numerics="portable", environment=table)
+    inside = {"numpy": {"cpu_features": in_environment}} if in_environment else {}
+    told = replace(
+        found,
+        recipe={**RECIPE, "variant": "cpu", "numerics": "portable"},
+        runs=tuple(replace(run, run=record, environment={"inside": inside}) for run in found.runs),
+    )
+    judged = row(told, "numerics_in_force")
+    assert (judged.status, reason in judged.reason) == (status, True), judged.reason
 
 
 def test_nothing_pinned_is_told_and_does_not_count():

@@ -1,4 +1,4 @@
-"""What is fetched is whole and as declared, or it is not there; a download that is cut goes on."""
+"""What is fetched is whole and as declared, or it is not there; a download that is cut continues."""
 
 from __future__ import annotations
 

@@ -117,6 +117,14 @@ def test_a_worker_whose_receiver_is_never_alike_draws_on_a_state_of_its_own(runs
     assert (found.hidden, found.elsewhere) == (True, True)
 
 
+def test_a_line_of_workers_comes_before_the_call_that_waited_for_its_first_time(runs):
+    """The digests of its first time are the same in both runs, those of a later one differ."""
+    for run, made in zip(runs, ("x", "y"), strict=True):
+        run.call(7, "a", "b", process="0.s1").call(3, "pool", made)
+        run.call(7, "c", made, process="0.s1")
+    assert lines(runs) == [7, 3]
+
+
 def test_a_worker_that_did_more_of_the_same_is_no_difference(runs):
     one, other = runs
     one.call(1, "a", "A", process="0.s1")
@@ -133,7 +141,8 @@ def test_variables_of_a_round_in_a_worker_are_no_call(runs):
 def test_where_not_every_round_was_watched_the_last_one_before_the_difference_is_told(runs):
     for run, made in zip(runs, ("x", "y"), strict=True):
         run.round(1, 32).call(2, "a", "b").round(1, 64).call(2, made, made).round(1, 96)
-    assert (unlike(runs).since, unlike(runs).sampled) == ((f"{FILE}:1:0:For", 64), True)
+    found = unlike(runs)
+    assert (found.since, found.sampled_before) == ((f"{FILE}:1:0:For", 64), True)
 
 
 def test_where_every_round_was_watched_there_is_nothing_more_to_look_at(runs):
@@ -141,6 +150,12 @@ def test_where_every_round_was_watched_there_is_nothing_more_to_look_at(runs):
         run.round(1, 31).call(2, "a", "b").call(3, "a", made)
     assert not unlike(runs).sampled
     assert lines(runs) == [3]
+
+
+def test_where_rounds_were_left_out_after_the_difference_alone_nothing_before_it_was_missed(runs):
+    for run, made in zip(runs, ("x", "y"), strict=True):
+        run.call(2, "a", made).round(1, 32).call(3, made, made)
+    assert (unlike(runs).sampled, unlike(runs).sampled_before) == (True, False)
 
 
 def test_variables_that_differ_when_a_round_begins_narrow_the_stretch_and_accuse_no_line(runs):

@@ -1,4 +1,4 @@
-"""Published results beside ours: the triples that are judged, and the page that was written."""
+"""Published results next to ours: the triples that are judged, and the page that was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program gets a copy of the pinned source files, and nothing compiled that lies beside them."""
+"""A program gets a copy of the pinned source files, and nothing compiled that lies next to them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def audited(reported, here):
 
 
 def edit(path: Path, **changes) -> None:
-    """Change keys of a report, and draw the other files anew: a careful forger."""
+    """Change keys of a report, and draw the other files again: a careful forger."""
     told = {**json.loads(path.read_text()), **changes}
     path.write_text(json.dumps(told))
     reports.render_all(to_json.load(path), path.parent)
@@ -55,6 +55,14 @@ def test_an_honest_report_stands(reported, here):
 def test_a_report_that_was_asked_for_strictly_stands_as_well(reported, here):
     folder, folders = reported
     reports.render_all(judge_again(folders, Request(strict=True), project=here), folder)
+    assert audited(reported, here).findings == ()
+
+
+def test_a_report_of_a_gate_names_the_gate_and_stands(reported, here):
+    folder, folders = reported
+    report = judge_again(folders, Request(gate=True), project=here)
+    assert report.rerun.startswith("reprokit verify cartpole_baseline --seed 42")
+    reports.render_all(report, folder)
     assert audited(reported, here).findings == ()
 
 

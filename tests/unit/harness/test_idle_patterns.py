@@ -99,6 +99,19 @@ def test_metrics_to_compare_and_to_describe_have_the_nearest_names(two_runs, cap
     assert "the nearest names: 'loss'" in told
 
 
+def test_a_name_with_brackets_is_told_as_a_pattern_that_fits_it(here, capsys):
+    """As they are, brackets are a choice of letters, and the nearest name was the one that was typed."""
+    here.write(train_py=PROGRAM.replace('"loss": value', '"loss": value, "time [s]": 3.0'))
+    assert ended("reproduce", "--ignore-metric", "time [s]", "--", *COMMAND) == 2
+    told = capsys.readouterr().err
+    assert "the nearest names: 'time [[]s]'" in told
+    assert ended("reproduce", "--ignore-metric", "time [[]s]", "--", *COMMAND) == 0
+    volatile = "volatile: [{metric: 'time [s]', because: the clock}]\n"
+    here.write(recipes__train__recipe_yaml=RECIPE + volatile)
+    rows = {row.id: row for row in here.reproduce().checks}
+    assert "'time [[]s]'" in rows["volatile_metric/time [s]"].remedy
+
+
 def test_a_recipe_warns_with_its_line_and_has_a_row(here):
     noisy = PROGRAM.replace('"loss": value', '"loss": value, "time/fps": 3.0')
     here.write(train_py=noisy)

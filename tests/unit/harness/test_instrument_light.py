@@ -15,9 +15,10 @@ from reprokit.errors import CannotRunError, GoldenError, RecipeError
 from reprokit.harness import Request, judge_again
 from reprokit.harness.running import start_runs
 from reprokit.harness.running.programs import hooked_run, other_seed
-from reprokit.layout import METRICS, OTHER_SEED, TRACE
+from reprokit.layout import MARKER, METRICS, OTHER_SEED, RECORD, TRACE
 from reprokit.project import Project
 from reprokit.recipes import load
+from reprokit.workspace import sha256_of
 from support.command_recipe import RECIPE, Repository
 
 WATCHED = RECIPE + "instrument: light\n"
@@ -115,6 +116,21 @@ def test_seeds_that_follow_pass_and_the_golden_is_the_plain_programs(repository)
     again = repository.reproduce()
     assert again.verdict == "REPRODUCED", again.sentence
     assert [run.name.split("-")[2] for run in runs(repository)].count("seed1000006") == 1, "it is made once"
+
+
+def test_an_earlier_run_with_another_seed_and_other_kernels_is_not_taken(repository):
+    """What it answers with another seed would be the kernels' doing."""
+    repository.reproduce()
+    (earlier,) = (run for run in runs(repository) if "seed1000006" in run.name)
+    record = json.loads((earlier / RECORD).read_text())
+    record["environment"]["NPY_DISABLE_CPU_FEATURES"] = "X86_V4"
+    (earlier / RECORD).write_text(json.dumps(record))
+    marker = json.loads((earlier / MARKER).read_text())
+    size = (earlier / RECORD).stat().st_size
+    marker["files"][RECORD] = {"sha256": sha256_of(earlier / RECORD), "bytes": size}
+    (earlier / MARKER).write_text(json.dumps(marker))
+    repository.reproduce()
+    assert [run.name.split("-")[2] for run in runs(repository)].count("seed1000006") == 2
 
 
 def test_the_programs_own_files_are_the_same_bytes_and_nothing_of_the_watch_lies_among_them(repository):

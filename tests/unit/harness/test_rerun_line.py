@@ -39,6 +39,15 @@ def test_without_the_makefile_the_verb_itself_is_named():
     assert line == "reprokit reproduce x --seed 7 --backend local"
 
 
+def test_what_a_gate_judged_is_repeated_by_the_gate():
+    stopped = RunRecord(stop_at=16384)
+    line = rerun_line(RECORD, gate=True, stopped=stopped, varied=True, num_runs=3)
+    options = "--backend local --repeats 3 --resume --stop-at 16384 --vary"
+    assert line == f"reprokit verify x --seed 7 {options}"
+    both = rerun_line(RECORD, gate=True, statistical=True)
+    assert both == "reprokit verify x --seed 7 --statistical --backend local"
+
+
 def test_a_project_names_only_the_folders_that_are_elsewhere(tmp_path):
     assert Project.around(tmp_path).options == ()
     assert Project.around(tmp_path, golden_dir=tmp_path / "golden").options == ()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import py_compile
 import sys
 from pathlib import Path
 
@@ -191,3 +193,18 @@ def test_byte_code_of_another_source_is_named(tmp_path):
     assert tree.changes(before) == {
         "left_by_earlier_runs": {"__pycache__/helper.cpython-311.pyc": "appeared"}
     }
+
+
+@pytest.mark.parametrize("mode", ["CHECKED_HASH", "UNCHECKED_HASH"])
+def test_byte_code_that_goes_by_a_hash_is_no_change_of_its_own_source_only(tmp_path, mode):
+    """Python reads the unchecked kind without a look at the source."""
+    tree = tree_changes.Tree.of(("python",), working_dir=tmp_path, kept=())
+    own, other = tmp_path / "helper.py", tmp_path / "other.py"
+    own.write_text("RATE = 1\n")
+    other.write_text("RATE = 7\n")
+    before = tree.look()
+    kept, by_hash = importlib.util.cache_from_source(str(own)), py_compile.PycInvalidationMode[mode]
+    py_compile.compile(str(own), cfile=kept, invalidation_mode=by_hash)
+    assert tree.changes(before) == {"left_by_earlier_runs": {}}
+    py_compile.compile(str(other), cfile=kept, invalidation_mode=by_hash)
+    assert list(tree.changes(before)["left_by_earlier_runs"]) == [os.path.relpath(kept, tmp_path)]

@@ -25,7 +25,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 
 
 def others() -> list[Path]:
-    """Other Pythons beside the one that runs this, by their versions."""
+    """Other Pythons next to the one that runs this, by their versions."""
     beside = Path(sys.base_prefix).parent.glob("3.*/bin/python3")
     return [one for one in sorted(beside) if _version(one) >= OLDEST]
 

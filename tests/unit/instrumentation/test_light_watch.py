@@ -106,6 +106,13 @@ def test_a_generator_that_is_given_its_seed_later_counts_by_that_seed(tmp_path):
     assert seeds(records["0"]) == [("random.Random", "seed", "5", 3)]
 
 
+def test_a_program_that_reloads_the_module_runs_and_its_seed_is_recorded(tmp_path):
+    source = "import importlib, random\nimportlib.reload(random)\nrandom.seed(7)\nprint(random.random())"
+    printed, records = run(tmp_path, source)
+    assert printed == "0.32383276483316237\n"
+    assert ("random.Random", "seed", "7", 3) in seeds(records["0"])
+
+
 def test_a_copy_of_a_generator_has_the_seed_of_the_original(tmp_path):
     _, records = run(tmp_path, "import copy, numpy\ncopy.deepcopy(numpy.random.default_rng(5))")
     assert seeds(records["0"]) == [("a NumPy generator", "seed", "5", 2)]

@@ -87,7 +87,7 @@ def test_a_pinned_line_is_given_what_the_other_run_had_whatever_is_ready_first(r
 
 
 def test_what_does_not_come_is_not_waited_for_for_ever(run, tmp_path):
-    """The other run had ``c`` first; here it fails to come, and the program goes on with what there is."""
+    """The other run had ``c`` first; here it fails to come, and the program continues with what there is."""
     run("c,a,d,b")
     taken, _ = run("b,d,a", more=", timeout=0.1", **pinned(tmp_path))
     assert taken == ["b", "a", "d", "nothing", "nothing"]

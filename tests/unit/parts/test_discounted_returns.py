@@ -1,4 +1,4 @@
-"""Discounted returns run over rollouts, end with episodes, and go on from their state."""
+"""Discounted returns run over rollouts, end with episodes, and continue from their state."""
 
 import numpy as np
 

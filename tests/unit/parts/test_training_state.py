@@ -1,4 +1,4 @@
-"""A training goes on from its saved state as if it had never stopped, and what is saved is also traced."""
+"""A training continues from its saved state as if it had never stopped, and what is saved is also traced."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""A small project of recipes, made anew for each test."""
+"""A small project of recipes, made again for each test."""
 
 from __future__ import annotations
 

@@ -253,6 +253,17 @@ def test_what_has_such_a_form_without_a_secret_stays(name, text):
         ["/usr/bin/mysql", "-u", "ada", f"-p{WORD}", "results"],
         ["train", "--api-keys", CHANCE, WORD, "--seed", "7"],
         ["sh", "-c", f"wandb login --relogin {DIGITS}"],
+        ["sshpass", f"-p{WORD}", "ssh", "node"],
+        ["redis-cli", "-h", "cache", "-a", WORD, "ping"],
+        ["twine", "upload", "-u", "__token__", f"-p{WORD}", "dist/a.whl"],
+        ["az", "login", "--service-principal", "-u", "app", "-p", WORD, "--tenant", "t"],
+        ["podman", "login", "-u=ada", f"-p={WORD}", "example.org"],
+        ["/usr/bin/unzip", "-P", WORD, "set.zip"],
+        ["unzip", "-P", f"{WORD} and more", "a b.zip"],
+        ["7z", "x", f"-p{WORD}", "set.7z"],
+        ["vault", "login", CHANCE],
+        ["aws", "configure", "set", "aws_secret_access_key", CHANCE],
+        ["dvc", "remote", "modify", "--local", "store", "password", CHANCE],
     ],
 )
 def test_a_command_loses_it_in_every_place(command):
@@ -276,3 +287,7 @@ def test_a_record_of_name_and_value_loses_the_value_of_a_secret_name():
     kept = [{"name": "lr", "value": "0.1"}, {"name": "token", "value": "hello"}]
     kept += [{"name": "API_KEY", "value": ""}]
     assert redact(kept) == kept
+
+
+def test_only_an_option_in_the_plural_takes_more_than_one_secret():
+    assert redact_command(("train", "--db-pass", WORD, "a.csv")) == ("train", "--db-pass", MARK, "a.csv")

@@ -1,4 +1,4 @@
-"""Every format, drawn from realistic reports, is what it was (``pytest --force-regen`` draws anew)."""
+"""Every format, drawn from realistic reports, is what it was (``pytest --force-regen`` draws again)."""
 
 from __future__ import annotations
 

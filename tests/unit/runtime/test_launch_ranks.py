@@ -211,7 +211,7 @@ def test_ranks_do_not_hang_while_their_watcher_stood_still_too(started, tmp_path
     where = [
         replace(rank_status.read(tmp_path, rank=rank), since_s=time.monotonic() - 100) for rank in (0, 1)
     ]
-    watch._must_not_wait_long([0, 1], where)  # since it goes on, no one has waited for 5 s
+    watch._must_not_wait_long([0, 1], where)  # since it continues, no one has waited for 5 s
     watch._awake_s -= 10
     with pytest.raises(_RankFailedError, match="rank 1 hangs after start: rank 0 waited 10 s"):
         watch._must_not_wait_long([0, 1], where)

@@ -1,4 +1,4 @@
-"""Tiny trainings by DQN: what must repeat repeats, under every setting, and goes on where it stopped.
+"""Tiny trainings by DQN: what must repeat repeats, under every setting, and continues where it stopped.
 
 They run in this process, one after the other, so that a state left behind by one would show in the next.
 """

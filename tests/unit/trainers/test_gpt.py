@@ -1,4 +1,4 @@
-"""The language model: it learns, repeats, goes on after any update, and each setting does what it says."""
+"""The language model: it learns, repeats, continues after any update, and each setting does what it says."""
 
 import io
 import json

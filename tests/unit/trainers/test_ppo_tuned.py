@@ -1,4 +1,4 @@
-"""Tuned PPO: every setting does what it says, repeats, and goes on after a stop."""
+"""Tuned PPO: every setting does what it says, repeats, and continues after a stop."""
 
 import json
 import math

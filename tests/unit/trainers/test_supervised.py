@@ -1,4 +1,4 @@
-"""The trainers on labelled data, on a small table: what repeats, goes on from every batch, and is refused."""
+"""The trainers on labelled data, on a small table: what repeats, what continues, what is refused."""
 
 import json
 import time

@@ -119,7 +119,7 @@ def said_to_be_stopped(stage: Stage, rng: Random, places: Sequence[Path]) -> str
 
 
 def another_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
-    """A resumed run that went on from another file than the stopped run's checkpoint."""
+    """A resumed run that continued from another file than the stopped run's checkpoint."""
     told = read_object(places[0] / RECORD)["resumed_from"]
     change = {"resumed_from": {**told, "sha256": f"sha256:{rng.randbytes(32).hex()}"}}
     return other_record(change)(stage, rng, places)

@@ -154,7 +154,7 @@ def _parting(expected: bytes | None, actual: bytes | None) -> dict[str, Any]:
 
 
 def _start(three: _Three, name: str) -> dict[str, Any] | None:
-    """What the run went on from, where it is not the whole run's: no later step may read such a state."""
+    """What the run continued from, where it is not the whole run's: no later step may read such a state."""
     expected, actual = (checkpoints.folder_of(run.path) / name for run in (three.whole, three.stopped))
     try:
         remembered = checkpoints.removed(expected.parent).get(name)

@@ -1,7 +1,7 @@
 """An unmodified program's resumed run against the run that was never stopped: records, aligned by step.
 
 Its checkpoints are its own business, and so is where it stops. What counts is what it logs after that; that
-it went on at all is shown by a log that begins at a later step than the whole run's.
+it continued at all is shown by a log that begins at a later step than the whole run's.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ class Environment:
         package: The ``reprokit`` that a trainer imports its runtime from.
         cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
         gpus: Numbers of the GPUs that they see, one each in turn; empty for all.
+        switched_off: What the profile ``portable`` switches off, by the names that the numpy in there has for
+            it; "" for those of the profile.
     """
 
     realisation: Realisation | None
@@ -52,6 +54,7 @@ class Environment:
     package: Path = PACKAGE
     cores: tuple[int, ...] = ()
     gpus: tuple[int, ...] = ()
+    switched_off: str = ""
 
     @property
     def side_by_side(self) -> int:

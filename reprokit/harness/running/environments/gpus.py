@@ -164,7 +164,7 @@ def _visible(ours: Sequence[int], caller: Mapping[str, str], found: GpuSurvey) -
 
 
 def _tell(chosen: Sequence[int], states: Mapping[int, GpuState], *, note: Callable[[str], None]) -> None:
-    """Say what is wrong with the GPUs that are used; all of it lets the runs go on."""
+    """Say what is wrong with the GPUs that are used; all of it lets the runs continue."""
     for state in (states[n] for n in chosen if n in states):
         if state.processes:
             note(f"{_users(state)}: --exclusive would refuse it")

@@ -18,7 +18,12 @@ from reprokit.capture.interpreter import not_asked
 from reprokit.capture.python_of_command import PythonStart, start_of
 from reprokit.core import numerics
 from reprokit.core.environment_record import InsideFacts
-from reprokit.core.environments.cpu_features import VARIABLE, is_avx512, names_to_switch_off
+from reprokit.core.environments.cpu_features import (
+    VARIABLE,
+    is_avx512,
+    names_to_switch_off,
+    value_of_profile,
+)
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
@@ -88,19 +93,6 @@ def _start_of(spec: RunSpec) -> PythonStart:
     return start_of(spec.command, folder=folder.absolute(), path=path, in_copy=True)
 
 
-def named_by_numpy(spec: RunSpec, inside: InsideFacts) -> RunSpec:
-    """The run with what the profile ``portable`` switches off under the names that its numpy has for it."""
-    features = (inside.get("numpy") or {}).get("cpu_features")
-    own = names_to_switch_off(features)
-    if not own or spec.environment.get(VARIABLE) != _of_profile() or own == _of_profile():
-        return spec
-    return replace(spec, environment={**spec.environment, VARIABLE: own})
-
-
-def _of_profile() -> str:
-    return numerics.variables("portable", hash_seed=0)[VARIABLE]
-
-
 def _by_numpys_own_names(
     held: dict[str, Any], facts: Mapping[str, Any], variables: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -111,7 +103,7 @@ def _by_numpys_own_names(
     left = [str(name) for name in features.get("in_force") or () if is_avx512(str(name))]
     given = variables.get(VARIABLE)
     missing = [one for one in held["missing"] if one["name"] != VARIABLE]
-    if left or given not in {_of_profile(), names_to_switch_off(features)}:
+    if left or given not in {value_of_profile(), names_to_switch_off(features)}:
         actual = f"still in force: {', '.join(left)}" if left else given
         why = "numpy computes with what the profile switches off: its names are others"
         missing.append(

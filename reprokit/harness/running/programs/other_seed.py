@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprokit import runs
+from reprokit.core import numerics
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.comparability import WITH_OTHER_SEED, identity, why_not_comparable
 from reprokit.harness.running.clock import stamp
@@ -86,9 +87,17 @@ def _found(planned: RunRecord, *, runs_dir: Path) -> Path | None:
         stored = runs.read(folder, verify=False)
         if stored.record.seed != wanted or not stored.record.is_whole:
             continue
+        if _of_profile(stored.record) != _of_profile(planned):  # it may have computed by other kernels
+            continue
         objection = why_not_comparable(
             identity(planned, config=None), identity(stored.record, config=None), question=WITH_OTHER_SEED
         )
         if objection is None and (folder / INSTRUMENT).is_file() and runs.read(folder).complete:
             return folder
     return None
+
+
+def _of_profile(record: RunRecord) -> dict[str, str | None]:
+    """What a run was started with of the variables that numerics profiles set."""
+    names = (setting.name for profile in numerics.PROFILES for setting in profile.settings)
+    return {name: record.environment.get(name) for name in names}

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from reprokit import adapters, checkpoints, file_tree, runs, workspace
-from reprokit.core.comparing.metric_names import nearest
+from reprokit.core.comparing.metric_names import nearest_patterns
 from reprokit.core.records import digest, digest_bytes
 from reprokit.core.verdicts.rows import listed
 from reprokit.errors import CheckpointError, MetricsError, UsageError
@@ -176,7 +176,7 @@ def must_leave(names: Sequence[str], patterns: Sequence[str]) -> None:
     """
     for pattern in patterns:
         if not any(fits(name, [pattern]) for name in names):
-            near = ", ".join(map(repr, nearest(pattern, names)))
+            near = nearest_patterns(pattern, names)
             fix = f"correct it; the nearest names: {near}" if near else "let the program write to {run_dir}"
             raise UsageError(f"the program left no file that fits {pattern!r}", where="--output", fix=fix)
 

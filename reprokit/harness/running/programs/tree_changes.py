@@ -1,6 +1,6 @@
 """What one run leaves in the folders that the next one starts in, where it could be read.
 
-Files are told apart by size, time of change and place on the disk, never read. Byte-code that Python
+Files are told apart by size, time of change and place on the disk, not read. Byte-code that Python
 keeps next to a source, as that stands, is no change.
 """
 
@@ -12,6 +12,7 @@ import stat
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import MAGIC_NUMBER, source_hash
 from itertools import islice
 from pathlib import Path
 
@@ -177,13 +178,15 @@ def _is_byte_code(path: str) -> bool:
         return False
     if not file.exists():  # one that Python replaced, or that was made while it was looked at
         return True
+    source = file.parent.parent / f"{file.name.partition('.')[0]}.py"
     try:
-        source = (file.parent.parent / f"{file.name.partition('.')[0]}.py").stat()
+        told = source.stat()
         with file.open("rb") as stream:
-            _, flags, changed, size = _HEADER.unpack(stream.read(_HEADER.size))
+            header = stream.read(_HEADER.size)
+        _, flags, changed, size = _HEADER.unpack(header)
+        if flags & 1:  # by the hash of its source, which only the Python that wrote it can compute
+            is_ours = header.startswith(MAGIC_NUMBER)
+            return is_ours and source_hash(source.read_bytes()) == header[_HEADER.size // 2 :]
     except (OSError, struct.error):
         return False
-    is_by_hash = flags & 1 == 1
-    return is_by_hash or (changed, size) == tuple(
-        int(one) % 2**32 for one in (source.st_mtime, source.st_size)
-    )
+    return (changed, size) == tuple(int(one) % 2**32 for one in (told.st_mtime, told.st_size))

@@ -1,1 +1,1 @@
-"""Stopping a run on its way and going on from what it left."""
+"""Stopping a run on its way and continuing from what it left."""

@@ -79,7 +79,7 @@ def _up_to(runs_dir: Path, point: ResumedFrom, name: str) -> list[bytes]:
 
 
 def _differing(earlier: Sequence[bytes], ours: Sequence[bytes], *, step: int) -> str:
-    """Where the interrupted attempt went on otherwise than the resumed run does; "" nowhere."""
+    """Where the interrupted attempt continued otherwise than the resumed run does; "" nowhere."""
     again = [line for line in earlier if _step(line) > step]
     for then, now in zip(again, ours, strict=False):
         if then != now:

@@ -30,7 +30,7 @@ _RECORDED_SETTINGS = ("numerics", "device", "variant", "data")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A checkpoint to go on from, and the run that wrote it.
+    """A checkpoint to continue from, and the run that wrote it.
 
     Attributes:
         point: The checkpoint.
@@ -82,7 +82,7 @@ def choose(reference: str, *, project: Project) -> Chosen:
 
 
 def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tuple[Recipe, Request]:
-    """Recipe and request that go on as the run began; its seed and settings hold where none are asked for.
+    """Recipe and request that continue as the run began; its seed and settings hold where none are asked for.
 
     Raises:
         UsageError: Another recipe, seed or setting is asked for, or what else the numbers follow from

@@ -1,8 +1,8 @@
-"""Threads of Python one at a time: each goes on until it waits for another, then the next that can goes on.
+"""Threads of Python one at a time: each continues until it waits for another, then the next one that can.
 
 What they wait for (conditions, and so queues, events, semaphores and futures; the end of a thread; a pause)
 gives way in the order in which it was asked for, which is the same in each run. A thread that waits for what
-Python does not see, such as a bare lock, holds all others up: after some seconds all go on freely, and that
+Python does not see, such as a bare lock, holds all others up: after some seconds all run freely, and that
 is noted.
 """
 
@@ -46,7 +46,7 @@ class _Waiter:
 
 
 class Turns:
-    """Which thread goes on."""
+    """Which thread continues."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -57,12 +57,12 @@ class Turns:
         self.started, self.late, self._free = 0, 0, False
 
     def current(self) -> _One | None:
-        """The thread that asks, where it takes turns; None where all go on freely."""
+        """The thread that asks, where it takes turns; None where all continue freely."""
         one: _One | None = getattr(self._own, "one", None)
         return None if self._free or getattr(self._own, "apart", False) else one
 
     def ready(self, one: _One) -> None:
-        """A thread can go on; it does at once if no other one is at work."""
+        """A thread can continue; it does at once if no other one is at work."""
         with self._mutex:
             if one.waiting:
                 one.waiting = False
@@ -73,12 +73,12 @@ class Turns:
                 self._next()
 
     def forked(self) -> None:
-        """In a new process there is one thread, which goes on as it likes."""
+        """In a new process there is one thread, which continues as it likes."""
         self._mutex, self._free = threading.Lock(), True
         self._ready.clear()
 
     def free(self) -> None:
-        """From now on, all go on as they like."""
+        """From now on, all continue as they like."""
         with self._mutex:
             self._all_go_on()
 
@@ -93,7 +93,7 @@ class Turns:
             self.running.gate.release()
 
     def leave(self, one: _One, *, timeout: float | None = None, again: bool = False) -> None:
-        """Let the next one go on, and wait; ``again``: this one can go on as soon as it is its turn."""
+        """Let the next one continue, and wait; ``again``: this one can continue as soon as it is its turn."""
         with self._mutex:
             one.waiting = not again
             if again:
@@ -114,7 +114,7 @@ class Turns:
             self._free_if_stuck(one)
 
     def _free_if_stuck(self, one: _One) -> None:
-        """Let all go on freely where one holds them up that waits for what is not seen here."""
+        """Let all continue freely where one holds them up that waits for what is not seen here."""
         with self._mutex:
             if not self._free and self.running is not None and not one.waiting:
                 self.late += 1

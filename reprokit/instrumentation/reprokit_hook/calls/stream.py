@@ -206,7 +206,7 @@ class Stream:
         try:
             with _open(path, "ab") as stream:
                 stream.write("".join(lines).encode("utf-8", "backslashreplace"))
-        except OSError:  # the folder is gone; the program goes on
+        except OSError:  # the folder is gone; the program continues
             pass
 
 

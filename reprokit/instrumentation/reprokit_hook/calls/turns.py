@@ -1,6 +1,6 @@
 """Tasks of thread pools one after another, in the order in which they were given.
 
-A task that waits for another one would wait for ever: after some seconds it goes on, and that is noted.
+A task that waits for another one would wait for ever: after some seconds it continues, and that is noted.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _SIZE = 8
 _MOST_PARTS = 200_000
 #: Objects in a set are walked one by one, and each may lead to all the others: so many parts in one digest.
 _MOST_IN_SETS = 20_000
-#: What a part counts for beside the bytes of arrays: walking one takes as long as reading these.
+#: What a part counts for next to the bytes of arrays: walking one takes as long as reading these.
 _BYTES_A_PART = 4096
 _NUMBERS = frozenset([int, float, bool])
 _ATOMS = frozenset([*_NUMBERS, complex, type(None), type(Ellipsis), type(NotImplemented)])

@@ -130,7 +130,7 @@ def lightning(folder: Path) -> None:
     logger = CSVLogger(folder)
     for step, value in enumerate(VALUES):
         logger.log_metrics({"train_loss": value}, step=step)
-    logger.log_metrics({"val_loss": 0.1}, step=len(VALUES))  # a column more: the file is written anew
+    logger.log_metrics({"val_loss": 0.1}, step=len(VALUES))  # a column more: the file is written again
     logger.finalize("success")
 
 

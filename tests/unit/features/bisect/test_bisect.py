@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
-from reprokit.features.bisect.bisect import Bisection, bisect
-from reprokit.features.bisect.trained_before import CACHE
+from reprokit.features.bisect.bisect import CACHE, Bisection, bisect
 from reprokit.harness import Project, Request
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.attribution.worktree_run import WorktreeRun

@@ -99,7 +99,7 @@ def reviewer(theirs, tmp_path, monkeypatch):
 
 @pytest.fixture
 def rewritten(made, tmp_path):
-    """The bundle with some files changed by someone who writes manifest and digests anew as well."""
+    """The bundle with some files changed by someone who writes manifest and digests again as well."""
 
     def rewrite(change):
         folder = tmp_path / "rewritten"

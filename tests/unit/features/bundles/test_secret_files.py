@@ -289,6 +289,13 @@ _CHANCE = "q7Zt3KpW9xLm2VbN" + "8sRd"
         ("login.sh", f"az login --service-principal -u a -p {_CHANCE} --tenant t\n"),
         ("load.sh", "mysqldump -uroot -pHunter2x9 results > results.sql\n"),
         ("load.py", "connect('dbname=x user=y password=Hunter2x9 host=h')\n"),
+        ("load.sh", "unzip -P Hunter2x9 set.zip\n"),
+        ("load.sh", "7z x -pHunter2x9 set.7z\n"),
+        ("load.sh", "openssl enc -d -k Hunter2x9 -in set.enc\n"),
+        ("load.sh", "smbclient //host/share -U ada%Hunter2x9\n"),
+        ("database.txt", "localhost:5432:runs:ada:Hunter2x9\n"),
+        ("Dockerfile", "ENV DB_PASSWORD Hunter2x9\n"),
+        ("settings.plist", f"<key>api_key</key>\n<string>{_CHANCE}</string>\n"),
         ("odbc.ini", "DSN=x;UID=ada;PWD=Hunter2x9;\n"),
         ("mail.py", "smtp.login('ada@example.org', 'Hunter2x9')\n"),
         ("README.md", "Password: `Hunter2x9`\n"),
@@ -304,7 +311,16 @@ def test_a_password_of_a_program_a_connection_or_a_call_is_found(name, text):
 @pytest.mark.parametrize(
     "name",
     [
-        *("prod.env.local", ".env~", ".bash_history", ".python_history", ".authinfo", ".Xauthority"),
+        *(
+            "pgpass.conf",
+            "lab.pgpass",
+            "prod.env.local",
+            ".env~",
+            ".bash_history",
+            ".python_history",
+            ".authinfo",
+            ".Xauthority",
+        ),
         *("cookies.sqlite", "login.keychain-db", "gha-creds-1234abcd.json", ".m2/settings-security.xml"),
     ],
 )

@@ -18,6 +18,7 @@ from reprokit.features.github.pull_request_comment import (
     comment,
     no_answer,
 )
+from reprokit.reports.comparison_record import ComparisonRecord, ComparisonRow
 from reprokit.reports.gate_record import GateRecord, GateRow
 
 ORIGIN = ReportOrigin(
@@ -187,3 +188,16 @@ def test_hostile_text_is_code_and_nothing_else(hostile_report: Report):
     links = [piece for piece in leaves(whole) if piece[0] == "link_open"]
     assert len(links) == 1
     assert not [piece for piece in leaves(whole) if piece[0] == "image"]
+
+
+@pytest.mark.parametrize(("code", "sign"), [(0, "⚠️"), (1, "❌")])
+def test_numbers_that_moved_are_marked_as_a_failure_only_where_the_gate_failed(
+    sample_report: Sample, code, sign
+):
+    """Whether they may move is the owner's choice, and no cross stands below a gate that passed."""
+    row = ComparisonRow(recipe="train", seed=1, answer="different", record=3, sentence="they differ")
+    found = dataclasses.replace(
+        of(sample_report(Verdict.REPRODUCED), code=code),
+        comparisons=ComparisonRecord(against="main", rows=(row,)),
+    )
+    assert f"- `train` {sign} moved from record 3 on: `they differ`" in comment(found)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.capture import capture_interpreter
-from reprokit.errors import CannotRunError, MetricsError, RecipeError, UsageError
+from reprokit.errors import CannotRunError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.features.init import write_recipe as init
 from reprokit.harness import Request, reproduce
 from reprokit.harness.running import start_runs
@@ -51,10 +51,9 @@ def track(root: Path) -> None:
     subprocess.run(["git", "add", "--all"], cwd=root, check=True)
 
 
-def propose(root, *words, name=None):
-    return init.propose(
-        words, name=name, session=Session(project=Project.around(root), progress=RecordedProgress())
-    )
+def propose(root, *words, name=None, python=None):
+    session = Session(project=Project.around(root), progress=RecordedProgress())
+    return init.propose(words, name=name, python=python, session=session)
 
 
 def recipe_of(proposal) -> str:
@@ -227,3 +226,134 @@ def test_outside_of_conda_nothing_is_recorded_and_that_is_said(theirs, monkeypat
     found = propose(theirs, "python", "train.py")
     assert "of no environment of conda" in found.found["environment"]
     assert "recipes/train/conda-explicit.txt" not in found.files
+
+
+@pytest.mark.parametrize("opened", ["log.csv", "log.jsonl"])
+def test_a_log_that_stays_empty_gives_way_to_what_is_printed(theirs, opened):
+    (theirs / "train.py").write_text(
+        f"import sys\nopen(sys.argv[2] + '/{opened}', 'w').close()\n# add_argument('--out')\n"
+        "for i in range(3):\n    print(f'step {i} loss {0.5 ** i}')\n"
+    )
+    track(theirs)
+    proposal = propose(theirs, "python", "train.py", "--out", "{run_dir}")
+    assert "printed: [" in recipe_of(proposal)
+    assert proposal.problem == ""
+
+
+def typed_in(folder, *words) -> str:
+    with pytest.raises(CannotRunError) as error:
+        propose(folder, *words)
+    assert error.value.fix is not None
+    return error.value.fix
+
+
+@pytest.mark.parametrize("place", ["", "src"])
+def test_a_program_in_a_subfolder_that_imports_from_the_project_is_told_how_to_find_it(theirs, place):
+    package = theirs / place / "mine" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("")
+    (theirs / "projects").mkdir()
+    (theirs / "projects" / "train.py").write_text("import mine\n" + PROGRAM)
+    track(theirs)
+    fix = typed_in(theirs, "python", "projects/train.py")
+    assert fix == f"reprokit init -- env PYTHONPATH={place or '.'} python projects/train.py"
+    assert propose(theirs, *fix.split(" -- ")[1].split()).problem == ""
+
+
+@pytest.mark.parametrize("read", ["Path(__file__).resolve().parents[1] / 'data/a.csv'", "'../data/a.csv'"])
+def test_a_program_that_reads_above_its_folder_is_started_at_the_top(theirs, read):
+    demo = theirs / "demo"
+    demo.mkdir()
+    (theirs / "data").mkdir()
+    (theirs / "data" / "a.csv").write_text("1\n")
+    (demo / "train.py").write_text(f"from pathlib import Path\nPath({read}).read_text()\n" + PROGRAM)
+    track(theirs)
+    assert typed_in(demo, "python", "train.py") == "cd .. && reprokit init -- python demo/train.py"
+
+
+def test_a_module_above_the_folder_is_found_from_the_top(theirs):
+    (theirs / "mine.py").write_text("")
+    (theirs / "demo").mkdir()
+    (theirs / "demo" / "train.py").write_text("import mine\n" + PROGRAM)
+    track(theirs)
+    fix = typed_in(theirs / "demo", "python", "train.py")
+    assert fix == "cd .. && reprokit init -- env PYTHONPATH=. python demo/train.py"
+
+
+@pytest.mark.parametrize("place", ["data/a.bin", "a.bin"])
+def test_data_that_git_ignores_is_named(theirs, place):
+    (theirs / ".gitignore").write_text("*.bin\n")
+    (theirs / "train.py").write_text(f"open('{place}').close()\n" + PROGRAM)
+    track(theirs)
+    (theirs / place).parent.mkdir(exist_ok=True)
+    (theirs / place).write_text("1\n")
+    fix = typed_in(theirs, "python", "train.py")
+    assert fix == f"git add --force {place.partition('/')[0]}"
+    subprocess.run(fix.split(), cwd=theirs, check=True)
+    assert propose(theirs, "python", "train.py").problem == ""
+
+
+NESTED = """\
+import json, random, sys, time
+random.seed(int(sys.argv[1]))
+begin = time.time()
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(5):
+        last = time.time()
+        time.sleep(0.005 + 0.02 * random.SystemRandom().random())
+        now = time.time()
+        speeds = {"sps": int(64 * (step + 1) / (now - begin)), "rows_per_second": round(64 / (now - last))}
+        perf = {"inner": speeds, "tick_seconds": round(now - last, 3)}
+        record = {"step": step, "loss": random.random(), "perf": perf}
+        log.write(json.dumps(record) + "\\n")
+"""
+
+
+def nested(theirs, program=NESTED):
+    (theirs / "train.py").write_text(program)
+    track(theirs)
+    return propose(theirs, "python", "train.py", "{seed}", "{run_dir}")
+
+
+def test_clock_columns_in_nested_objects_and_rounded_rates_are_volatile(theirs):
+    proposal = nested(theirs)
+    assert proposal.problem == ""
+    assert "loss" not in proposal.found["volatile"]
+    for name in ("perf/inner/sps", "perf/inner/rows_per_second", "perf/tick_seconds"):
+        assert f"metric: {name}\n" in recipe_of(proposal)
+
+
+@pytest.mark.parametrize(
+    ("of", "by"),
+    [
+        ("random.seed(int(sys.argv[1]))", "random.seed(time.time_ns())"),  # equal, too, with the clock held
+        ('"loss": random.random()', '"loss": random.SystemRandom().random()'),
+        ("random.random()", "0.5, 'error_rate': random.Random(time.time_ns()).random()"),
+        (
+            "round(64 / (now - last))",
+            "random.SystemRandom().random()",
+        ),  # called a speed, and none of the clock
+    ],
+)
+def test_what_else_differs_is_no_clock_column(theirs, of, by):
+    assert of in NESTED
+    proposal = nested(theirs, NESTED.replace(of, by))
+    assert proposal.problem.startswith("two runs with one seed differ")
+    assert "volatile" not in recipe_of(proposal)
+
+
+def test_where_nothing_can_be_locked_the_program_runs_in_its_own_python_if_that_is_asked_for(
+    theirs, monkeypatch
+):
+    def refuse(*_args, **_given):
+        raise ImageError("gym 0.21 has no wheel", fix="build one")
+
+    monkeypatch.setattr(init, "lock_environment", refuse)
+    (theirs / "requirements.txt").write_text("gym==0.21\n")
+    track(theirs)
+    with pytest.raises(ImageError) as error:
+        propose(theirs)
+    assert error.value.fix == "build one; to lock nothing: reprokit init --variant none"
+    proposal = propose(theirs, python=init.PythonAsked(is_locked=False))
+    assert "variant: none\n" in recipe_of(proposal)
+    assert "nothing pins" in proposal.found["environment"]

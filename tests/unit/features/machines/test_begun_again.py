@@ -1,4 +1,4 @@
-"""Which jobs may go on from a checkpoint when their engine begins them again."""
+"""Which jobs may continue from a checkpoint when their engine begins them again."""
 
 from __future__ import annotations
 

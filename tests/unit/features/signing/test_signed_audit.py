@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def keys(tmp_path):
-    """The private keys of two people, each with its public half beside it."""
+    """The private keys of two people, each with its public half next to it."""
     folder = tmp_path / "keys"
     folder.mkdir()
     for name in ("ada", "eve"):

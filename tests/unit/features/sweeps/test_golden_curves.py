@@ -1,4 +1,4 @@
-"""Which golden is drawn beside the curves of several seeds."""
+"""Which golden is drawn next to the curves of several seeds."""
 
 from __future__ import annotations
 

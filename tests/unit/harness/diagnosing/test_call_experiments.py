@@ -32,10 +32,10 @@ def proof_for(tmp_path):
     def make(number):
         lab = Traced(number)
         inquiry = asked(lab)
-        free = [inquiry.first, inquiry.other, lab.run("calls", Conditions())]
-        while lab.made < 10 and (len(free) < 4 or lab.equal(free[2], free[-1])):
-            free.append(lab.run("calls", Conditions()))
-        return Proof(inquiry, free)
+        looked = [lab.run("calls", Conditions())]
+        while lab.made < 10 and (len(looked) < 2 or lab.equal(looked[0], looked[-1])):
+            looked.append(lab.run("calls", Conditions()))
+        return Proof(inquiry, looked)
 
     return make
 
@@ -58,13 +58,22 @@ def decided_by(cause):
 
 def test_a_call_that_decides_alone_is_proven_and_one_beside_it_is_not(proof_for):
     proof = proof_for(decided_by(FIT))
+    assert proof.begin([SHUFFLE, FIT])
     assert proof.held([SHUFFLE, FIT]) == (FIT,)
-    assert proof.confidence == "high"
     assert proof.odds.enough
+
+
+def test_of_a_call_in_workers_the_run_that_kept_its_result_is_no_pair_that_was_equal_by_luck(proof_for):
+    in_a_worker = replace(FIT, elsewhere=True)
+    proof = proof_for(decided_by(FIT))
+    assert proof.begin([in_a_worker])
+    assert proof.held([in_a_worker]) == (in_a_worker,)
+    assert proof.odds.equal == 0
 
 
 def test_a_call_that_decides_nothing_is_not_proven(proof_for):
     proof = proof_for(lambda drawn, run, given: run)
+    assert proof.begin([FIT])
     assert proof.held([FIT]) == ()
     assert proof.odds is None
 
@@ -77,5 +86,5 @@ def test_where_substitution_decides_nothing_luck_seldom_passes_for_it(proof_for,
         proof = proof_for(lambda *_: chance.choices(range(len(odds)), odds)[0])
         if not proof.inquiry.lab.equal(proof.inquiry.first, proof.inquiry.other):
             made += 1
-            proven += bool(proof.held([SHUFFLE, FIT]))
+            proven += proof.begin([SHUFFLE, FIT]) and bool(proof.held([SHUFFLE, FIT]))
     assert proven / made < 0.02

@@ -8,9 +8,9 @@ from statistics import median
 import pytest
 
 from reprokit.harness.diagnosing.conditions import Conditions
-from reprokit.harness.diagnosing.diagnose import _equal_by_luck
 from reprokit.harness.diagnosing.experiments import explain
 from reprokit.harness.diagnosing.inquiry import HASH_SEED, Investigation
+from reprokit.harness.diagnosing.order_of_work import _equal_by_luck
 from reprokit.variations import Variation
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 
@@ -72,6 +72,26 @@ def test_a_rare_cause_that_nobody_sees_is_not_laid_to_a_line_that_was_held_when_
     assert explain(inquiry) is None
     assert inquiry.confidence == "medium"
     assert "suspected, not proven" in inquiry.known[0]
+
+
+def test_where_the_runs_differ_by_rounding_and_all_that_is_held_is_not_enough_one_run_shows_it():
+    lab = Lab(lambda drawn, run, given: run * 1e-9, names=(CLOCK, *LIBRARIES))
+    assert explain(asked(lab)) is None
+    assert lab.made == 3
+
+
+def test_where_all_that_is_held_was_equal_by_luck_no_line_is_looked_for_any_more():
+    """The third and the fourth run equal the first, the others do not."""
+    lab = Lab(lambda drawn, run, given: 1 if run in {1, 3, 4} else run, names=(CLOCK, *LIBRARIES))
+    assert explain(asked(lab)) is None
+    assert lab.made < 12
+
+
+def test_of_runs_that_were_cut_only_those_are_remembered_that_differed_in_their_beginning():
+    inquiry = asked(Lab(lambda drawn, *_: drawn[CLOCK]))
+    inquiry.held_runs += [(frozenset([CLOCK]), True), (frozenset([ENTROPY]), False)]
+    inquiry.forget_runs(but_different=True)
+    assert inquiry.held_runs == [(frozenset([ENTROPY]), False)]
 
 
 def test_a_cause_that_is_rare_but_seen_is_found():
@@ -142,7 +162,7 @@ SURROUNDINGS = tuple(
 
 
 def in_other_surroundings(number):
-    """Two runs that are equal, and one more in which twenty surroundings were varied."""
+    """Two runs that are equal, and one more in which twenty conditions were varied."""
     lab = Lab(lambda drawn, run, given: number(set(given.vary)), digits=12)
     inquiry = asked(lab)
     given = replace(Conditions(like=inquiry.first), vary=tuple(one.vary[0] for one in SURROUNDINGS))

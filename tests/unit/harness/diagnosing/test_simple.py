@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from reprokit.harness.diagnosing.inquiry import HASH_SEED
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 
@@ -40,9 +41,32 @@ def test_a_generator_that_nothing_seeds_is_named_by_its_first_line():
     assert (inquiry.lab.made, inquiry.never_seeded) == (3, "NumPy's global generator")
 
 
+def test_a_generator_that_is_seeded_in_the_first_process_and_not_in_its_workers_is_one_source_there():
+    inquiry = inquiry_of(both, [DRAWN, AGAIN, CLOCK], what="np.random.rand", seeded=["numpy"])
+    for ran in (inquiry.first, inquiry.other):
+        for name in (DRAWN, AGAIN):
+            ran.trace.sites[name] = replace(ran.trace.sites[name], processes=("0.s1", "0.s2"))
+    assert simple_cause(inquiry) == (DRAWN,)
+    assert (inquiry.lab.made, inquiry.never_seeded) == (3, "NumPy's global generator")
+
+
 def test_a_line_whose_draws_are_overwritten_is_not_the_first_that_matters():
     inquiry = inquiry_of(both, [DRAWN, AGAIN], what="random.random", overwritten=[DRAWN])
     assert simple_cause(inquiry) == (AGAIN,)
+
+
+def test_a_clock_that_a_library_reads_is_tried_where_there_is_nothing_else():
+    cause = "library_clock|train.py|30"
+    inquiry = inquiry_of(lambda drawn, *_: drawn[cause], [cause])
+    assert simple_cause(inquiry) == (cause,)
+    assert inquiry.lab.made == 3
+
+
+def test_pythons_hash_seed_is_proven_by_the_third_run_where_no_line_differs():
+    inquiry = inquiry_of(lambda drawn, run, given: 1 if given.hash_seed or run == 1 else run, [])
+    inquiry.lab.hash_is_fixed = False
+    assert simple_cause(inquiry) == (HASH_SEED,)
+    assert (inquiry.lab.made, inquiry.confidence, inquiry.odds((HASH_SEED,)).by_replay) == (3, "high", True)
 
 
 def test_lines_of_a_generator_that_is_seeded_too_late_are_told_apart():
@@ -76,6 +100,12 @@ def test_few_digits_are_no_proof():
     assert simple_cause(inquiry) is None
 
 
+def test_where_the_runs_differ_by_rounding_no_run_is_made_that_would_be_no_proof():
+    inquiry = inquiry_of(lambda drawn, *_: drawn[CLOCK] * 1e-9, [CLOCK])
+    assert simple_cause(inquiry) is None
+    assert inquiry.lab.made == 2
+
+
 def test_what_was_the_first_runs_by_itself_may_be_the_cause_as_well():
     """The third run had the same order as the first by luck, and that decides."""
     order = {1: 1, 2: 2, 3: 1}
@@ -99,3 +129,9 @@ def test_a_quick_program_whose_runs_are_sometimes_equal_is_run_more_often_than_o
         look_at_pairs(asked(lab))
         made.append(lab.made)
     assert made[0] > made[1]
+
+
+def test_where_no_line_differs_no_pairs_are_looked_at():
+    lab = Lab(lambda drawn, run, given: run, names=())
+    look_at_pairs(asked(lab))
+    assert lab.made == 2

@@ -33,7 +33,7 @@ def trace(folder, unshown):
 
 
 def program(hangs_on, programs, *, watch=True, crashes=False, unshown="", refuses=""):
-    """A training whose numbers hang on some surroundings, as the words of its command show them."""
+    """A training whose numbers hang on some conditions, as the words of its command show them."""
 
     def train(spec, output, on_tick):
         words = " ".join(spec.command)

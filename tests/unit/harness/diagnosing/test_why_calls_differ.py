@@ -3,29 +3,61 @@
 import json
 import types
 
+import pytest
+
 from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing import why_calls_differ
+from reprokit.harness.diagnosing.call_experiments import Alike
+from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.why_calls_differ import Reasons
+from reprokit.variations import AvailableVariations, Variation
 
 SITE = "train.py:3:0-9"
 
 
-def proof(folder, *, decides, native=4, parameters=(), settings=()):
-    """Two runs that kept what a call gave; runs are equal as soon as one of these variables is set."""
+@pytest.fixture(autouse=True)
+def place_that_randomises_addresses(monkeypatch, tmp_path):
+    layout = Variation(
+        name="address_layout", says="", category="process_identity", fix="none", start=("--fixed-addresses",)
+    )
+    monkeypatch.setattr(why_calls_differ, "there", lambda *_, **__: None)
+    monkeypatch.setattr(
+        why_calls_differ, "survey", lambda *_, **__: AvailableVariations(made=(layout,), unmade=())
+    )
+
+
+def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), settings=()):
+    """A run that kept what a call gave; runs are equal as soon as all of these variables or modes are set."""
     record = {
         "site": SITE,
-        "generators": {},
-        "python_threads": 0,
+        "generators": dict(generators),
+        "python_threads": python,
         "native_threads": native,
         "parameters": list(parameters),
         "settings": list(settings),
     }
     (folder / "calls-0.jsonl").write_text(json.dumps(record) + "\n")
-    ran = types.SimpleNamespace(traced=folder)
-    return types.SimpleNamespace(
-        kept=[ran, ran],
-        confidence="high",
-        equal_under=lambda *, environment, **_: ran if set(decides) & set(environment) else None,
-    )
+    ran = types.SimpleNamespace(traced=folder, trace=types.SimpleNamespace(sites={}))
+    made = []
+
+    def equal_under(*, environment=None, calls=None, start=(), before=0, **_):
+        made.append(set(start or environment or calls.values()))
+        odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
+        return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
+
+    lab = types.SimpleNamespace(spec=None, apart=folder, can_make=lambda _: True)
+    inquiry = types.SimpleNamespace(first=ran, lab=lab)
+    other = folder / "other"
+    other.mkdir(exist_ok=True)
+    record["generators"] = {name: f"not {state}" for name, state in record["generators"].items()}
+    (other / "calls-0.jsonl").write_text(json.dumps(record) + "\n")
+    kept = [ran]
+
+    def keep():
+        kept.append(types.SimpleNamespace(traced=other, trace=ran.trace))
+        return True
+
+    return types.SimpleNamespace(kept=kept, keep=keep, inquiry=inquiry, equal_under=equal_under, made=made)
 
 
 def one():
@@ -33,27 +65,72 @@ def one():
 
 
 def test_threads_whose_number_the_program_sets_itself_are_found_by_the_limit_of_openmp(tmp_path):
-    cause = why_calls_differ.causes(proof(tmp_path, decides=["OMP_THREAD_LIMIT"]), [one()])[0]
-    assert (cause.category, cause.fix, cause.confidence) == ("concurrency", "OMP_THREAD_LIMIT=1", "high")
+    cause = Reasons(proof(tmp_path, decides=["OMP_THREAD_LIMIT"])).cause(one())
+    assert (cause.category, cause.confidence) == ("concurrency", "high")
+    assert cause.fix == "OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1"
     assert "OpenMP" in cause.what
+
+
+@pytest.mark.parametrize(
+    ("decides", "fix"),
+    [
+        (["MKL_NUM_THREADS"], "MKL_NUM_THREADS=1"),
+        (["OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"], "OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1"),
+    ],
+)
+def test_the_pools_that_decide_are_named_alone_or_together(tmp_path, decides, fix):
+    assert Reasons(proof(tmp_path, decides=decides)).cause(one()).fix == fix
+
+
+def test_threads_of_python_are_tried_before_those_of_compiled_code(tmp_path):
+    given = proof(tmp_path, decides=["turns"], python=2)
+    assert Reasons(given).cause(one()).category == "concurrency"
+    assert given.made[-1] == {"turns"}
+
+
+def test_a_generator_in_another_state_is_the_reason_and_no_pool_is_tried(tmp_path):
+    given = proof(tmp_path, decides=["OMP_NUM_THREADS"], generators={"model._rng": "a"}, parameters=["seed"])
+    cause = Reasons(given).cause(one())
+    assert (cause.category, cause.fix) == ("unseeded_rng", "give it seed=")
+    assert "model._rng" in cause.what
+    assert given.made == []
+
+
+def test_where_threads_of_python_decide_no_generators_are_compared(tmp_path):
+    given = proof(tmp_path, decides=["one"], generators={"model._rng": "a"}, python=2)
+    assert Reasons(given).cause(one()).category == "concurrency"
+    assert len(given.kept) == 1
+
+
+def test_what_was_tried_in_vain_for_one_call_is_not_tried_for_the_next(tmp_path):
+    given = proof(tmp_path, decides=["none of them"])
+    reasons = Reasons(given)
+    assert [reasons.cause(one()).category for _ in range(3)] == ["unknown"] * 3
+    assert sum("OMP_NUM_THREADS" in variables for variables in given.made) == 1
 
 
 def test_a_parameter_of_the_call_is_the_fix(tmp_path):
     given = proof(tmp_path, decides=["OMP_NUM_THREADS"], parameters=["rows", "n_jobs"])
-    assert why_calls_differ.causes(given, [one()])[0].fix == "n_jobs=1"
+    assert Reasons(given).cause(one()).fix == "n_jobs=1"
 
 
 def test_a_setting_that_the_program_gives_in_a_dictionary_is_the_fix(tmp_path):
     given = proof(tmp_path, decides=["OMP_THREAD_LIMIT"], parameters=["params"], settings=["eta", "nthread"])
-    assert why_calls_differ.causes(given, [one()])[0].fix == "nthread=1"
+    assert Reasons(given).cause(one()).fix == "nthread=1"
+
+
+def test_where_no_threads_decide_but_the_layout_of_memory_does_addresses_are_named(tmp_path):
+    cause = Reasons(proof(tmp_path, decides=["--fixed-addresses"])).cause(one())
+    assert (cause.category, cause.fix) == ("process_identity", "none")
 
 
 def test_threads_are_named_where_the_call_itself_cannot_be_proven_and_are_no_certainty(tmp_path):
-    cause = why_calls_differ.by_threads(proof(tmp_path, decides=["OPENBLAS_NUM_THREADS"]), one())
+    reasons = Reasons(proof(tmp_path, decides=["OPENBLAS_NUM_THREADS"]))
+    cause = reasons.by_threads(one(), reasons.pool(one()))
     assert (cause.category, cause.line, cause.confidence) == ("concurrency", 3, "medium")
     assert cause.fix == "OPENBLAS_NUM_THREADS=1"
 
 
 def test_without_an_experiment_that_shows_it_no_threads_are_named(tmp_path):
-    assert why_calls_differ.by_threads(proof(tmp_path, decides=[]), one()) is None
-    assert why_calls_differ.by_threads(proof(tmp_path, decides=["OMP_NUM_THREADS"], native=0), one()) is None
+    assert Reasons(proof(tmp_path, decides=["none of them"])).pool(one()) is None
+    assert Reasons(proof(tmp_path, decides=["OMP_NUM_THREADS"], native=0)).pool(one()) is None

@@ -113,7 +113,7 @@ def _beside_checkpoint(folder, name, losses):
 
 
 def _with_checkpoints(tmp_path, *, stopped):
-    """Three runs; the whole and the stopped one left a log beside a checkpoint before the stop."""
+    """Three runs; the whole and the stopped one left a log next to a checkpoint before the stop."""
     made = [
         _log(tmp_path / name, steps)
         for name, steps in (("whole", range(6)), ("stopped", range(3)), ("resumed", range(3, 6)))

@@ -194,6 +194,16 @@ def test_a_difference_that_cannot_change_numbers_is_no_note():
     assert "Note" not in told
 
 
+def test_another_lock_than_the_goldens_is_searched_for_the_package():
+    evidence = replace(with_golden(changed=("lock",)), seed=7)
+    asked = f"reprokit bisect r --packages --good {GOLDEN} --seed 7"
+    assert next_command(case(Verdict.STALE_GOLDEN, divergence=HERE, evidence=evidence)) == asked
+    unpinned = replace(evidence, recipe={"name": "r", "variant": "none"})
+    for other in (unpinned, with_golden(changed=("config",))):
+        told = next_command(case(Verdict.STALE_GOLDEN, divergence=HERE, evidence=other))
+        assert told.startswith("reprokit env diff ")
+
+
 def test_a_changed_setting_is_named_with_its_line():
     config = {"training": {"gamma": 0.99, "n_epochs": 10}}
     evidence = with_golden(changed=("recipe", "config"), provenance=Provenance(config=config))

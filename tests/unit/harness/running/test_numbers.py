@@ -101,7 +101,7 @@ def test_what_was_moved_away_is_an_error_and_never_equal_to_nothing(tree, file):
 
 # --- What a run has loaded -----------------------------------------------------------------------
 
-#: What is loaded beside a training and is in no digest of its numbers: it reads, and writes records.
+#: What is loaded next to a training and is in no digest of its numbers: it reads, and writes records.
 _READS_ONLY = (
     "reprokit.capture",
     "reprokit.core.records",

@@ -1,24 +1,32 @@
 """What `portable` switches off has the names of the numpy that is there; in force is what it reports."""
 
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from reprokit.checks.numerics_in_force import _is_in_force, check
 from reprokit.core import numerics
-from reprokit.core.environments.cpu_features import VARIABLE, names_to_switch_off
-from reprokit.core.records import RunSpec
+from reprokit.core.environments.cpu_features import VARIABLE, named_by_numpy, names_to_switch_off
 from reprokit.core.verdicts.rows import Status
-from reprokit.harness.running.programs.environment_inside import _by_numpys_own_names, named_by_numpy
+from reprokit.harness.running import start_runs
+from reprokit.harness.running.environments.environment import Environment
+from reprokit.harness.running.plan import plan_recipe
+from reprokit.harness.running.programs import other_seed
+from reprokit.harness.running.programs.environment_inside import _by_numpys_own_names
+from reprokit.harness.running.start_runs import PreparedRuns
+from reprokit.harness.sweeping.groups import SweepGroup
+from reprokit.recipes import load
+from reprokit.request import Request
 from reprokit.runtime import settings
+from support.command_recipe import RECIPE as COMMAND_RECIPE
+from support.fake_backend import REALISATION, FakeBackend
 
+PROJECT = Path(__file__).parents[4]
 PORTABLE = numerics.variables("portable", hash_seed=0)
 BEFORE = ("AVX2", "AVX512F", "AVX512CD", "AVX512_SKX", "AVX512_ICL")
 OLD = "AVX512CD AVX512F AVX512_ICL AVX512_SKX"
-
-
-def spec():
-    return RunSpec(recipe="r", run_id="1", seed=0, device="cpu", command=("x",), environment=dict(PORTABLE))
 
 
 def features(in_force, names=BEFORE):
@@ -36,15 +44,36 @@ def held(in_force, value, names=BEFORE):
 def test_a_numpy_of_the_profile_keeps_the_profiles_value():
     names = ("X86_V3", "X86_V4", "AVX512_ICL", "AVX512_SPR")
     assert names_to_switch_off(features(("X86_V3",), names)) == PORTABLE[VARIABLE]
-    inside = {"numpy": {"cpu_features": features(("X86_V3",), names)}}
-    assert named_by_numpy(spec(), inside) == spec()
+    assert named_by_numpy(PORTABLE, PORTABLE[VARIABLE]) == PORTABLE
     assert held(("X86_V3",), PORTABLE[VARIABLE], names) is None
 
 
 def test_an_older_numpy_gets_its_own_names():
-    inside = {"numpy": {"cpu_features": features(BEFORE)}}
-    assert named_by_numpy(spec(), inside).environment[VARIABLE] == OLD
-    assert named_by_numpy(spec(), {}) == spec()
+    own = names_to_switch_off(features(BEFORE))
+    assert named_by_numpy(PORTABLE, own)[VARIABLE] == own == OLD
+    assert named_by_numpy(PORTABLE, "") == PORTABLE
+    assert named_by_numpy({VARIABLE: "AVX512F"}, own) == {VARIABLE: "AVX512F"}  # as the recipe says
+    assert named_by_numpy({}, own) == {}
+
+
+def test_runs_that_are_planned_again_have_them_too(tmp_path):
+    """Members of a sweep, and the run with another seed: with other kernels they would be no such runs."""
+    folder = tmp_path / "recipes" / "train"
+    folder.mkdir(parents=True)
+    (folder / "recipe.yaml").write_text(COMMAND_RECIPE.replace("none", "cpu") + "numerics: portable\n")
+    (tmp_path / "train.py").write_text("")
+    for words in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    recipe = load("train", recipes_dir=tmp_path / "recipes")
+    there = Environment(realisation=REALISATION, backend="local", runs_dir=tmp_path / "runs", root=PROJECT)
+    plan = plan_recipe(recipe, seed=3, environment=there, stamp="T")
+    prepared = PreparedRuns(plan=plan, environment=there, backend=FakeBackend(print))
+    named = start_runs._named(prepared, {"numpy": {"cpu_features": features(BEFORE)}})
+    group = SweepGroup(recipe=recipe, request=Request(), seeds=(3, 4), host={}, ready=named)
+    member = group.planned_again(4, core=None)
+    other = other_seed._with_other_seed(named.plan, recipe, named.environment)
+    for one in (named.plan, member, other):
+        assert one.specs[0].environment[VARIABLE] == OLD
 
 
 @pytest.mark.parametrize(
@@ -76,17 +105,19 @@ def test_the_row_counts_by_what_is_reported_whatever_its_name(reported, works):
 
 
 @pytest.mark.parametrize(
-    ("missing", "value", "status"),
+    ("missing", "value", "given", "status"),
     [
-        ([{"name": VARIABLE, "actual": "still in force: AVX512F"}], OLD, Status.FAILED),
-        ([{"name": "MKL_CBWR", "actual": "not reported"}], OLD, Status.PASSED),
-        ([], PORTABLE[VARIABLE], Status.SKIPPED),
-        (None, None, Status.SKIPPED),
+        ([{"name": VARIABLE, "actual": "still in force: AVX512F"}], OLD, OLD, Status.FAILED),
+        ([{"name": "MKL_CBWR", "actual": "not reported"}], OLD, OLD, Status.PASSED),
+        ([{"name": "MKL_CBWR", "actual": "not reported"}], OLD, PORTABLE[VARIABLE], Status.FAILED),
+        ([], PORTABLE[VARIABLE], PORTABLE[VARIABLE], Status.SKIPPED),
+        (None, None, None, Status.SKIPPED),
     ],
 )
-def test_the_row_of_a_command_that_nothing_looked_into(missing, value, status):
+def test_the_row_of_a_command_that_nothing_looked_into(missing, value, given, status):
     held = {"profile": "portable", "requested": {VARIABLE: value}, "missing": missing}
     inside = {"numerics": held if value else {}, "numpy": {"cpu_features": {"in_force": ["AVX2"]}}}
-    run = SimpleNamespace(environment={"inside": inside}, path="runs/r/1")
+    record = SimpleNamespace(environment={VARIABLE: given} if given else {})
+    run = SimpleNamespace(environment={"inside": inside}, path="runs/r/1", run=record)
     evidence = SimpleNamespace(recipe={"command": ["x"], "numerics": "portable"}, runs=(run, run))
     assert check(evidence).status is status

@@ -1,4 +1,4 @@
-"""Data that a recipe declares: read beside it, compared with its digest, put into every run folder."""
+"""Data that a recipe declares: read next to it, compared with its digest, put into every run folder."""
 
 import hashlib
 import shutil

@@ -1,4 +1,4 @@
-"""From which checkpoint a run goes on, and what keeps it from going on: no process, real folders."""
+"""From which checkpoint a run continues, and what keeps it from going on: no process, real folders."""
 
 import hashlib
 import json

@@ -59,7 +59,7 @@ def test_a_program_that_writes_faster_than_it_is_read_is_left_in_time(watch, met
     assert look("one") is None
     first = len(reads)
     assert look("one") is None
-    assert len(reads) > first  # it goes on where it left off
+    assert len(reads) > first  # it continues where it left off
     assert notes == []
 
 

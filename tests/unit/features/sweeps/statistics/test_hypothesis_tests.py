@@ -1,4 +1,4 @@
-"""Tests against scipy and statsmodels, and the power that stands beside each."""
+"""Tests against scipy and statsmodels, and the power that stands next to each."""
 
 import math
 

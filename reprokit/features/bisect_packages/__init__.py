@@ -1,0 +1,1 @@
+"""Finds the package, and its release, that changed a recipe's numbers."""

@@ -1,0 +1,169 @@
+"""What run folders say of rounding: the rule applied to side a, side b and the twins of a."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, runs
+from reprokit.diagnosis import read_trace
+from reprokit.errors import CannotJudgeError, MetricsError
+from reprokit.features.compare.rounding.rule import FACTOR, HORIZON, Finding, Judged, bound_of, judged
+from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE, TwinRuns
+from reprokit.harness.running.run_kinds import WATCH
+from reprokit.instrumentation.reprokit_hook.rounding import FACT
+from reprokit.layout import OUTPUT
+
+Series = dict[str, adapters.Series]
+BOTH_CHANGED = "code and environment both changed, which is never rounding: change one at a time"
+_ENVIRONMENT = frozenset({"package", "python", "cpu", "device", "environment", "condition"})
+_CODE = frozenset({"code", "setting", "recipe", "argument", "command"})
+
+
+def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
+    """The whole curves of the metrics that count; of all without names.
+
+    Raises:
+        MetricsError: They cannot be read.
+    """
+    found: Series = {}
+    pairs, _ = adapters.pair_runs(folder, folder)
+    for source, _ in pairs:
+        prefix = f"{source.name}:" if len(pairs) > 1 else ""
+        for name, one in adapters.read_series(source.path).items():
+            if names is None or prefix + name in names:
+                found[prefix + name] = one
+    return found
+
+
+def first_place(a: Path, b: Path, names: Collection[str]) -> tuple[int, int] | None:
+    """The first record at which a metric differs, from 0, and its number of records; None where none does."""
+    one, two = series_of(a, names), series_of(b, names)
+    places = []
+    for name in sorted({*one} & {*two}):
+        pairs = list(zip(one[name].values, two[name].values, strict=False))
+        at = next((at for at, (left, right) in enumerate(pairs) if left != right), None)
+        if at is not None:
+            places.append((at, len(pairs)))
+    return min(places, key=lambda place: place[0] / place[1]) if places else None
+
+
+def updates_of(folder: Path) -> int:
+    """How many updates of an optimizer a twin rounded, or counted before it began."""
+    return max((int(one["updates"]) for one in _facts(folder) if one["rounded"] or one["updates"]), default=0)
+
+
+def rounded_of(folder: Path) -> tuple[int, float]:
+    """How many tensors a twin rounded, and the largest ε."""
+    found = _facts(folder)
+    return sum(int(one["rounded"]) for one in found), max((float(one["epsilon"]) for one in found), default=0)
+
+
+def judged_with(a: Path, b: Path, twins: TwinRuns, names: Collection[str]) -> Judged:
+    """The rule on two sides and the twins of a."""
+    others = [_values(series_of(one, names)) for one in twins.twins]
+    epsilon = max(rounded_of(one)[1] for one in twins.twins)
+    first, other = _values(series_of(a, names)), _values(series_of(b, names))
+    return judged(first, other, others, epsilon=epsilon)
+
+
+def rounding_evidence(
+    a: Path, b: Path, twins: TwinRuns, names: Collection[str], *, differs: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
+    """The answer on rounding as the report has it.
+
+    Raises:
+        CannotJudgeError: A twin did not end, or rounded nothing.
+        MetricsError: Metrics cannot be read.
+    """
+    for folder in twins.folders:
+        _must_be_twin(folder)
+    found = judged_with(a, b, twins, names)
+    finding, why = found.finding, ""
+    control = resolution = None
+    if finding is Finding.UNJUDGED:
+        why = next(one.why for one in found.metrics.values() if one.finding is Finding.UNJUDGED)
+    elif finding is Finding.ROUNDING:
+        control = _control(a, twins, names, until=found.until)
+        if control is None:
+            finding = Finding.UNJUDGED
+            why = f"a learning rate {CONTROL_RATE - 1:.1%} higher would not have been seen"
+        else:
+            resolution = (CONTROL_RATE - 1) * FACTOR / control
+    if changed_both(differs):
+        finding, why = Finding.DIFFERENT, BOTH_CHANGED
+    steps = series_of(a, names)
+    return {
+        "answer": str(finding),
+        "why": why,
+        "ratio": found.ratio,
+        "bound": FACTOR,
+        "horizon": HORIZON,
+        "first": _first(found, steps),
+        "until": found.until,
+        "control": control,
+        "resolution": resolution,
+        "epsilon": max(rounded_of(one)[1] for one in twins.twins),
+        "metrics": {
+            name: {**asdict(one), "finding": str(one.finding)} for name, one in found.metrics.items()
+        },
+        "runs": twins.as_data(),
+    }
+
+
+def bounds(a: Path, twins: TwinRuns) -> dict[str, list[float]]:
+    """Metric → the most that rounding explains, record by record, up to the horizon."""
+    epsilon = max(rounded_of(one)[1] for one in twins.twins)
+    others = [_values(series_of(one)) for one in twins.twins]
+    found = {}
+    for name, values in _values(series_of(a)).items():
+        same = [other[name] for other in others if len(other.get(name, ())) == len(values)]
+        if len(same) == len(others):
+            found[name] = bound_of(values, same, epsilon=epsilon)
+    return found
+
+
+def changed_both(differs: Sequence[Mapping[str, str]]) -> bool:
+    """Whether the sides differ in what the program says and in what it runs on."""
+    kinds = {one["kind"] for one in differs}
+    return bool(kinds & _CODE) and bool(kinds & _ENVIRONMENT)
+
+
+def _control(a: Path, twins: TwinRuns, names: Collection[str], *, until: int) -> float | None:
+    """R of the control within the records that were judged; None where the rule does not see it."""
+    if twins.control is None:
+        return None
+    found = judged_with(a, twins.control, twins, names)
+    seen = [one for one in found.metrics.values() if one.finding is Finding.DIFFERENT]
+    return max((one.ratio for one in seen if one.at is not None and one.at < until), default=None)
+
+
+def _first(found: Judged, steps: Series) -> dict[str, Any] | None:
+    if found.first is None:
+        return None
+    name, at = found.first
+    return {"metric": name, "record": at, "step": steps[name].steps[at]}
+
+
+def _must_be_twin(folder: Path) -> None:
+    run = runs.read(folder)
+    if not run.complete:
+        raise CannotJudgeError(f"a twin did not end: {run.record.message or run.incomplete_because}")
+    if not rounded_of(folder)[0]:
+        raise CannotJudgeError(f"a twin rounded nothing, so that it shows nothing: {folder}")
+
+
+def _values(series: Series) -> dict[str, list[float]]:
+    return {name: list(one.values) for name, one in series.items()}
+
+
+def _facts(folder: Path) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    for place in (folder / WATCH, folder / OUTPUT / WATCH):
+        with suppress(CannotJudgeError, MetricsError):
+            facts = read_trace(place).facts
+            found += [one for name, one in facts.items() if name.startswith(FACT)]
+    return found

@@ -1,0 +1,142 @@
+"""A twin: a run that differs from another by nothing but rounding, or by a control that must be seen.
+
+Twins multiply by ``1 + u ε``: ``u`` is even in [-1, 1] and comes from a generator of the twin's own, ``ε`` is
+that of the value's own dtype, so that the precision of the program stays as it is. The kind ``updates`` does
+so with parameters and gradients at every update, ``modules`` with gradients and with what modules that have
+parameters put out in training; both begin with the initial parameters. The kind ``control`` rounds nothing
+and multiplies the learning rate of every optimizer while it takes its step.
+
+The order is one variable, such as ``updates:seed=3:start=0:rate=1``. ``start`` is the number of updates that
+are left as they are.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+#: The variable of the order.
+TWIN = "REPROKIT_TWIN"
+#: The fact of the trace, before the name of the process.
+FACT = "rounding "
+UPDATES, MODULES, CONTROL = "updates", "modules", "control"
+
+
+def watch(watch: Any, order: str) -> None:
+    """Round in this process, as soon as it has imported PyTorch."""
+    from . import imports
+
+    kind, *parts = order.split(":")
+    numbers = dict(part.split("=", 1) for part in parts)
+    facts = watch.facts[FACT + watch.process] = {"kind": kind, "updates": 0, "rounded": 0, "epsilon": 0.0}
+    twin = _Twin(facts, kind=kind, numbers=numbers)
+    imports.after("torch", twin.listen)
+
+
+class _Twin:
+    def __init__(self, facts: dict[str, Any], *, kind: str, numbers: dict[str, str]) -> None:
+        self._facts, self._kind = facts, kind
+        self._seed, self._start = int(numbers["seed"]), int(numbers["start"])
+        self._rate = float(numbers["rate"])
+        self._begun: Any = weakref.WeakSet()
+        self._learning_rates: dict[int, list[tuple[Any, Any]]] = {}
+
+    def listen(self, torch: Any) -> None:
+        """Follow every optimizer and every module."""
+        self._torch = torch
+        self._generator = torch.Generator()
+        self._generator.manual_seed(self._seed)
+        from torch.nn.modules import module as modules  # type: ignore[import-not-found, unused-ignore]
+        from torch.optim import optimizer as optim  # type: ignore[import-not-found, unused-ignore]
+
+        optim.register_optimizer_step_pre_hook(lambda one, *_: self._before(one))
+        optim.register_optimizer_step_post_hook(lambda one, *_: self._after(one))
+        if self._kind != CONTROL:
+            modules.register_module_forward_pre_hook(lambda one, _: self._begin(one))
+        if self._kind == MODULES:
+            modules.register_module_forward_hook(lambda one, _, out: self._put_out(one, out))
+
+    @property
+    def _works(self) -> bool:
+        return bool(self._facts["updates"] >= self._start)
+
+    def _before(self, optimizer: Any) -> None:
+        if not self._works:
+            return
+        if self._kind == CONTROL:
+            changed = [(group, group["lr"]) for group in optimizer.param_groups if group.get("lr")]
+            self._learning_rates[id(optimizer)] = changed
+            for group, rate in changed:
+                group["lr"] = rate * self._rate
+            self._facts["rounded"] += len(changed)
+            return
+        for one in _parameters(optimizer):
+            if one.grad is not None:
+                self._round(one.grad)
+
+    def _after(self, optimizer: Any) -> None:
+        works = self._works
+        self._facts["updates"] += 1
+        for group, rate in self._learning_rates.pop(id(optimizer), ()):
+            group["lr"] = rate
+        if works and self._kind == UPDATES:
+            for one in _parameters(optimizer):
+                self._round(one)
+
+    def _begin(self, module: Any) -> None:
+        """Before its first use: its initial parameters."""
+        if self._start or module in self._begun:
+            return
+        self._begun.add(module)
+        for one in _own_parameters(module):
+            self._round(one)
+
+    def _put_out(self, module: Any, out: Any) -> Any:
+        if not (module.training and self._works and any(True for _ in _own_parameters(module))):
+            return None
+        if isinstance(out, tuple) and type(out) is tuple:
+            return tuple(map(self._rounded, out))
+        return self._rounded(out)
+
+    def _rounded(self, value: Any) -> Any:
+        """The same with its gradient, rounded; what is no tensor of floating numbers as it is."""
+        if not self._is_rounded(value):
+            return value
+        with self._torch.no_grad():
+            before = value.detach()
+            off = before.clone()
+            self._round(off)
+            off -= before
+        return value + off
+
+    def _round(self, tensor: Any) -> None:
+        if not self._is_rounded(tensor):
+            return
+        torch = self._torch
+        with torch.no_grad(), suppress(RuntimeError):  # a tensor that cannot be written in place
+            epsilon = float(torch.finfo(tensor.dtype).eps)
+            share = torch.rand(tensor.shape, generator=self._generator, dtype=torch.float64) * 2 - 1
+            exact = tensor.detach().double() * (1 + share.to(tensor.device) * epsilon)
+            tensor.copy_(exact.to(tensor.dtype))
+            self._facts["rounded"] += 1
+            self._facts["epsilon"] = max(self._facts["epsilon"], epsilon)
+
+    def _is_rounded(self, value: Any) -> bool:
+        torch = self._torch
+        return (
+            isinstance(value, torch.Tensor)
+            and value.is_floating_point()
+            and value.layout == torch.strided
+            and not value.is_meta
+        )
+
+
+def _parameters(optimizer: Any) -> Iterator[Any]:
+    for group in optimizer.param_groups:
+        yield from group["params"]
+
+
+def _own_parameters(module: Any) -> Iterator[Any]:
+    return (one for one in module._parameters.values() if one is not None)

@@ -1,0 +1,158 @@
+"""Programs of a side that write, delete or read what is not theirs: never an answer that they chose."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from reprokit.errors import RecipeError
+from reprokit.features.compare.answer import Word
+from reprokit.features.compare.asked import sides_asked
+from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.seals import Seals
+from reprokit.features.compare.trees import SideTree
+from reprokit.project import Project
+from reprokit.request import Request
+from reprokit.session import Session
+from support.command_recipe import RECIPE, Repository
+from support.recorded_progress import RecordedProgress
+
+WRITES = """\
+import json, sys
+from pathlib import Path
+run, out, mode = Path(sys.argv[2]).parent, Path(sys.argv[2]), sys.argv[3]
+{before}
+lines = [json.dumps(dict(step=step, loss=value)) for step in range(4)]
+(out / "log.jsonl").write_text(chr(10).join([*lines, ""]))
+"""
+#: The second run makes the first one anew, with its digests, so that it looks as if it had always been so.
+REWRITES = """\
+import hashlib
+others = [one for one in run.parent.iterdir() if one != run and (one / "COMPLETE").is_file()]
+mine = [one for one in others if json.loads((one / "run.json").read_text())["program"]["command"][-1] == mode]
+value = 2.0 if mode == "other" and not mine else 1.0
+for one in mine if mode == "other" else []:
+    marker = json.loads((one / "COMPLETE").read_text())
+    for name in ("metrics.jsonl", "output/log.jsonl"):
+        (one / name).write_text((one / name).read_text().replace("2.0", "1.0"))
+        marker["files"][name]["sha256"] = "sha256:" + hashlib.sha256((one / name).read_bytes()).hexdigest()
+    (one / "COMPLETE").write_text(json.dumps(marker))
+"""
+DELETES = """\
+import shutil
+value = 1.0
+if mode == "other":
+    for one in run.parent.iterdir():
+        if json.loads((one / "run.json").read_text())["program"]["command"][-1] != mode:
+            shutil.rmtree(one)
+"""
+CHANGES = """\
+value = 1.0 if mode == "plain" else 2.0
+if mode == "other":
+    for one in run.parent.iterdir():
+        for file in [*one.glob("metrics.jsonl"), *one.glob("output/log.jsonl")]:
+            file.write_text(file.read_text().replace("1.0", "2.0"))
+"""
+SEARCHES = """\
+import json, random, sys
+from pathlib import Path
+top = next(folder for folder in Path.cwd().parents if (folder / ".git").exists())
+rate = float((top / "settings.yaml").read_text())
+noise = random.Random(int(sys.argv[1])).random() / 1024
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(4):
+        log.write(json.dumps({"step": step, "loss": rate * step + noise}) + "\\n")
+"""
+#: Of seed 3.
+NOISE = random.Random(3).random() / 1024
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = Repository(tmp_path)
+    found.git("init", "--quiet", "--initial-branch", "main")
+    (tmp_path / ".gitignore").write_text("runs/\nreports/\n")
+    return found
+
+
+def compared(repository, *, num_seeds=None, **typed):
+    request = Request(backend="local", side_by_side=False)
+    session = Session(project=Project.around(repository.root), progress=RecordedProgress())
+    asked = sides_asked(typed)
+    return compare_recipe("train", asked, request, only=None, share=(), num_seeds=num_seeds, session=session)[
+        0
+    ]
+
+
+@pytest.mark.parametrize("before", [REWRITES, DELETES, CHANGES], ids=["rewrites", "deletes", "changes"])
+def test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, before):
+    recipe = RECIPE.replace('"{run_dir}"', '"{run_dir}", "plain"')
+    repository.write(train_py=WRITES.format(before=before), recipes__train__recipe_yaml=recipe)
+    command = 'command=["python", "train.py", "{seed}", "{run_dir}", "other"]'
+    answer = compared(repository, b_overrides=(command,))
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
+    assert re.search("(changed|removed) after (its|the) run", answer.sentence)
+
+
+def never_asks_whether_a_run_was_touched(patch):
+    patch.setattr(Seals, "broken", lambda _: "")
+
+
+def seals_the_runs_of_a_side_when_all_have_ended(patch):
+    closed, broken = Seals.close, Seals.broken
+    asked = []
+    patch.setattr(Seals, "close", lambda _, folder: asked.append(folder))
+    patch.setattr(Seals, "has", lambda *_: True)
+    patch.setattr(Seals, "broken", lambda seals: [closed(seals, one) for one in asked] and broken(seals))
+
+
+@pytest.mark.parametrize(
+    "broken", [never_asks_whether_a_run_was_touched, seals_the_runs_of_a_side_when_all_have_ended]
+)
+def test_with_broken_seals_a_run_that_was_made_anew_is_believed(repository, monkeypatch, broken):
+    broken(monkeypatch)
+    with pytest.raises(AssertionError, match="equal"):
+        test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, REWRITES)
+
+
+def test_where_runs_lie_below_the_working_tree_its_files_are_found(repository, monkeypatch):
+    monkeypatch.setattr(SideTree, "runs_dir", property(lambda tree: tree.project.runs_dir))
+    with pytest.raises(AssertionError, match="equal"):
+        test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository)
+
+
+def test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository):
+    repository.write(train_py=SEARCHES, settings_yaml="0.5", recipes__train__recipe_yaml=RECIPE)
+    (repository.root / "settings.yaml").write_text("0.25")
+    repository.commit()
+    (repository.root / "settings.yaml").write_text("0.125")
+    answer = compared(repository, a="HEAD~1", b="HEAD")
+    assert answer.answer is Word.DIFFERENT, answer.sentence
+    assert (answer.first["expected"], answer.first["actual"]) == (0.5 + NOISE, 0.25 + NOISE)
+    assert compared(repository, a="HEAD").first["actual"] == 0.125 + NOISE
+
+
+def test_over_seeds_it_finds_that_of_its_own_commit_too(repository):
+    recipe = RECIPE + "statistical: {metric: loss, window: last, margin: 0.1, direction: higher}\n"
+    repository.write(train_py=SEARCHES, settings_yaml="0.5", recipes__train__recipe_yaml=recipe)
+    repository.write(settings_yaml="0.25")
+    repository.write(settings_yaml="0.5")
+    answer = compared(repository, a="HEAD~1", b="HEAD", num_seeds=3)
+    assert answer.statistical is not None, answer.sentence
+    assert answer.statistical["outcome"]["looks"][-1]["metrics"][0]["reference_mean"] == pytest.approx(
+        0.75, abs=1 / 1024
+    )
+
+
+def test_a_fault_in_the_recipe_of_a_commit_names_the_commit(repository):
+    wrong = f"{RECIPE}nothing: 1\n"
+    repository.write(train_py=SEARCHES, settings_yaml="1", recipes__train__recipe_yaml=wrong)
+    repository.write(recipes__train__recipe_yaml=RECIPE)
+    with pytest.raises(RecipeError) as caught:
+        compared(repository, a="HEAD~1", b="HEAD")
+    commit = repository.commit_of("HEAD~1")
+    assert caught.value.where.startswith(f"{commit}:recipes/train/recipe.yaml:")
+    assert "reprokit-tree" not in str(caught.value)

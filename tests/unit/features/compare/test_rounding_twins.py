@@ -1,0 +1,134 @@
+"""Twins: how many are made, what the hook does for them, and what they must show."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.errors import CannotJudgeError
+from reprokit.features.compare.rounding.rule import Finding
+from reprokit.features.compare.rounding.twin_runs import TwinRuns, make_twins
+from reprokit.harness.running.programs.hooked_run import HOOK
+
+TRAINS = """\
+import json, sys, torch
+torch.set_num_threads(1)
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+adam = torch.optim.Adam(model.parameters(), lr=0.01)
+losses = []
+for step in range(4):
+    loss = model(torch.randn(16, 4)).pow(2).mean()
+    adam.zero_grad()
+    loss.backward()
+    adam.step()
+    losses.append(loss.item())
+print(json.dumps({"losses": losses, "rate": adam.param_groups[0]["lr"], "next": torch.rand(1).item()}))
+"""
+
+
+def trained(folder: Path, order: str):
+    """What a program prints as a twin, and what the hook says that it did."""
+    folder.mkdir()
+    orders = {"out": str(folder), "key": "00", "level": "look", "variables": ["REPROKIT_TWIN"]}
+    (folder / "orders.json").write_text(json.dumps(orders))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HOOK),
+        "REPROKIT_HOOK": str(folder / "orders.json"),
+        "REPROKIT_TWIN": order,
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", TRAINS], env=environment, capture_output=True, text=True, check=True
+    )
+    facts = json.loads(next(folder.glob("trace-*.json")).read_text())["facts"]
+    return json.loads(ran.stdout), facts.get("rounding 0")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    told, facts = trained(tmp_path_factory.mktemp("plain") / "out", "")
+    assert facts is None
+    return told
+
+
+@pytest.mark.parametrize("kind", ["updates", "modules"])
+def test_a_twin_differs_by_rounding_alone_and_draws_nothing_of_the_programs(plain, kind, tmp_path):
+    told, facts = trained(tmp_path / "out", f"{kind}:seed=3:start=0:rate=1")
+    off = [abs(one - two) / two for one, two in zip(told["losses"], plain["losses"], strict=True)]
+    assert 0 < max(off) < 1e-5
+    assert told["next"] == plain["next"]
+    assert facts["updates"] == 4
+    assert facts["rounded"] > 10
+    assert facts["epsilon"] == pytest.approx(2**-23)
+
+
+def test_a_twin_that_begins_later_is_equal_until_then(plain, tmp_path):
+    told, _ = trained(tmp_path / "out", "updates:seed=3:start=2:rate=1")
+    assert told["losses"][:3] == plain["losses"][:3]
+    assert told["losses"][3] != plain["losses"][3]
+
+
+def test_the_control_changes_the_learning_rate_of_a_step_and_gives_it_back(plain, tmp_path):
+    told, facts = trained(tmp_path / "out", "control:seed=0:start=0:rate=1.001")
+    assert told["losses"][0] == plain["losses"][0]
+    off = [abs(one - two) / two for one, two in zip(told["losses"][1:], plain["losses"][1:], strict=True)]
+    assert min(off) > 1e-6
+    assert told["rate"] == plain["rate"] == 0.01
+    assert facts["rounded"] == 4
+
+
+class Maker:
+    """Makes runs that are names, and keeps the orders."""
+
+    def __init__(self):
+        self.orders = []
+
+    def __call__(self, variation, number):
+        self.orders.append(variation.environment["REPROKIT_TWIN"])
+        return Path(f"run-{number}")
+
+
+def made(make, *, findings, place=(0, 10), updates=100):
+    given = iter(findings)
+    return make_twins(make, place=place, updates_of=lambda _: updates, finding_with=lambda _: next(given))
+
+
+def test_four_twins_are_enough_for_a_difference_that_is_far_outside():
+    make = Maker()
+    runs = made(make, findings=[(Finding.DIFFERENT, 5_000.0)])
+    assert len(make.orders) == len(runs.twins) == 4
+    assert runs.control is None
+
+
+def test_eight_twins_and_a_control_are_made_for_rounding_of_both_kinds():
+    make = Maker()
+    runs = made(make, findings=[(Finding.ROUNDING, 1.0)] * 2)
+    assert len(runs.twins) == 8
+    assert runs.control == Path("run-9")
+    assert [order.partition(":")[0] for order in make.orders] == ["updates", "modules"] * 4 + ["control"]
+    assert len(set(make.orders)) == 9
+
+
+def test_twins_begin_where_the_other_side_first_differs():
+    make = Maker()
+    runs = made(make, findings=[(Finding.DIFFERENT, 1e4)], place=(6, 10))
+    assert runs.start == 50
+    assert [order.split(":")[2] for order in make.orders] == ["start=0"] + ["start=50"] * 4
+    assert Path("run-1") not in runs.twins
+
+
+def test_a_program_without_an_optimizer_has_no_twins():
+    with pytest.raises(CannotJudgeError, match="no step of an optimizer"):
+        made(Maker(), findings=[], updates=0)
+
+
+def test_twins_come_back_from_a_report_as_they_were():
+    runs = TwinRuns(twins=(Path("a"), Path("b")), control=Path("c"), start=3)
+    assert TwinRuns.from_data(json.loads(json.dumps(runs.as_data()))) == runs
+    assert runs.folders == (Path("a"), Path("b"), Path("c"))
