@@ -67,6 +67,7 @@ with open(options.out + "/metrics.jsonl", "w") as log:
 #: What each of them needs, and its call that seeds, with and without the seed.
 PROGRAMS = {
     "numpy": (NUMPY, "numpy\n", ("default_rng(options.seed)", "default_rng()")),
+    "numpy<2.4": (NUMPY, "numpy<2.4\n", ("default_rng(options.seed)", "default_rng()")),
     "none": (PLAIN, "# nothing beside the standard library\n", ("Random(options.seed)", "Random()")),
 }
 _HEAD = """\
@@ -211,7 +212,7 @@ def main() -> int:
             if place == LOCAL and interpreters.on_this_host(python) is None:
                 sys.stderr.write(f"{python}: this host has none\n")
                 continue
-            row = measured(python, place, (options.packages,) if options.packages else ("numpy", "none"))
+            row = measured(python, place, (options.packages,) if options.packages else tuple(PROGRAMS))
             wrong |= not row
             before = DOCUMENT.read_text() if DOCUMENT.is_file() else ""
             DOCUMENT.write_text(page([row] if row else [], before=before))

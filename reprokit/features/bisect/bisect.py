@@ -18,7 +18,7 @@ from reprokit.core.records import digest
 from reprokit.core.report_parts import FileChange
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
-from reprokit.harness.attribution import worktree_run
+from reprokit.harness.attribution import own_environment, worktree_run
 from reprokit.harness.attribution.compared_runs import CACHE, KeptMetrics, difference, platforms_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.environments.environment import backend_of
@@ -66,7 +66,12 @@ class Bisection:
 
 @dataclass(slots=True)
 class _Search:
-    """What is known so far. ``failed``: what a commit stands on → why it cannot run."""
+    """What is known so far.
+
+    Attributes:
+        failed: What a commit stands on → why it cannot run.
+        own: A commit, or what it stands on → that its run was in an environment of its own files.
+    """
 
     name: str
     request: Request
@@ -79,6 +84,7 @@ class _Search:
     failed: dict[str, str] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
     backends: dict[str, str] = field(default_factory=dict)
+    own: dict[str, str] = field(default_factory=dict)
 
 
 def bisect(name: str, *, good: str, bad: str, request: Request, session: Session) -> Bisection:
@@ -125,7 +131,7 @@ def _reference_run(search: _Search, commit: str) -> Path:
     key = _key(search, search.recipes[commit])
     known = _kept(search, key)
     if known.num_runs < 2:
-        again, why = _train(search, search.recipes[commit])
+        again, why = _train(search, search.recipes[commit], key)
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
         if kept.read_bytes() != again.read_bytes():
@@ -197,16 +203,18 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
     except WorkspaceError as error:  # nothing to make an environment from
         return None, str(error), False
     cached = _kept(search, key).found
+    search.own[commit] = search.own.get(key, "")
     if cached is not None or key in search.failed:
         return cached, search.failed.get(key, ""), False
-    metrics, why = _train(search, recipe)
+    metrics, why = _train(search, recipe, key)
+    search.own[commit] = search.own[key]
     if metrics is None:
         search.failed[key] = why  # for this search only: a full disk is no property of a commit
         return None, why, True
     return _kept(search, key).keep(metrics), "", True
 
 
-def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
+def _train(search: _Search, recipe: Recipe, key: str) -> tuple[Path | None, str]:
     ran = worktree_run.run_at(
         search.tree,
         search.name,
@@ -214,6 +222,9 @@ def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
         runs_dir=search.scratch / "runs",
         progress=search.progress,
     )
+    search.own[key] = ran.own
+    if ran.own:
+        own_environment.removed(search.tree, recipe)
     return ran.metrics, ran.why
 
 
@@ -238,6 +249,7 @@ def _kept(search: _Search, key: str) -> KeptMetrics:
 
 def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:
     subject = git_history.subject(search.tree, commit)
+    detail = "; ".join(filter(None, (detail, search.own.get(commit))))
     one = TestedCommit(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
     search.tested.append(one)
     how = "" if trained else ", not trained again"

@@ -20,12 +20,13 @@ from reprokit.core import inputs
 from reprokit.core.environment_record import sections
 from reprokit.core.report_parts import Attribution, AttributionCell
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
-from reprokit.harness.attribution import worktree_run
+from reprokit.harness.attribution import own_environment, worktree_run
+from reprokit.harness.attribution.worktree_run import WorktreeRun
 from reprokit.harness.judging.compared_with.reference import tolerances_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.programs.program_files import program_files
-from reprokit.layout import METRICS
+from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
 from reprokit.records import environment_json, run_json
@@ -136,9 +137,14 @@ def _cells(case: _Case, run: Path) -> tuple[list[AttributionCell], str | None, s
             return [*lost, today], None, ""
         variant = case.recipe.variant
         same_lock = environment_digest(then, variant) == environment_digest(case.project.root, variant)
-        first, folder = _run(THEN_THEN, then, case, overrides=())
-        machine = _machine(folder, case)
-        if same_lock:
+        first, ran = _run(THEN_THEN, then, case, overrides=())
+        machine = _machine(ran.folder, case)
+        if ran.own:  # the golden's code has no run in this Python
+            first = replace(first, detail=_joined(first.detail, ran.own))
+            moved = replace(first, environment=NOW, result=NOT_RUN, detail=ran.own)
+            local = replace(case, request=replace(case.request, backend="local"))  # as that one was run
+            rebuilt, _ = _run(NOW_THEN, _own_tree(case, then), local, overrides=case.request.overrides)
+        elif same_lock:
             note = "the same lock: the one run stands for both"
             moved = replace(first, environment=NOW, detail=_joined(first.detail, note))
             rebuilt = replace(today, environment=THEN, detail=_joined(today.detail, note))
@@ -165,20 +171,20 @@ def _must_be_the_goldens(tree: Path, case: _Case) -> None:
 
 def _run(
     place: Place, root: Path, case: _Case, *, overrides: Sequence[str]
-) -> tuple[AttributionCell, Path | None]:
+) -> tuple[AttributionCell, WorktreeRun]:
     code, environment = place
     asked = replace(case.request, overrides=tuple(overrides))
     runs_dir = case.scratch / _folder(place)
     ran = worktree_run.run_at(root, case.name, request=asked, runs_dir=runs_dir, progress=case.progress)
     if ran.metrics is None:
-        return AttributionCell(code=code, environment=environment, result=NOT_RUN, detail=ran.why), None
+        return AttributionCell(code=code, environment=environment, result=NOT_RUN, detail=ran.why), ran
     held = _held(place, ran.metrics, case)
     alien = _not_blessed(place, ran.folder, case)
     if held.result == DIFFERS and alien:
         held = replace(
             held, result=NOT_RUN, detail=f"{held.detail}, but with another {alien} than was promoted"
         )
-    return held, ran.folder
+    return held, ran
 
 
 def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
@@ -251,6 +257,14 @@ def _program_tree(root: Path, case: _Case, *, locks: Path) -> Path:
     shutil.copytree(project_folder(locks, "images"), project_folder(root, "images"), dirs_exist_ok=True)
     for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
         git_history.git(root, *arguments)
+    return root
+
+
+def _own_tree(case: _Case, then: Path) -> Path:
+    """Today's code in the environment that was locked from the golden's files."""
+    root = _tree(case, locks=then)
+    own_environment.name_own(project_folder(root, "recipes") / case.name / RECIPE)
+    git_history.git(root, "add", "--all", "--force")
     return root
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import recipes, runs
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import ReprokitError
+from reprokit.harness.attribution import own_environment
 from reprokit.harness.running.numbers import package_of
 from reprokit.layout import METRICS
 from reprokit.project import project_folder
@@ -27,10 +28,15 @@ _STOP_S = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorktreeRun:
-    """What came of a run: its folder, or why there is no finished one."""
+    """What came of a run: its folder, or why there is no finished one.
+
+    Attributes:
+        own: That it was made in an environment of the tree's own files, as a sentence; "" where it was not.
+    """
 
     folder: Path | None = None
     why: str = ""
+    own: str = ""
 
     @property
     def metrics(self) -> Path | None:
@@ -38,7 +44,33 @@ class WorktreeRun:
 
 
 def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:
-    """Run a recipe once in a tree; ``runs_dir`` is not the project's own, so that no list shows the run."""
+    """Run a recipe once in a tree; ``runs_dir`` is not the project's own, so that no list shows the run.
+
+    Where a recipe pins no environment and this Python lacks a package, the run is made again in one that is
+    locked from the tree's own files; tree and recipe then have it (``own_environment.removed``).
+    """
+    ran = _run_once(root, name, request=request, runs_dir=runs_dir, progress=progress)
+    recipe = None if ran.folder else load(root, name, overrides=tuple(request.overrides))
+    if not isinstance(recipe, Recipe):
+        return ran
+    own = own_environment.lock_own(root, recipe, why=ran.why, progress=progress)
+    if not own:
+        return ran
+    progress.note(own)
+    local = replace(request, backend="local")  # as a recipe that pins nothing runs
+    again = _run_once(root, name, request=local, runs_dir=runs_dir, progress=progress)
+    return replace(again, own=own)
+
+
+def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objection:
+    """A tree's recipe, or why it cannot be read."""
+    try:
+        return recipes.load(name, recipes_dir=project_folder(root, "recipes"), overrides=overrides)
+    except ReprokitError as error:
+        return Objection(str(error))
+
+
+def _run_once(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:
     command = [sys.executable, "-P", "-m", "reprokit", "run", name, "--runs-dir", str(runs_dir)]
     command += ["--backend", request.backend, "--base", request.base]  # as older trees spell it
     command += ["--seed", str(request.seed)] if request.seed is not None else []
@@ -55,14 +87,6 @@ def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress:
     if not (folder / METRICS).is_file():
         return WorktreeRun(why="the run wrote no metrics")
     return WorktreeRun(folder=folder)
-
-
-def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objection:
-    """A tree's recipe, or why it cannot be read."""
-    try:
-        return recipes.load(name, recipes_dir=project_folder(root, "recipes"), overrides=overrides)
-    except ReprokitError as error:
-        return Objection(str(error))
 
 
 def _output(command: list[str], root: Path) -> tuple[str, str]:
