@@ -82,12 +82,11 @@ FOREIGN = {
             "--b-threads 2": None,
             "--b-cpu Haswell": None,
             "--b-with numpy==2.4.5": "equal",
-            "--b-python 3.12": None,
             "--a HEAD~1 --b HEAD --seeds 4": None,
         },
         plain=[
             "makemore.py",
-            "copy.py",
+            "makemore2.py",
             "-o",
             "{run_dir}",
             "--type",
@@ -100,19 +99,18 @@ FOREIGN = {
     ),
     "karpathy/minGPT": Foreign(
         head="c4c650e",
-        command='[python, -m, projects.adder.adder, "--system.work_dir={run_dir}", --trainer.max_iters=40, '
+        command="[python, -m, projects.adder.adder, --trainer.max_iters=40, "
         '--trainer.num_workers=0, "--system.seed={seed}"]',
         printed=r"iter (?P<step>\d+): train loss (?P<loss>[\d.]+)",
         requirements=TORCH,
         file="mingpt/trainer.py",
-        more=STATISTICAL,
+        more=STATISTICAL + "collect: [out/]\n",
         forms={
             "--a HEAD~1 --b HEAD": "equal",
             "": "equal",
             "--b-args --trainer.learning_rate=0.001": "different",
-            "--b-args --trainer.num_workers=1": None,
             "--b-threads 2": None,
-            "--a HEAD~1 --b HEAD --b-args --trainer.learning_rate=0.001 --seeds 4": None,
+            "--a HEAD~1 --b HEAD --seeds 3": None,
         },
     ),
     "microsoft/LightGBM": Foreign(
