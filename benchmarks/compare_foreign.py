@@ -32,7 +32,7 @@ seeds: [3]
 platforms: [cpu-x86_64]
 printed: ['{printed}']
 {more}"""
-STATISTICAL = "statistical: {metric: loss, window: last, margin: 0.05, direction: lower}\n"
+STATISTICAL = "statistical: {{metric: '{}', window: last, margin: 0.05, direction: lower}}\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ FOREIGN = {
         printed=r"step (?P<step>\d+) \| loss (?P<loss>[\d.]+)",
         requirements=TORCH,
         file="makemore.py",
-        more=STATISTICAL,
+        more=STATISTICAL.format("stdout.log:loss"),
         forms={
             "--a HEAD~1 --b HEAD": "different",
             "": "equal",
@@ -92,7 +92,7 @@ FOREIGN = {
             "--type",
             "bigram",
             "--max-steps",
-            "41",
+            "502",
             "-n",
             "0",
         ],
@@ -104,7 +104,7 @@ FOREIGN = {
         printed=r"iter (?P<step>\d+): train loss (?P<loss>[\d.]+)",
         requirements=TORCH,
         file="mingpt/trainer.py",
-        more=STATISTICAL + "collect: [out/]\n",
+        more=STATISTICAL.format("loss") + "collect: [out/]\n",
         forms={
             "--a HEAD~1 --b HEAD": "equal",
             "": "equal",
