@@ -32,7 +32,7 @@ seeds: [3]
 platforms: [cpu-x86_64]
 printed: ['{printed}']
 {more}"""
-STATISTICAL = "statistical: {metric: loss, window: last, margin: 0.05, direction: lower}\n"
+STATISTICAL = "statistical: {{metric: '{}', window: last, margin: 0.05, direction: lower}}\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ FOREIGN = {
         printed=r"step (?P<step>\d+) \| loss (?P<loss>[\d.]+)",
         requirements=TORCH,
         file="makemore.py",
-        more=STATISTICAL,
+        more=STATISTICAL.format("stdout.log:loss"),
         forms={
             "--a HEAD~1 --b HEAD": "different",
             "": "equal",
@@ -82,37 +82,35 @@ FOREIGN = {
             "--b-threads 2": None,
             "--b-cpu Haswell": None,
             "--b-with numpy==2.4.5": "equal",
-            "--b-python 3.12": None,
             "--a HEAD~1 --b HEAD --seeds 4": None,
         },
         plain=[
             "makemore.py",
-            "copy.py",
+            "makemore2.py",
             "-o",
             "{run_dir}",
             "--type",
             "bigram",
             "--max-steps",
-            "41",
+            "502",
             "-n",
             "0",
         ],
     ),
     "karpathy/minGPT": Foreign(
         head="c4c650e",
-        command='[python, -m, projects.adder.adder, "--system.work_dir={run_dir}", --trainer.max_iters=40, '
+        command="[python, -m, projects.adder.adder, --trainer.max_iters=40, "
         '--trainer.num_workers=0, "--system.seed={seed}"]',
         printed=r"iter (?P<step>\d+): train loss (?P<loss>[\d.]+)",
         requirements=TORCH,
         file="mingpt/trainer.py",
-        more=STATISTICAL,
+        more=STATISTICAL.format("loss") + "collect: [out/]\n",
         forms={
             "--a HEAD~1 --b HEAD": "equal",
             "": "equal",
             "--b-args --trainer.learning_rate=0.001": "different",
-            "--b-args --trainer.num_workers=1": None,
             "--b-threads 2": None,
-            "--a HEAD~1 --b HEAD --b-args --trainer.learning_rate=0.001 --seeds 4": None,
+            "--a HEAD~1 --b HEAD --seeds 3": None,
         },
     ),
     "microsoft/LightGBM": Foreign(

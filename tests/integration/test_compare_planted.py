@@ -204,7 +204,9 @@ def test_code_that_is_found_under_the_path_of_the_working_tree_is_named_and_noth
 @pytest.fixture(scope="module")
 def in_containers(repository, shared_small_project, know_base):
     """The locks of the images that the tests make, which are removed afterwards."""
-    know_base(shared_small_project.cache)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("REPROKIT_CACHE")  # the base is known to the cache of the user
+        know_base(shared_small_project.cache)
     used: set[str] = set()
     yield used
     with image_store.connected() as client:
