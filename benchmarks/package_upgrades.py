@@ -106,8 +106,8 @@ CASES = {
     ),
     "imbalanced-learn": Upgrade(
         program="imbalanced_forest",
-        before=("imbalanced-learn==0.12.2", "scikit-learn==1.5.1", "numpy==1.26.4", "joblib==1.3.2"),
-        after=("imbalanced-learn==0.13.0", "scikit-learn==1.5.2", "numpy==1.26.4", "joblib==1.4.2"),
+        before=("imbalanced-learn==0.12.2", "scikit-learn==1.4.1.post1", "numpy==1.26.4", "joblib==1.3.2"),
+        after=("imbalanced-learn==0.13.0", "scikit-learn==1.4.2", "numpy==1.26.4", "joblib==1.4.2"),
         right=(("imbalanced-learn", "0.12.4", "0.13.0"),),
         why="`BalancedRandomForestClassifier` samples all classes with replacement, and does not bootstrap",
     ),

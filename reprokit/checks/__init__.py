@@ -15,7 +15,7 @@ from typing import Any
 from reprokit import extras
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
-from reprokit.core.verdicts import idle_patterns
+from reprokit.core.verdicts import idle_patterns, same_under
 from reprokit.core.verdicts.rows import (
     VERDICT_ROWS,
     Check,
@@ -63,7 +63,12 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
         *_outputs(evidence),
         *_left(evidence),
     )
-    return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
+    return (
+        *rows,
+        *same_under.rows(evidence),
+        *left_out,
+        *_malformed(evidence, {check.ID for check in judged}),
+    )
 
 
 def registry() -> dict[str, bool]:

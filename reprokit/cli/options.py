@@ -264,6 +264,11 @@ why_options = titled(
     Title.QUESTIONS,
     click.option("--vary", is_flag=True, help="Train once more under the variations listed in `immune_to`."),
     click.option(
+        "--same-under",
+        is_flag=True,
+        help="Train once more with each thing that `same_under` says is the same.",
+    ),
+    click.option(
         "--diagnose", is_flag=True, help="Where two runs differ, find the cause and put it in the report."
     ),
 )

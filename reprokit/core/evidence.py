@@ -303,6 +303,26 @@ class VariedEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SameUnderResult:
+    """A run with something that must not matter, compared with the first run.
+
+    Attributes:
+        claim: What it was made for, in words.
+        path: Its folder.
+        problem: Why it cannot be compared with the first run, one sentence; "" when it can.
+        failure: Why it did not finish, one sentence; "" when it did.
+        difference: Where it differs from the first run, to follow "differs"; "" when it is equal.
+    """
+
+    claim: str
+    path: str
+    problem: str = ""
+    failure: str = ""
+    records: int = 0
+    difference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Everything a check may look at.
 
@@ -358,6 +378,7 @@ class Evidence:
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None
     varied: VariedEvidence | None = None
+    same_under: tuple[SameUnderResult, ...] | None = None
     seed_response: SeedResponse | None = None
     ensemble: EnsembleEvidence | None = None
     strict: bool = False

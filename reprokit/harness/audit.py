@@ -12,6 +12,7 @@ from typing import Any
 
 from reprokit import checks, extras, reports, runs
 from reprokit.core.checklist import Report, Verdict
+from reprokit.core.verdicts.same_under import PREFIX
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
@@ -113,6 +114,9 @@ def _beside(report: Report) -> RunsBesidePair:
     told = {row.id: row.evidence for row in report.checks}
     halves = told.get("resume_equal", {})
     varied = told.get("unchanged_when_varied", {}).get("runs")
+    claimed = [
+        one for row in report.checks if row.id.startswith(PREFIX) for one in row.evidence.get("runs", ())
+    ]
     other_seeds = (told.get("equals_golden", {}).get(name) for name in ("other_seed", "third_seed"))
     seeds = told.get("several_seeds", {}).get("runs")
     new_seeds = told.get("equals_golden", {}).get("new_seeds")
@@ -120,6 +124,7 @@ def _beside(report: Report) -> RunsBesidePair:
         stopped=Path(str(halves["stopped"])) if halves.get("stopped") else None,
         resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
         varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
+        same_under=tuple(Path(str(one)) for one in claimed),
         other_seeds=tuple(Path(str(seed)) for seed in other_seeds if seed),
         seeds=tuple(Path(str(seed)) for seed in seeds) if isinstance(seeds, list | tuple) else (),
         new_seeds=tuple(Path(str(seed)) for seed in new_seeds)

@@ -14,6 +14,7 @@ from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError, ReportError
 from reprokit.harness.attribution.explain_mismatch import explained
 from reprokit.harness.diagnosing.cause_in_report import with_cause
+from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
@@ -56,6 +57,8 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
             expected="`immune_to: [hash_seed, ...]`",
             fix="add it, or leave out --vary",
         )
+    if request.same_under:
+        _must_claim(recipe, session=session)
     if request.resume:
         must_say_how(recipe, stop_at=request.stop_at)
     check_before_running(recipe, seed=request.seed_of(recipe.seeds), session=session)
@@ -69,16 +72,32 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     if _is_resumed(recipe, folders, request):
         stopped, resumed = interrupt(recipe, request, whole=folders[0], session=session)
     changed = vary(recipe, folders, request, session=session) if request.vary else ()
+    claimed: tuple[Path, ...] = ()
+    if request.same_under:
+        claimed = run_claims(recipe, folders, request, varied=len(changed), session=session)
     other_seeds = find_other_seeds(recipe, folders, request, session=session)
     beside = RunsBesidePair(
         stopped=stopped,
         resumed=resumed,
         varied=changed,
+        same_under=claimed,
         other_seeds=other_seeds,
         seeds=runs_of_sweeps(folders[0]),
         new_seeds=run_new_seeds(recipe, folders, request, session=session),
     )
     return _answer(recipe, folders, request, session=session, beside=beside)
+
+
+def _must_claim(recipe: Recipe, *, session: Session) -> None:
+    """Refuse before anything is run a recipe without claims, or with one that cannot be set."""
+    if not recipe.same_under:
+        raise RecipeError(
+            "the recipe names nothing that must not matter",
+            where=recipe.where("same_under"),
+            expected="`same_under: [{set: training.NAME=VALUE}, ...]`",
+            fix="add it, or leave out --same-under",
+        )
+    claimed_recipes(recipe, session=session)
 
 
 def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bool:
@@ -162,6 +181,7 @@ def _judge(
         stopped=stopped,
         varied=bool(beside.varied),
         gate=request.gate,
+        same_under=bool(beside.same_under),
         statistical=beside.new_seeds is not None,
         num_runs=len(folders),
     )
@@ -208,6 +228,7 @@ def rerun_line(
     stopped: RunRecord | None = None,
     varied: bool = False,
     gate: bool = False,
+    same_under: bool = False,
     statistical: bool = False,
     num_runs: int = 2,
 ) -> str:
@@ -219,6 +240,7 @@ def rerun_line(
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the conditions were varied too.
         gate: Whether `verify` was typed.
+        same_under: Whether what must not matter was tried too.
         statistical: Whether an ensemble was asked.
         num_runs: How many runs with the one seed were compared.
     """
@@ -239,8 +261,8 @@ def rerun_line(
         line = shell_line([*words, *backend, *again.repeats_words(num_runs)])
         return f"{line}  # {record.recipe}"
     further = [*sets, *again.backend_words(asked), *again.repeats_words(num_runs), *_resuming(stopped)]
-    further += [*(["--vary"] if varied else []), *options]
-    if gate or statistical:
+    further += [*(["--vary"] if varied else []), *(["--same-under"] if same_under else []), *options]
+    if gate or statistical or same_under:
         verify = ["reprokit", "verify", str(record.recipe), "--seed", str(seed)]
         return shell_line([*verify, *(["--statistical"] if statistical else []), *further])
     if record.has_make is False:

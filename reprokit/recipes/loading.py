@@ -60,6 +60,7 @@ _LATER_KEYS: tuple[tuple[str, Any], ...] = (
     ("machines", "refuse"),
     ("ranks", None),
     ("platform_settings", {}),
+    ("same_under", []),
 )
 
 
@@ -289,6 +290,7 @@ def _recipe(
         repeatable=said.repeatable,
         nondeterminism=None if said.nondeterminism is None else tuple(said.nondeterminism),
         immune_to=tuple(said.immune_to),
+        same_under=tuple(one.model_dump() for one in said.same_under),
         machines=said.machines,
         limits=RecipeLimits(**said.limits.model_dump()),
         checks=CheckRules(

@@ -185,6 +185,9 @@ class Recipe:
     # Known sources of it, or None when the recipe does not declare any
     nondeterminism: tuple[str, ...] | None
     immune_to: tuple[str, ...]  # variations of the conditions that must not change a number, by name
+    same_under: tuple[
+        Mapping[str, Any], ...
+    ]  # what must not change a number either: `set`, `args`, `threads`
     machines: str  # what becomes of machines that do not compute alike: `refuse`, `split` or `mark`
     limits: RecipeLimits  # what a run may use
     checks: CheckRules  # rows of the checklist relaxed and required

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from reprokit.core.statistics.windows import LAST
 from reprokit.layout import RANKS_ALLOWED
 from reprokit.recipes.data_entries import Data, Disjoint, Prepare, must_be_declared, must_fit
+from reprokit.recipes.same_under import SameUnder, distinct_claims
 from reprokit.recipes.schema_types import (
     STRICT,
     CheckName,
@@ -251,6 +252,7 @@ class RecipeModel(BaseModel):
     repeatable: dict[Platform, Text] = {}
     nondeterminism: list[Text] | None = None
     immune_to: Annotated[list[VariationName], AfterValidator(distinct)] = []
+    same_under: Annotated[list[SameUnder], AfterValidator(distinct_claims)] = []
     machines: Literal["refuse", "split", "mark"] = "refuse"
     limits: Limits = Limits()
     checks: Checks = Checks()

@@ -14,6 +14,7 @@ from reprokit.core.checklist import Status
 from reprokit.core.environment_record import sections
 from reprokit.core.provenance import OtherSeeds
 from reprokit.core.verdicts.agreement import takes_seed
+from reprokit.core.verdicts.same_under import PREFIX
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
@@ -167,11 +168,15 @@ def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.Fa
     names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
     for note in listing.report_notes(project.reports_dir, now_ns=time.time_ns()):
         if names.intersection(note.judged):
-            rows += [row for row in to_json.load(Path(note.path)).checks if row.id in _OF_RUNS_BESIDE]
+            rows += [row for row in to_json.load(Path(note.path)).checks if _is_of_runs_beside(row.id)]
     failed = {row.id: row for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}}
     return tuple(
         golden.FailedCheck(id=row.id, status=str(row.status), reason=row.reason) for row in failed.values()
     )
+
+
+def _is_of_runs_beside(row: str) -> bool:
+    return row in _OF_RUNS_BESIDE or row.startswith(PREFIX)
 
 
 def runs_of_report(path: Path) -> tuple[Path, ...]:

@@ -37,6 +37,7 @@ from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
 from reprokit.harness.judging.resumed.resumed_program import resumed_program
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
+from reprokit.harness.judging.same_under_evidence import same_under_evidence
 from reprokit.harness.judging.seed_response import response_to_seed
 from reprokit.harness.judging.sweep_evidence import sweep_evidence
 from reprokit.harness.judging.varied_evidence import varied_evidence
@@ -139,6 +140,7 @@ def gather(
         )
         if recipe is not None and golden_dir is not None and beside.new_seeds is not None
         else None,
+        same_under=same_under_evidence(folders[0], beside.same_under) if beside.same_under else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
     )

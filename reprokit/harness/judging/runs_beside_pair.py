@@ -19,6 +19,7 @@ class RunsBesidePair:
         stopped: The run that was killed on its way, or None.
         resumed: The run that continued from it, or None.
         varied: The runs under different conditions.
+        same_under: The runs with what must not matter.
         other_seeds: The runs with other seeds that show whether a metric responds, up to two.
         seeds: Those that sweeps made of the same with other seeds, finished or failed.
         new_seeds: Those that were made for the ensemble, perhaps none; None where it was not asked.
@@ -27,6 +28,7 @@ class RunsBesidePair:
     stopped: Path | None = None
     resumed: Path | None = None
     varied: tuple[Path, ...] = ()
+    same_under: tuple[Path, ...] = ()
     other_seeds: tuple[Path, ...] = ()
     seeds: tuple[Path, ...] = ()
     new_seeds: tuple[Path, ...] | None = None
@@ -39,7 +41,8 @@ class RunsBesidePair:
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        return (*self.interrupted, *self.varied, *self.other_seeds, *self.seeds, *(self.new_seeds or ()))
+        alike = (*self.varied, *self.same_under)
+        return (*self.interrupted, *alike, *self.other_seeds, *self.seeds, *(self.new_seeds or ()))
 
 
 def runs_at_hand(first: Path) -> RunsBesidePair:

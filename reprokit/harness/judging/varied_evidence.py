@@ -45,7 +45,7 @@ def agree(folders: Sequence[Path]) -> bool:
     """Whether all runs came to their end with the same numbers; varying others proves nothing more."""
     stored = [runs.read(folder, verify=False) for folder in folders]
     return all(one.complete for one in stored) and all(
-        not _compared(folders[0], other)[1] for other in folders[1:]
+        not compared(folders[0], other)[1] for other in folders[1:]
     )
 
 
@@ -90,7 +90,7 @@ def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:
     if not one.complete:
         message = one.record.message or one.incomplete_because
         return VariedResult(**about, failure=message)
-    records, parted = _compared(whole.path, one.path)
+    records, parted = compared(whole.path, one.path)
     return VariedResult(**about, records=records, difference=parted)
 
 
@@ -119,7 +119,7 @@ def _is_watched_otherwise(folder: Path) -> bool:
     return not (folder / TRACE).is_file() and any((folder / OUTPUT / WATCH).glob("trace-*.json"))
 
 
-def _compared(first: Path, other: Path) -> tuple[int, str]:
+def compared(first: Path, other: Path, *, traces: bool = True) -> tuple[int, str]:
     """How many records were compared, and where they part; traces too, where the first run has one."""
     try:
         found = adapters.compare(first / METRICS, other / METRICS)
@@ -127,7 +127,7 @@ def _compared(first: Path, other: Path) -> tuple[int, str]:
         return 0, f"in a way that cannot be compared: {error}"
     if not found.identical:
         return found.records_compared, difference(found)
-    if (first / TRACE).is_file() and _is_watched_otherwise(other):
+    if not traces or ((first / TRACE).is_file() and _is_watched_otherwise(other)):
         return found.records_compared, ""
     if (first / TRACE).is_file() or (other / TRACE).is_file():
         trace = compare_ranks(first, other)

@@ -22,7 +22,7 @@ def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> Fi
     That is where other runs are compared with the end of these (``--resume``, ``--vary``, ``--statistical``),
     and for commands, whose metrics the host writes when they have ended.
     """
-    if request.resume or request.vary or request.statistical or not recipe.traces:
+    if request.resume or request.vary or request.same_under or request.statistical or not recipe.traces:
         return None
     seed = request.seed_of(recipe.seeds)
 

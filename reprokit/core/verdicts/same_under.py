@@ -1,0 +1,78 @@
+"""Rows of ``same_under``: what the owner of a recipe says must not matter, a row each.
+
+A row is judged only where it was asked for: the recipe runs once more with what is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reprokit.core.evidence import Evidence, SameUnderResult
+from reprokit.core.verdicts.rows import (
+    CheckResult,
+    Finding,
+    counted,
+    failed,
+    not_applicable,
+    passed,
+    unjudged,
+)
+
+KEY = "same_under"
+PREFIX = f"{KEY}/"
+_ASK = "`reprokit verify RECIPE --same-under`"
+
+
+def claim_of(entry: Mapping[str, Any]) -> str:
+    """One entry in words: ``set training.n=4``, ``args --batch 8``, ``threads 4``."""
+    if entry.get("set"):
+        return f"set {', '.join(map(str, entry['set']))}"
+    if entry.get("args"):
+        return f"args {entry['args']}"
+    return f"threads {entry['threads']}"
+
+
+def rows(evidence: Evidence) -> Iterator[CheckResult]:
+    """A row for each claim of the recipe."""
+    recipe = evidence.recipe or {}
+    name = str(recipe.get("name"))
+    for claim in map(claim_of, recipe.get(KEY) or ()):
+        finding = _finding(claim, evidence.same_under)
+        yield CheckResult(
+            id=f"{PREFIX}{claim}",
+            title=f"The result is the same under {claim}",
+            status=finding.status,
+            reason=finding.reason,
+            remedy=finding.remedy.replace("RECIPE", name),
+            evidence=finding.evidence,
+            required=finding.applies,
+        )
+
+
+def _finding(claim: str, seen: Sequence[SameUnderResult] | None) -> Finding:
+    if seen is None:
+        return not_applicable("the recipe says that it does not matter; it was not requested", _ASK)
+    made = [one for one in seen if one.claim == claim]
+    about = {"claim": claim, "runs": [one.path for one in made]}
+    if not made:
+        return unjudged("no run was made with it", f"{_ASK} again", **about)
+    for one in made:
+        if problem := one.problem or _nothing_compared(one):
+            return unjudged(problem, f"look at the run folder, then {_ASK} again", **about)
+        if wrong := _difference(one):
+            remedy = f"correct the program, or remove it from `{KEY}`: {one.path} is the run with it"
+            return failed(wrong, remedy, **about)
+    records = min(one.records for one in made)
+    return passed(f"unchanged: {counted(records, 'record')} in {counted(len(made), 'more run')}", **about)
+
+
+def _nothing_compared(one: SameUnderResult) -> str:
+    ended = not one.failure and not one.difference
+    return f"{one.path}: no record could be compared" if ended and one.records <= 0 else ""
+
+
+def _difference(one: SameUnderResult) -> str:
+    if one.failure:
+        return f"with it the run does not finish: {one.failure}"
+    return f"with it the run differs {one.difference}" if one.difference else ""

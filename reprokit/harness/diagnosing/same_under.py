@@ -1,0 +1,78 @@
+"""Runs a recipe once more with each thing that its owner says must not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reprokit import recipes
+from reprokit.errors import RecipeError
+from reprokit.harness.judging.same_under_evidence import overrides_of, thread_name
+from reprokit.harness.judging.varied_evidence import agree
+from reprokit.harness.running.run_kinds import VariedRun, WholeRun
+from reprokit.harness.running.start_runs import run_recipe
+from reprokit.recipes import Recipe
+from reprokit.request import Request
+from reprokit.session import Session
+from reprokit.variations import Variation
+
+_NUM_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def claimed_recipes(recipe: Recipe, *, session: Session) -> tuple[Recipe, ...]:
+    """The recipe with each claim set, in their order.
+
+    Raises:
+        RecipeError: A claim sets what the recipe does not have, or adds arguments to a trainer.
+    """
+    return tuple(_claimed(recipe, number, session=session) for number in range(len(recipe.same_under)))
+
+
+def _claimed(recipe: Recipe, number: int, *, session: Session) -> Recipe:
+    entry = recipe.same_under[number]
+    if entry.get("args") and recipe.program is None:
+        raise RecipeError(
+            "a trainer takes settings and no arguments",
+            where=recipe.where("same_under"),
+            expected="`set: training.NAME=VALUE`",
+        )
+    if entry.get("threads") and recipe.ranks is not None:
+        raise RecipeError("the ranks of a training share the threads", where=recipe.where("same_under"))
+    command = recipe.program.command if recipe.program else None
+    overrides = (*recipe.asked, *overrides_of(entry, command))
+    return recipes.load(recipe.name, recipes_dir=session.project.recipes_dir, overrides=overrides)
+
+
+def run_claims(
+    recipe: Recipe, folders: Sequence[Path], request: Request, *, varied: int, session: Session
+) -> tuple[Path, ...]:
+    """The folder of a run with each claim; none where the runs do not agree.
+
+    Args:
+        recipe: The recipe as the pair ran it.
+        folders: The pair.
+        request: How it runs.
+        varied: How many varied runs there are beside the pair already.
+        session: The project.
+    """
+    if not agree(folders):
+        return ()
+    made = list[Path]()
+    claimed = claimed_recipes(recipe, session=session)
+    for number, (entry, one) in enumerate(zip(recipe.same_under, claimed, strict=True), start=1):
+        asked = replace(request, overrides=one.asked, repeats=1)
+        kind = WholeRun() if not entry.get("threads") else _with_threads(varied + number, entry["threads"])
+        made += run_recipe(one, asked, kind, session=session)
+    return tuple(made)
+
+
+def _with_threads(number: int, threads: int) -> VariedRun:
+    variation = Variation(
+        category="nonportable_numerics",
+        fix="fix the number of threads",
+        name=thread_name(threads),
+        says=f"{threads} threads",
+        environment=dict.fromkeys(_NUM_THREADS, str(threads)),
+    )
+    return VariedRun(number=number, chosen=(variation,))

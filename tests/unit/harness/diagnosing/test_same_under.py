@@ -1,0 +1,138 @@
+"""What a recipe says must not matter, tried with real programs: claims that hold, and planted wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reprokit import recipes
+from reprokit.core.checklist import Status, Verdict
+from reprokit.errors import RecipeError
+from reprokit.harness import Request, reproduce
+from reprokit.harness.audit import audit
+from reprokit.harness.running.environments import shared_places
+from reprokit.project import Project
+from reprokit.session import Session
+from support.command_recipe import RECIPE, Repository
+from support.recorded_progress import RecordedProgress
+
+PROGRAM = """\
+import argparse, json, os, random
+parser = argparse.ArgumentParser()
+parser.add_argument("seed", type=int)
+parser.add_argument("out")
+parser.add_argument("--batch", type=int, default=4)
+parser.add_argument("--accumulate", type=int, default=1)
+parser.add_argument("--break", dest="broken", action="store_true")
+asked = parser.parse_args()
+random.seed(asked.seed)
+value = 1.0
+if asked.broken:
+    raise SystemExit("broken")
+with open(f"{asked.out}/log.jsonl", "w") as log:
+    for step in range(4):
+        value -= 0.1 * random.random() * asked.batch * asked.accumulate
+        value += float(os.environ.get("SHIFT", "0"))
+        log.write(json.dumps({"step": step, "loss": value}) + "\\n")
+"""
+HOLDS = '{args: "--batch 2 --accumulate 2"}'
+WRONG = '{args: "--batch 8"}'
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shared_places, "_memory_since", lambda _since: ())
+    found = Repository(tmp_path)
+    found.git("init", "--quiet", "--initial-branch", "main")
+    (tmp_path / ".gitignore").write_text("runs/\nreports/\n")
+    return found
+
+
+def judged(repository, *claims, asked=True, further=""):
+    said = further + (f"same_under: [{', '.join(claims)}]\n" if claims else "")
+    repository.write(train_py=PROGRAM, recipes__train__recipe_yaml=RECIPE + said)
+    request = Request(backend="local", side_by_side=False, same_under=asked)
+    session = Session(project=Project.around(repository.root), progress=RecordedProgress())
+    return reproduce("train", request, session=session)
+
+
+def rows(report) -> dict[str, tuple[Status, bool]]:
+    return {
+        row.id.removeprefix("same_under/"): (row.status, row.required)
+        for row in report.checks
+        if row.id.startswith("same_under/")
+    }
+
+
+def test_a_claim_that_holds_passes_and_a_planted_wrong_one_fails_with_its_place(repository):
+    report, folder = judged(repository, HOLDS, WRONG, '{set: "env.SHIFT=0.5"}')
+    found = rows(report)
+    assert found["args --batch 2 --accumulate 2"] == (Status.PASSED, True)
+    assert found["args --batch 8"] == (Status.FAILED, True)
+    assert found["set env.SHIFT=0.5"] == (Status.FAILED, True)
+    (wrong,) = [row for row in report.checks if row.id == "same_under/args --batch 8"]
+    assert "differs" in wrong.reason
+    assert "loss" in wrong.reason
+    assert report.verdict is not Verdict.REPRODUCED
+    checked = audit(folder / "report.json", project=Project.around(repository.root))
+    assert checked.findings == ()
+
+
+def test_what_was_not_asked_for_does_not_apply(repository):
+    report, _ = judged(repository, WRONG, asked=False)
+    assert rows(report) == {"args --batch 8": (Status.SKIPPED, False)}
+
+
+def test_a_program_that_does_not_finish_with_it_fails(repository):
+    report, _ = judged(repository, '{args: "--break"}')
+    assert rows(report) == {"args --break": (Status.FAILED, True)}
+
+
+def test_a_setting_that_the_recipe_has_already_proves_nothing(repository):
+    report, _ = judged(repository, '{set: "env.SHIFT=0.5"}', further='env: {SHIFT: "0.5"}\n')
+    assert rows(report)["set env.SHIFT=0.5"] == (Status.ERROR, True)
+
+
+def test_threads_are_in_force_or_the_row_is_no_pass(repository):
+    report, _ = judged(repository, "{threads: 2}")
+    status, required = rows(report)["threads 2"]
+    assert (status in {Status.PASSED, Status.ERROR}, required) == (True, True)
+    (row,) = [row for row in report.checks if row.id == "same_under/threads 2"]
+    run = Path(row.evidence["runs"][0])
+    assert "threads_2" in (run / "run.json").read_text()
+
+
+def test_a_recipe_without_claims_is_refused_before_anything_runs(repository):
+    with pytest.raises(RecipeError, match="nothing that must not matter"):
+        judged(repository)
+    with pytest.raises(RecipeError):
+        judged(repository, '{set: "no.such=1"}')
+    assert not (repository.root / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        (HOLDS, '{args: "--batch 2  --accumulate 2"}'),
+        ('{set: ["env.A=1", "env.B=2"]}', '{set: ["env.B=2", "env.A=1"]}'),
+        ("{threads: 2}", "{threads: 2}"),
+        ('{set: ["env.A=1", "env.A=2"]}',),
+        ('{set: "env.A"}',),
+        ('{threads: 2, args: "--batch 2"}',),
+        ("{}",),
+    ],
+)
+def test_a_thing_that_is_named_twice_or_is_none_is_refused(repository, claims):
+    with pytest.raises(RecipeError):
+        judged(repository, *claims, asked=False)
+
+
+def test_claims_are_no_part_of_the_digest(repository):
+    repository.write(train_py=PROGRAM, recipes__train__recipe_yaml=RECIPE)
+    before = recipes.load("train", recipes_dir=repository.root / "recipes")
+    repository.write(recipes__train__recipe_yaml=f"{RECIPE}same_under: [{WRONG}]\n")
+    after = recipes.load("train", recipes_dir=repository.root / "recipes")
+    assert before.digest == after.digest
+    assert "same_under" not in before.as_data()
