@@ -180,6 +180,16 @@ def test_uvx_runs_it_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
     assert "reprokit" in answer(*words, "reprokit", "--version", folder=tmp_path)
 
 
+def test_pipx_installs_it_from_the_wheel(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PIPX_HOME", "PIPX_BIN_DIR", "PIPX_MAN_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    uv = Path(sys.executable).parent / "uv"
+    answer(uv, "tool", "run", "pipx", "install", f"reprokit-verify[all] @ {wheel.as_uri()}", folder=tmp_path)
+    assert "reprokit" in answer(tmp_path / "pipx_bin_dir" / "reprokit", "--version", folder=tmp_path)
+
+
 @pytest.mark.parametrize("version", ["3.11", "3.13", "3.14"])
 def test_in_an_empty_repository(wheel: Path, version: str, tmp_path: Path) -> None:
     repository, environment = tmp_path / "repository", tmp_path / "environment"
