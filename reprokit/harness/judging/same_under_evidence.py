@@ -45,6 +45,8 @@ def _result(whole: runs.StoredRun, one: runs.StoredRun) -> SameUnderResult:
     if entry.get("threads"):
         seen = varied_evidence(whole.path, [one.path])
         run, unmade = seen.runs[0], "; ".join(seen.unmade.values())
+        if whole.record.environment.get("OMP_NUM_THREADS") == str(entry["threads"]):
+            unmade = "the runs have so many threads already, so nothing was changed"
         return SameUnderResult(
             claim=claim,
             path=path,

@@ -104,6 +104,11 @@ def test_threads_are_in_force_or_the_row_is_no_pass(repository):
     assert "threads_2" in (run / "run.json").read_text()
 
 
+def test_as_many_threads_as_the_runs_have_already_prove_nothing(repository):
+    report, _ = judged(repository, "{threads: 2}", further='env: {OMP_NUM_THREADS: "2"}\n')
+    assert rows(report)["threads 2"] == (Status.ERROR, True)
+
+
 def test_a_recipe_without_claims_is_refused_before_anything_runs(repository):
     with pytest.raises(RecipeError, match="nothing that must not matter"):
         judged(repository)
