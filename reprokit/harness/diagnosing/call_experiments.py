@@ -66,16 +66,11 @@ class Proof:
             self.problem = "where its results are kept the program does not finish"
         return kept
 
-    def held(self, candidates: Sequence[Candidate], *, accepted: float = ACCEPTED) -> tuple[Candidate, ...]:
-        """The smallest set of calls whose substitution makes runs equal; empty where none does.
-
-        Args:
-            candidates: Those that were kept.
-            accepted: So unlikely luck must be.
-        """
+    def held(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+        """Of the calls kept, the smallest set whose substitution makes runs equal; empty where none does."""
         self.inquiry.lab.progress.phase("does its result decide the difference?")
         found = self._isolated(candidates)
-        return found if found and self._confirmed(found, accepted) else ()
+        return found if found and self._confirmed(found) else ()
 
     def keep(self) -> bool:
         """Keep in one more run what the calls give; whether it finished."""
@@ -137,11 +132,11 @@ class Proof:
         """The run that those in which these calls were given have to equal."""
         return self._standard.get(key, self.kept[0])
 
-    def _confirmed(self, held: tuple[Candidate, ...], accepted: float) -> bool:
+    def _confirmed(self, held: tuple[Candidate, ...]) -> bool:
         """Whether so many more runs with these are equal that it is no luck, all looks together."""
         key = tuple(one.site for one in held)
         seen = self._seen[key]
-        while not _unlikely(odds := self._odds(len(seen), key, looks=len(self._seen)), accepted):
+        while not _unlikely(odds := self._odds(len(seen), key, looks=len(self._seen)), ACCEPTED):
             if not self.inquiry.lab.can_make(1):
                 self.problem = f"the budget is used up: equal in {len(seen)} runs, which may be luck"
                 return False

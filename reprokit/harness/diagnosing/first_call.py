@@ -18,7 +18,6 @@ from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.free_runs import same
 from reprokit.harness.diagnosing.inquiry import Investigation
-from reprokit.harness.diagnosing.odds import ACCEPTED
 from reprokit.harness.diagnosing.why_calls_differ import Reasons
 
 #: A pair that is equal by luck is made again so often, while a run takes less than so many seconds.
@@ -27,8 +26,6 @@ _MORE_RUNS, _QUICK_S = 6, 20.0
 _MOST_CANDIDATES = 12
 #: How often the stretch around the first difference is looked at more closely, and how many rounds at once.
 _MOST_WINDOWS, _ROUNDS = 3, 2_000
-#: So unlikely luck must be in a substitution that shows the line, where it was shown already what decides.
-BESIDE_A_CAUSE = 0.05
 #: Classes of PyTorch that do not say their module.
 _OF_PYTORCH = {"Tensor", "TensorBase", "Generator"}
 
@@ -108,7 +105,7 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
         if pool and len(candidates) == 1 and not look.unlike.sampled:
             held = candidates
         else:
-            held = proof.held(candidates, accepted=BESIDE_A_CAUSE if pool else ACCEPTED)
+            held = proof.held(candidates)
     not_seen = _not_seen(look.pair)
     if not held:
         cause = reasons.by_threads(first, pool) if pool else _unproven(first, proof)

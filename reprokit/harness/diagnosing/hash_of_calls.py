@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof
-from reprokit.harness.diagnosing.first_call import BESIDE_A_CAUSE, Look, look_at_calls
+from reprokit.harness.diagnosing.first_call import Look, look_at_calls
 from reprokit.harness.diagnosing.inquiry import HASH_SEED, Investigation
 from reprokit.harness.diagnosing.named_causes import named_causes
 
@@ -30,7 +30,7 @@ def _first(inquiry: Investigation, look: Look) -> Candidate | None:
         return candidates[0]
     proof = Proof(inquiry, look.runs)
     try:
-        held = proof.held(candidates, accepted=BESIDE_A_CAUSE) if proof.begin(candidates) else ()
+        held = proof.held(candidates) if proof.begin(candidates) else ()
     finally:
         proof.remove()
     return held[0] if held else None
