@@ -8,6 +8,7 @@ from typing import Any
 
 from reprokit.features.compare.answer import SIDES, Answer
 from reprokit.reports.escaping import one_line
+from reprokit.reports.format_values import error_text, relative_text, ulps_text
 from reprokit.reports.tables import aligned, shown
 from reprokit.reports.terminal.terminal_lines import place_lines, with_commands, wrapped
 from reprokit.reports.terminal.terminal_style import Style
@@ -69,8 +70,12 @@ def first_facts(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
         found += [("first difference", f"{place}: {first['metric'] or first['what']}")]
         if first["metric"] is not None:
             found += [("a", fact_text(first["expected"])), ("b", fact_text(first["actual"]))]
-        apart = [("apart", first["abs_error"]), ("relative", first["rel_error"]), ("ulps", first["ulps"])]
-        found += [(name, fact_text(value)) for name, value in apart if value is not None]
+        apart = {
+            "apart": error_text(first["abs_error"]),
+            "relative": relative_text(first["rel_error"]),
+            "ulps": ulps_text(first["ulps"]),
+        }
+        found += [(name, text) for name, text in apart.items() if text]
     if trace is not None:
         what = trace.get("place") or trace.get("what")
         found += [("first in the trace", f"step {trace.get('step')}: {what}")]
@@ -84,7 +89,9 @@ def metric_rows(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...
         (
             name,
             str(metrics[name]["mismatches"]),
-            *(fact_text(metrics[name][key]) for key in ("first_step", "max_abs_error", "max_rel_error")),
+            fact_text(metrics[name]["first_step"]),
+            error_text(metrics[name]["max_abs_error"]),
+            relative_text(metrics[name]["max_rel_error"]),
         )
         for name in names
     ]
