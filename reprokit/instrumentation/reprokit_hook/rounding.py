@@ -12,8 +12,9 @@ are left as they are.
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +23,8 @@ TWIN = "REPROKIT_TWIN"
 #: The fact of the trace, before the name of the process.
 FACT = "rounding "
 UPDATES, MODULES, CONTROL = "updates", "modules", "control"
+#: Updates that a program may call without an optimizer.
+_KERNELS = ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_")
 
 
 def watch(watch: Any, order: str) -> None:
@@ -41,6 +44,7 @@ class _Twin:
         self._seed, self._start = int(numbers["seed"]), int(numbers["start"])
         self._rate = float(numbers["rate"])
         self._begun: Any = weakref.WeakSet()
+        self._in_step = 0
         self._learning_rates: dict[int, list[tuple[Any, Any]]] = {}
 
     def listen(self, torch: Any) -> None:
@@ -53,6 +57,10 @@ class _Twin:
 
         optim.register_optimizer_step_pre_hook(lambda one, *_: self._before(one))
         optim.register_optimizer_step_post_hook(lambda one, *_: self._after(one))
+        for name in _KERNELS:
+            natural = getattr(torch, name, None)
+            if natural is not None:
+                setattr(torch, name, self._kernel(natural))
         if self._kind != CONTROL:
             modules.register_module_forward_pre_hook(lambda one, _: self._begin(one))
         if self._kind == MODULES:
@@ -62,7 +70,33 @@ class _Twin:
     def _works(self) -> bool:
         return bool(self._facts["updates"] >= self._start)
 
+    def _kernel(self, natural: Callable[..., Any]) -> Callable[..., Any]:
+        """An update by PyTorch's kernel alone, where no optimizer calls it."""
+
+        @functools.wraps(natural)
+        def update(parameters: Any, gradients: Any, *others: Any, **options: Any) -> Any:
+            if self._in_step:
+                return natural(parameters, gradients, *others, **options)
+            works = self._works
+            self._facts["updates"] += 1
+            if works and self._kind == CONTROL and options.get("lr"):
+                options["lr"] = options["lr"] * self._rate
+                self._facts["rounded"] += 1
+            elif works and self._kind != CONTROL:
+                self._round_all(gradients)
+            made = natural(parameters, gradients, *others, **options)
+            if works and self._kind == UPDATES:
+                self._round_all(parameters)
+            return made
+
+        return update
+
+    def _round_all(self, tensors: Iterable[Any]) -> None:
+        for one in tensors:
+            self._round(one)
+
     def _before(self, optimizer: Any) -> None:
+        self._in_step += 1
         if not self._works:
             return
         if self._kind == CONTROL:
@@ -72,26 +106,23 @@ class _Twin:
                 group["lr"] = rate * self._rate
             self._facts["rounded"] += len(changed)
             return
-        for one in _parameters(optimizer):
-            if one.grad is not None:
-                self._round(one.grad)
+        self._round_all(one.grad for one in _parameters(optimizer) if one.grad is not None)
 
     def _after(self, optimizer: Any) -> None:
+        self._in_step -= 1
         works = self._works
         self._facts["updates"] += 1
         for group, rate in self._learning_rates.pop(id(optimizer), ()):
             group["lr"] = rate
         if works and self._kind == UPDATES:
-            for one in _parameters(optimizer):
-                self._round(one)
+            self._round_all(_parameters(optimizer))
 
     def _begin(self, module: Any) -> None:
         """Before its first use: its initial parameters."""
         if self._start or module in self._begun:
             return
         self._begun.add(module)
-        for one in _own_parameters(module):
-            self._round(one)
+        self._round_all(_own_parameters(module))
 
     def _put_out(self, module: Any, out: Any) -> Any:
         if not (module.training and self._works and any(True for _ in _own_parameters(module))):

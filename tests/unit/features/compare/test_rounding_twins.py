@@ -32,7 +32,7 @@ print(json.dumps({"losses": losses, "rate": adam.param_groups[0]["lr"], "next": 
 """
 
 
-def trained(folder: Path, order: str):
+def trained(folder: Path, order: str, *, program: str = TRAINS):
     """What a program prints as a twin, and what the hook says that it did."""
     folder.mkdir()
     orders = {"out": str(folder), "key": "00", "level": "look", "variables": ["REPROKIT_TWIN"]}
@@ -44,7 +44,7 @@ def trained(folder: Path, order: str):
         "REPROKIT_TWIN": order,
     }
     ran = subprocess.run(
-        [sys.executable, "-c", TRAINS], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     facts = json.loads(next(folder.glob("trace-*.json")).read_text())["facts"]
     return json.loads(ran.stdout), facts.get("rounding 0")
@@ -55,6 +55,39 @@ def plain(tmp_path_factory):
     told, facts = trained(tmp_path_factory.mktemp("plain") / "out", "")
     assert facts is None
     return told
+
+
+KERNEL = TRAINS.replace(
+    "adam = torch.optim.Adam(model.parameters(), lr=0.01)",
+    """parameters = list(model.parameters())
+first, second = [torch.zeros_like(p) for p in parameters], [torch.zeros_like(p) for p in parameters]
+counts = [torch.tensor(0.0) for _ in parameters]
+class adam:
+    param_groups = [{"lr": 0.01}]
+    @staticmethod
+    def zero_grad():
+        model.zero_grad()
+    @staticmethod
+    @torch.no_grad()
+    def step():
+        for count in counts:
+            count += 1
+        torch._fused_adam_(parameters, [p.grad for p in parameters], first, second, [], counts, lr=0.01,
+            beta1=0.9, beta2=0.999, weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False)
+""",
+)
+
+
+def test_updates_by_a_kernel_without_an_optimizer_are_rounded_too(tmp_path):
+    assert KERNEL != TRAINS
+    plain, _ = trained(tmp_path / "plain", "", program=KERNEL)
+    told, facts = trained(tmp_path / "twin", "updates:seed=3:start=1:rate=1", program=KERNEL)
+    control, _ = trained(tmp_path / "control", "control:seed=0:start=0:rate=1.001", program=KERNEL)
+    assert facts["updates"] == 4
+    assert told["losses"][:2] == plain["losses"][:2]
+    assert told["losses"][2:] != plain["losses"][2:]
+    assert control["losses"][0] == plain["losses"][0]
+    assert control["losses"][1:] != plain["losses"][1:]
 
 
 @pytest.mark.parametrize("kind", ["updates", "modules"])
