@@ -20,6 +20,7 @@ from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.features.bisect.bisect import Bisection
+from reprokit.features.bisect_packages.bisect_packages import PackageBisection
 from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.checkpoints.convert import Converted
 from reprokit.features.compare import answer as compared
@@ -221,7 +222,9 @@ def _printed_of_features() -> tuple[Document, ...]:
             "A search, or with --show-space its space",
             forms.TUNED,
         ),
-        said("bisect", "The commits that changed the numbers", Bisection),
+        said(
+            "bisect", "The commits or packages that changed the numbers", OneOf(Bisection, PackageBisection)
+        ),
         said("bundle", "What was bundled", forms.BUNDLED),
         said("demo", "The demonstration's report and diagnosis", forms.DEMO, words=True),
         said("doctor", "Whether this host is ready", {"ready": bool, "findings": [HostFinding]}),

@@ -13,6 +13,7 @@ The tree::
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not made
+    │   │   └── OnlyCondaError           3   packages that only conda has
     │   ├── DeviceError                  3   the GPU that is asked for is not here, or not free
     │   ├── DataError                    3   declared data is not there as declared
     │   ├── UploadError                  3   a run could not be copied to its URL

@@ -43,6 +43,8 @@ NOT_RUN = {
     "see-whether-it-learns": _TRAINING,
     "tune-settings": "twenty trainings: test_tune_killed.py makes shorter ones",
     "pip install": _PACKAGE,
+    "reprokit compare --rounding": "a training in PyTorch: test_rounding_twins.py",
+    "reprokit bisect train --packages": "locks of two dates: tests/unit/features/bisect_packages",
     "reprokit doctor": "what it says, and its exit code, are this host's",
     "reprokit verify --vary": "a program that breaks its promise: tests/unit/harness/diagnosing",
     "reprokit diagnose --across": "runs of two machines",
