@@ -11,10 +11,19 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
-from reprokit.features.compare.rounding.rule import FACTOR, HORIZON, Finding, Judged, bound_of, judged
+from reprokit.features.compare.rounding.rule import (
+    FACTOR,
+    HORIZON,
+    Finding,
+    Judged,
+    bound_of,
+    judged,
+    together,
+    unjudged,
+)
 from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE, TwinRuns
 from reprokit.harness.running.run_kinds import WATCH
-from reprokit.instrumentation.reprokit_hook.rounding import FACT
+from reprokit.instrumentation.reprokit_hook.rounding import CONTROL, FACT, MODULES, UPDATES
 from reprokit.layout import OUTPUT
 
 Series = dict[str, adapters.Series]
@@ -66,26 +75,44 @@ def judged_with(a: Path, b: Path, twins: TwinRuns, names: Collection[str]) -> Ju
     """The rule on two sides and the twins of a."""
     others = [_values(series_of(one, names)) for one in twins.twins]
     epsilon = max(rounded_of(one)[1] for one in twins.twins)
-    first, other = _values(series_of(a, names)), _values(series_of(b, names))
-    return judged(first, other, others, epsilon=epsilon)
+    first, other = series_of(a, names), series_of(b, names)
+    found = dict(judged(_values(first), _values(other), others, epsilon=epsilon).metrics)
+    found |= {
+        name: unjudged("b has it at different steps")
+        for name in {*first} & {*other}
+        if first[name].steps != other[name].steps
+    }
+    return together(found)
 
 
 def rounding_evidence(
-    a: Path, b: Path, twins: TwinRuns, names: Collection[str], *, differs: Sequence[Mapping[str, str]]
+    a: Path, b: Path, twins: TwinRuns, metrics: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The answer on rounding as the report has it.
+    """The answer on rounding as the report has it, about all metrics of ``compare``.
 
     Raises:
         CannotJudgeError: A twin did not end, or rounded nothing.
         MetricsError: Metrics cannot be read.
     """
-    for folder in twins.folders:
-        _must_be_twin(folder)
-    found = judged_with(a, b, twins, names)
+    for folder in twins.twins:
+        _must_be_of_kind(folder, {UPDATES, MODULES})
+    if twins.control is not None:
+        _must_be_of_kind(twins.control, {CONTROL})
+    names = tuple(metrics)
+    seen = judged_with(a, b, twins, names)
+    no_numbers = {
+        name: unjudged("it differs, and is no number")
+        for name, one in metrics.items()
+        if one["mismatches"] and name not in seen.metrics
+    }
+    found = together({**seen.metrics, **no_numbers})
     finding, why = found.finding, ""
     control = resolution = None
     if finding is Finding.UNJUDGED:
-        why = next(one.why for one in found.metrics.values() if one.finding is Finding.UNJUDGED)
+        name, one = next(
+            (name, one) for name, one in found.metrics.items() if one.finding is Finding.UNJUDGED
+        )
+        why = f"{name}: {one.why}"
     elif finding is Finding.ROUNDING:
         control = _control(a, twins, names, until=found.until)
         if control is None:
@@ -93,8 +120,6 @@ def rounding_evidence(
             why = f"a learning rate {CONTROL_RATE - 1:.1%} higher would not have been seen"
         else:
             resolution = (CONTROL_RATE - 1) * FACTOR / control
-    if changed_both(differs):
-        finding, why = Finding.DIFFERENT, BOTH_CHANGED
     steps = series_of(a, names)
     return {
         "answer": str(finding),
@@ -148,12 +173,14 @@ def _first(found: Judged, steps: Series) -> dict[str, Any] | None:
     return {"metric": name, "record": at, "step": steps[name].steps[at]}
 
 
-def _must_be_twin(folder: Path) -> None:
+def _must_be_of_kind(folder: Path, kinds: Collection[str]) -> None:
     run = runs.read(folder)
     if not run.complete:
         raise CannotJudgeError(f"a twin did not end: {run.record.message or run.incomplete_because}")
     if not rounded_of(folder)[0]:
         raise CannotJudgeError(f"a twin rounded nothing, so that it shows nothing: {folder}")
+    if not all(one["kind"] in kinds for one in _facts(folder)):
+        raise CannotJudgeError(f"this run is of another kind than it is named for: {folder}")
 
 
 def _values(series: Series) -> dict[str, list[float]]:

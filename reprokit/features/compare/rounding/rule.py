@@ -91,6 +91,12 @@ def judged(a: Values, b: Values, twins: Sequence[Values], *, epsilon: float = _S
         epsilon: The ε of the dtype in which the program computes.
     """
     found = {name: _of_metric(name, a, b, twins, epsilon=epsilon) for name in a if name in b}
+    found |= {name: unjudged("one side alone has it") for name in sorted({*a} ^ {*b})}
+    return together(found)
+
+
+def together(found: Mapping[str, MetricFinding]) -> Judged:
+    """What is said of all metrics, from what is said of each."""
     graver = (Finding.DIFFERENT, Finding.UNJUDGED, Finding.ROUNDING)
     present = {one.finding for one in found.values()}
     finding = next((one for one in graver if one in present), Finding.EQUAL)
@@ -111,14 +117,14 @@ def _of_metric(name: str, a: Values, b: Values, twins: Sequence[Values], *, epsi
     if one == two or (len(two) == size and all(map(_same, one, two))):
         return MetricFinding(finding=Finding.EQUAL, until=size, records=size)
     if len(two) != size:
-        return _unjudged(f"a has {size} values of it, b {len(two)}", records=size)
+        return unjudged(f"a has {size} values of it, b {len(two)}", records=size)
     if len(others) < len(twins):
-        return _unjudged("not every twin has as many values of it", records=size)
+        return unjudged("not every twin has as many values of it", records=size)
     kind = kind_of([v for values in (one, two, *others) for v in values if math.isfinite(v)])
     if kind.counts:
         first = next(at for at in range(size) if not _same(one[at], two[at]))
         why = f"it counts whole things, which show no rounding; it differs from record {first} on"
-        return _unjudged(why, until=first, records=size)
+        return unjudged(why, until=first, records=size)
     return _judge(one, two, others, unit=kind.unit, epsilon=epsilon)
 
 
@@ -171,7 +177,7 @@ def _judge(
     outside = next((at for at, ratio in enumerate(ratios) if ratio > FACTOR), None)
     if outside is not None:
         if _is_jump(ratios, outside) and _twins_jump_as_far(one, two, twins, outside, until):
-            return _unjudged(
+            return unjudged(
                 f"b jumps at record {outside} by no more than twins do later: a decision may have flipped",
                 until=outside,
                 records=len(one),
@@ -224,7 +230,8 @@ def _ulp(value: float, epsilon: float) -> float:
     return min(epsilon, _SINGLE_EPSILON) * 2.0 ** math.floor(math.log2(abs(value)))
 
 
-def _unjudged(why: str, *, until: int = 0, records: int = 0) -> MetricFinding:
+def unjudged(why: str, *, until: int = 0, records: int = 0) -> MetricFinding:
+    """A metric of which nothing can be said from some record on, and why."""
     return MetricFinding(finding=Finding.UNJUDGED, until=until, records=records, why=why)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,6 @@ class MadeTwins:
     runs: TwinRuns | None = None
     why: str = ""
     allowed: bool = False
-    names: tuple[str, ...] = field(default=())
 
     @classmethod
     def of_report(cls, rounding: Mapping[str, Any] | None, selected: Selected) -> MadeTwins | None:
@@ -108,14 +107,15 @@ def with_rounding(
     if answer.answer is not Word.DIFFERENT:
         return answer
     why, evidence = twins.why, None
-    if twins.runs is not None:
+    if changed_both(answer.what_differs):
+        why = BOTH_CHANGED
+    elif twins.runs is not None:
         try:
             evidence = rounding_evidence(
                 made["a"][0],
                 made["b"][0],
                 twins.runs,
-                tuple(answer.metrics),
-                differs=answer.what_differs,
+                answer.metrics,
             )
         except (ReprokitError, MetricsError) as error:
             why = str(error)
