@@ -117,7 +117,7 @@ CASES = {
         before=("scipy==1.14.1", "numpy==2.1.3"),
         after=("scipy==1.16.2", "numpy==2.2.4"),
         right=(("scipy", "1.14.1", "1.15.0"), ("scipy", "1.15.3", "1.16.0")),
-        why="`L-BFGS-B` is written anew in C; then `COBYLA` is that of PRIMA",
+        why="`L-BFGS-B` is rewritten in C; then `COBYLA` is that of PRIMA",
     ),
 }
 

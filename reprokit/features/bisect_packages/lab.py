@@ -150,7 +150,7 @@ class Lab:
         return tried
 
     def _copied(self, metrics: Path) -> Path:
-        """A copy that nobody else changes during the search."""
+        """A copy that no one else changes during the search."""
         target = self._scratch / f"metrics-{len(self._known)}.jsonl"
         shutil.copyfile(metrics, target)
         return target

@@ -64,7 +64,7 @@ class Room:
             self._progress.note(f"removed an environment that was judged: {bytes_text(_size_of(oldest))}")
 
     def add(self, realisation: Realisation, variant: Variant, target: Target, *, is_end: bool) -> None:
-        """Count an environment that was made now; one that was there before is nobody's to remove."""
+        """Count an environment that was made now; one that was there before is not to be removed."""
         held = list[Held]()
         if realisation.kind == "image":
             size = _image_bytes(realisation.reference)

@@ -27,7 +27,7 @@ run, out, mode = Path(sys.argv[2]).parent, Path(sys.argv[2]), sys.argv[3]
 lines = [json.dumps(dict(step=step, loss=value)) for step in range(4)]
 (out / "log.jsonl").write_text(chr(10).join([*lines, ""]))
 """
-#: The second run makes the first one anew, with its digests, so that it looks as if it had always been so.
+#: The second run makes the first one again, with its digests, so that it looks as if it had always been so.
 REWRITES = """\
 import hashlib
 others = [one for one in run.parent.iterdir() if one != run and (one / "COMPLETE").is_file()]
