@@ -119,7 +119,7 @@ def settings_of(root: Path) -> Settings:
     folders = [getattr(told, name) for name in known if name != _LIMIT]
     twice = next((name for name in folders if folders.count(name) > 1), None)
     if twice:
-        raise UsageError(f"two things have the one folder {twice}", where=f"{file}:{_line_of('', text)}")
+        raise UsageError(f"two settings name the same folder {twice}", where=f"{file}:{_line_of('', text)}")
     return told
 
 
@@ -157,10 +157,10 @@ def _problem(key: str, value: object, known: list[str]) -> str:
         return f"{key!r} means nothing here"
     if key == _LIMIT:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return "" if number and 0 < float(str(value)) < 1e6 else f"{key} is no number of MB above 0"
+        return "" if number and 0 < float(str(value)) < 1e6 else f"{key} is not a number of MB above 0"
     path = PurePosixPath(value) if isinstance(value, str) else None
     inside = path is not None and path.parts and not path.is_absolute() and ".." not in path.parts
-    return "" if inside else f"{key} is no folder below this one: {value!r}"
+    return "" if inside else f"{key} is not a folder below this one: {value!r}"
 
 
 def _path(value: str) -> str:

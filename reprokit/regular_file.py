@@ -46,4 +46,4 @@ def open_regular(path: Path) -> BufferedReader:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    raise NotRegularError(errno.EINVAL, "it is no regular file", str(path))
+    raise NotRegularError(errno.EINVAL, "it is not a regular file", str(path))

@@ -163,7 +163,7 @@ def _told_of_order(
     ):
         return comparison
     log = ProblemLog()
-    for detail in ("", "but for clocks"):
+    for detail in ("", "except for clocks"):
         try:
             one, other = (list(_keys(side, selection, clocks=not detail)) for side in (expected, actual))
         except ValueError:  # an integer longer than Python writes as text

@@ -127,7 +127,7 @@ def _must_have(
     missing = sorted(name for name in wanted if renamed.get(name, name) not in names)
     if not missing and names:
         return
-    what, fix = "the log holds no number", None
+    what, fix = "the log holds no numbers", None
     if missing:
         near = nearest(missing[0], (name for record in _records(source) for name in record))
         what = f"the log has no number called {missing[0]!r}"
@@ -159,7 +159,7 @@ def _source_in(path: Path) -> MetricsSource:
     if len(found) != 1:
         named = ", ".join(str(one.path) for one in found[:6])
         raise MetricsError(
-            "one log is wanted, and the folder holds " + (f"{len(found)}: {named}" if found else "none"),
+            "one log is needed, and the folder holds " + (f"{len(found)}: {named}" if found else "none"),
             kind="no_metrics_file",
             where=str(path),
             fix="name one",

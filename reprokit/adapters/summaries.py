@@ -163,7 +163,7 @@ def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[s
 
 
 def must_fit(found: Iterable[MetricsSource], patterns: Sequence[str], *, option: str) -> None:
-    """Refuse patterns of which one fits no metric of some sources; nothing where these hold no metric.
+    """Refuse patterns of which one matches no metric of some sources; nothing where these hold no metric.
 
     Raises:
         UsageError: One fits none, with the nearest names.
@@ -184,9 +184,9 @@ def must_fit(found: Iterable[MetricsSource], patterns: Sequence[str], *, option:
 
 
 def fits_no_metric(pattern: str, names: Iterable[str], *, option: str) -> UsageError:
-    """The error for a pattern that fits no metric."""
+    """The error for a pattern that matches no metric."""
     fix = f"correct it; the nearest names: {nearest_patterns(pattern, names)}"
-    return UsageError(f"no metric fits {quoted(pattern)}", where=option, fix=fix)
+    return UsageError(f"no metric matches {quoted(pattern)}", where=option, fix=fix)
 
 
 def names_in(source: MetricsSource) -> list[str]:

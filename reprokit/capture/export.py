@@ -89,7 +89,7 @@ def _settings(inside: Mapping[str, Any]) -> dict[str, str]:
         found[numerics.MARK] = profile
     for name, value in found.items():
         if not _is(_VALUE, value):
-            raise ReportError(f"the value of {name} is none that a file could hold", actual=repr(value)[:120])
+            raise ReportError(f"the value of {name} cannot be written to a file", actual=repr(value)[:120])
     return found
 
 
@@ -104,7 +104,7 @@ def _python(inside: Mapping[str, Any]) -> str:
 def _base(inside: Mapping[str, Any], given: str | None) -> str:
     if given is not None:
         if not _is(_BASE, given):
-            raise ReportError("not an image by its digest", actual=repr(given)[:120])
+            raise ReportError("not an image named by its digest", actual=repr(given)[:120])
         return given
     release = re.search(r"\((\w+)\)", str((inside.get("os") or {}).get("name", "")))
     minor = ".".join(_python(inside).split(".")[:2])
@@ -142,5 +142,5 @@ def _of_form(form: str, inside: Mapping[str, Any], *, lock: str | None) -> tuple
     if form in {"requirements", "conda"} and isinstance(libc, Mapping) and libc.get("version"):
         told.append(f"the C library is the host's; the record had {libc.get('name')} {libc['version']}")
     if lock is None:
-        told.append("versions without hashes: the record's own lock is not at hand")
+        told.append("versions without hashes: the record's own lock is not available here")
     return tuple(told)

@@ -90,13 +90,13 @@ def last_commit(path: Path) -> str:
     """The commit that last touched a folder, as it is now; a ``UsageError`` where it is in none."""
     repository = find_repository(path)
     if repository is None or repository.root is None:
-        raise UsageError("is in no git repository", where=str(path), fix="commit it")
+        raise UsageError("is not in a git repository", where=str(path), fix="commit it")
     below = path.resolve().relative_to(repository.root).as_posix()
     if compare(repository, within="" if below == "." else f"{below}/").changed:
-        raise UsageError("is not committed as it is", where=str(path), fix="commit it")
+        raise UsageError("has changes that are not committed", where=str(path), fix="commit it")
     commit = git(path, "log", "-1", "--format=%H", "--", ".").strip()
     if not commit:
-        raise UsageError("is in no commit", where=str(path), fix="commit it")
+        raise UsageError("is not in any commit", where=str(path), fix="commit it")
     return commit
 
 

@@ -102,7 +102,7 @@ def ask(repository: Repository, *arguments: str, sent: bytes = b"", accepted: It
     for name in ("config", "config.worktree"):
         file = (repository.common_dir if name == "config" else repository.git_dir) / name
         if file.exists() and (not file.is_file() or file.stat().st_size > _MAX_CONFIG_BYTES):
-            raise GitError(f"git failed: {name} is no file of at most {_MAX_CONFIG_BYTES >> 20} MiB")
+            raise GitError(f"git failed: {name} is not a file of at most {_MAX_CONFIG_BYTES >> 20} MiB")
     try:
         ended = subprocess.run(
             ["git", *NO_PROGRAMS, f"--git-dir={repository.git_dir}", *arguments],

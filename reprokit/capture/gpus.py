@@ -87,7 +87,9 @@ def survey_gpus() -> GpuSurvey:
         return GpuSurvey(problem="nvidia-smi: it lists no GPU")
     known = {gpu.uuid for gpu in gpus}
     if stray := [uuid for uuid in users if uuid not in known]:  # such as of a slice: no one knows whose
-        return GpuSurvey(problem=f"nvidia-smi: a program computes on {stray[0]}, which is none of the GPUs")
+        return GpuSurvey(
+            problem=f"nvidia-smi: a program computes on {stray[0]}, which is not one of the GPUs"
+        )
     return GpuSurvey(gpus=gpus)
 
 

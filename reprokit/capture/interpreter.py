@@ -44,7 +44,7 @@ def capture_interpreter(
     return (
         cast("InsideFacts", facts)
         if isinstance(facts, dict)
-        else not_asked("the probe's answer was no record")
+        else not_asked("the probe's answer was not a record")
     )
 
 

@@ -167,7 +167,7 @@ class _Search:
             and "# /// script" not in self._text(self.folder / program)
         ):
             return PythonStart(words=(*words[:at], "python"), is_managed=True)
-        return _unknown(f"{name} run starts {program or 'nothing'}, which is no Python by its name")
+        return _unknown(f"{name} run starts {program or 'nothing'}, whose name is not that of a Python")
 
     def _of_shell(self, name: str, words: tuple[str, ...], depth: int) -> PythonStart:
         at = 0

@@ -209,7 +209,7 @@ def _outputs(evidence: Evidence) -> Iterator[CheckResult]:
         id="output_files/not_compared",
         title="Output files that differ were not compared",
         status=Status.SKIPPED,
-        reason=f"{listed(found)}: other contents, or left by one run only, and not compared",
+        reason=f"{listed(found)}: different contents, or left by one run only; not compared",
         remedy=f"name those that must repeat with {counts}",
         evidence={"files": dict(sorted(found.items())[:_LISTED]), "count": len(found)},
         required=False,
@@ -229,7 +229,7 @@ def _left(evidence: Evidence) -> Iterator[CheckResult]:
         reason=f"a later run could read what an earlier one, or someone else, left: {told}"
         if found
         else f"what the runs left in the tree was not looked at: {unknown}",
-        remedy="let the program write to {run_dir}, or remove these files and see whether it repeats"
+        remedy="have the program write to {run_dir}, or remove these files and see whether it repeats"
         if found
         else "run it in a smaller folder",
         evidence={"files": dict(sorted(found.items())[:_LISTED])},

@@ -30,7 +30,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _OUTPUT = "output/"
 _DECLARE = "declare the checkpoints that must repeat: `outputs: ['*.pt']`"
 _PLAIN = "save plain tensors and numbers (a `state_dict`, safetensors), which are read without running code"
-_AGAIN = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
+_AGAIN = "run it again; if this happens again, look at the trainer's calls of reprokit.runtime's checkpoint"
 
 
 def check(evidence: Evidence) -> Finding:
@@ -106,7 +106,7 @@ def _problem(run: RunEvidence, keep: Any) -> str:
 def _missing(run: RunEvidence, interval: int, end: int, keep: Any) -> str:
     """The first promised file that is not there, and may not be away."""
     if not all(map(is_integer, run.update_steps)):
-        return "trace.jsonl has an update at a step that is no whole number"
+        return "trace.jsonl has an update at a step that is not a whole number"
     boundaries, promised = sorted(run.update_steps), dict[str, int]()
     for due in range(interval, end + 1, interval):
         index = bisect_left(boundaries, due)

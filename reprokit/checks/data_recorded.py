@@ -19,7 +19,7 @@ NEEDS_RECIPE = True
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _DECLARE = "declare in recipe.yaml: `data: none`, or `data: [{name: …, sha256: 'sha256:…', steps: [...]}]`"
 _STEPS_OF_NAMED = ("fetched, compared with its digest",)
-_REPEAT = "let the step depend on its inputs, settings and seed alone, then: reprokit data prepare RECIPE"
+_REPEAT = "make the step depend on its inputs, settings and seed alone, then: reprokit data prepare RECIPE"
 _PREPARE = "reprokit data prepare RECIPE, then run again"
 _SPLIT = "split again by what identifies a row: reprokit data split --key COLUMN"
 _USE = "use the data that the recipe declares, or declare in recipe.yaml what was used"
@@ -44,7 +44,7 @@ def check(evidence: Evidence) -> Finding:
     names = sorted(entry["name"] for entry in declared)
     steps = list((evidence.recipe or {}).get("prepare") or ())
     apart = "; no row is in two splits" if (evidence.recipe or {}).get("disjoint") else ""
-    prepared = f"; prepared twice, equal to the byte: {', '.join(steps)}" if steps else ""
+    prepared = f"; prepared twice, equal byte for byte: {', '.join(steps)}" if steps else ""
     return passed(
         f"every run used the declared data: {', '.join(names)}{prepared}{apart}",
         data=names,
@@ -110,7 +110,9 @@ def _differs(step: str, record: Mapping[str, Any], made: Mapping[str, Mapping[st
     for name, entry in made.items():
         came = (outputs.get(name) or {}).get("sha256")
         if came != entry["sha256"]:
-            return f"the step {step} made another {name}: {came}, and {entry['sha256']} is declared and used"
+            return (
+                f"the step {step} made a different {name}: {came}, and {entry['sha256']} is declared and used"
+            )
     return ""
 
 

@@ -35,7 +35,7 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(sentences[0], remedy, all=sentences[:_MOST_SHOWN])
     seen = _seen(evidence)
     if not seen:
-        return not_applicable("nothing that draws numbers was seen to work side by side", _DERIVE)
+        return not_applicable("nothing that draws random numbers was seen to run in parallel", _DERIVE)
     told = " and ".join(counted(number, what) for what, number in seen.items())
     looked = distinct_streams.num_generators(evidence.runs[0])
     of_workers = f"; of a worker {counted(looked, 'generator')} looked at" if looked else ""
@@ -53,7 +53,7 @@ def _unseen(run: RunEvidence) -> list[str]:
     if not lacking or run.complete:
         return lacking
     ended = "was stopped at the golden" if run.stopped_at_golden else "did not finish"
-    return [f"the run {ended}, so not all that works side by side in it was looked at"]
+    return [f"the run {ended}, so not everything that runs in parallel was looked at"]
 
 
 def _seen(evidence: Evidence) -> dict[str, int]:

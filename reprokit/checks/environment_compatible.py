@@ -32,7 +32,7 @@ def check(evidence: Evidence) -> Finding:
         return skipped("there is no golden to compare with", _FIRST)
     if golden.is_foreign:
         return not_applicable(
-            "a foreign log says nothing of the environment that it was made in", _again(evidence)
+            "a foreign log says nothing about the environment it was made in", _again(evidence)
         )
     if not evidence.runs or not all(run.environment for run in evidence.runs):
         return unjudged("a run has no environment record to compare", "run it again: `reprokit reproduce`")

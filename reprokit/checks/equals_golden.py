@@ -30,7 +30,7 @@ NEEDS_RECIPE = True
 _WHOLE = "let it end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _HOW_TO_GET_AN_ENSEMBLE = "`reprokit help gate-by-statistics` says how an ensemble is made and used"
 _SAY_WHY = (
-    "let the program use {seed}; if none of its metrics depends on it, say why in recipe.yaml: "
+    "have the program use {seed}; if none of its metrics depends on it, say why in recipe.yaml: "
     "`unresponsive: {because: …}`"
 )
 
@@ -110,7 +110,7 @@ def _against_foreign(evidence: Evidence, golden: GoldenEvidence) -> Finding:
     see = f"see both: `reprokit diff {golden.path} {evidence.runs[0].path}`"
     objection = why_not_golden(evidence)
     if evidence.stopped_at_golden:
-        objection = Objection("the runs were stopped on their way, which a foreign log does not do")
+        objection = Objection("the runs were stopped early, and a foreign log stops no run")
     if objection is not None:
         beyond = comparison.comparable and not comparison.within_tolerance
         far = f"more than the declared tolerance from a foreign log, {difference(comparison)}"

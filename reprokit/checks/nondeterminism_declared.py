@@ -15,7 +15,7 @@ ADVISORY = False
 NEEDS_RECIPE = True
 DECLARED_BY = "nondeterminism"
 
-_DECLARE = "declare in recipe.yaml: `nondeterminism: [one sentence a source]`, or `[]` when none is known"
+_DECLARE = "declare in recipe.yaml: `nondeterminism: [one sentence per source]`, or `[]` when none is known"
 
 
 def check(evidence: Evidence) -> Finding:

@@ -32,12 +32,12 @@ ORDER = 80
 ADVISORY = False
 NEEDS_RECIPE = True
 
-_RUN = "run it by `reprokit reproduce`, which sets the profile before the interpreter starts"
-_WATCH = "start it with Python, and let it end by itself: the watch writes at its end"
+_RUN = "run it with `reprokit reproduce`, which sets the profile before the interpreter starts"
+_WATCH = "start it with Python, and let it end by itself: the watch writes its record when the program ends"
 _LOCK = "lock a numpy whose features can be switched off, or declare `numerics: native`"
 _UNSEEN = "the program is unmodified, and nothing looked inside it"
 _WATCH_IT = "declare `instrument: light`, which watches it from outside: `reprokit help watch-a-program`"
-_ALIKE = "let the program set them by its settings alone, not by what it finds"
+_ALIKE = "have the program set them from its settings alone, not from what it finds"
 #: What is said of a program that nothing pins, and what is compared between its runs besides.
 _TOLD = ("torch.threads", "torch.interop_threads", "numpy.openblas.threads")
 _SWITCHES = ("torch.cpu_capability", "torch.mkl_cbwr", "numpy.openblas.core", "numpy.cpu_features.in_force")
@@ -81,7 +81,9 @@ def _of_watched(evidence: Evidence) -> Finding:
     for run, one in zip(runs[1:], shown[1:], strict=True):
         if one != shown[0]:
             names = sorted(name for name in {*one, *shown[0]} if one.get(name) != shown[0].get(name))
-            return failed(f"{run.path}: other settings than in {runs[0].path}: {', '.join(names)}", _ALIKE)
+            return failed(
+                f"{run.path}: settings different from those in {runs[0].path}: {', '.join(names)}", _ALIKE
+            )
     if recipe.get("variant") == "none":
         said = ", ".join(f"{name} {value}" for name, value in shown[0].items() if name in _TOLD)
         reason = f"nothing pins the environment, so no profile was asked for; in force at the end: {said}"
@@ -93,7 +95,7 @@ def _of_watched(evidence: Evidence) -> Finding:
     if broken := failed_runs(evidence, problem_of, _RUN):
         return broken
     unseen = list(dict.fromkeys(one for run in runs for one in seed_following.without_record(run.instrument)))
-    but = f" that was watched; of others it is not known: {'; '.join(unseen[:_MOST_NAMED])}" if unseen else ""
+    but = f" that was watched; it is not known of others: {'; '.join(unseen[:_MOST_NAMED])}" if unseen else ""
     return passed(
         f"profile {profile.name} (version {profile.version}) was in force at the end of every process{but}",
         profile=profile.name,

@@ -29,8 +29,10 @@ _WHOLE = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-gol
 _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
-_REMOVE = "let the program write to {run_dir} only; then remove what is named here and run again"
-_LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
+_REMOVE = "have the program write to {run_dir} only; then remove what is named here and run again"
+_LOG = (
+    "have the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
+)
 _TAKE = "let a recipe take what the program writes in the tree"
 
 
@@ -45,7 +47,9 @@ def check(evidence: Evidence) -> Finding:
             return not_applicable(f"{other.path} differs from the first run, {why}", remedy)
         return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
     if evidence.stopped_at_golden:
-        return skipped("the runs agree up to where they were stopped; of the rest nothing is known", _WHOLE)
+        return skipped(
+            "the runs agree up to where they were stopped; nothing is known about the rest", _WHOLE
+        )
     objection = _insufficient(evidence)
     if objection is not None:
         return unjudged(objection.reason, _remedy(evidence))

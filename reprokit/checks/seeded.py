@@ -29,9 +29,9 @@ _REMEDY = (
     "call run.seeding.seed_everything(), and reset each environment with its own seed of "
     "run.seeding.environment_seeds: env.reset(seed=…)"
 )
-_GIVE = "let that line take its seed from the one that the command is given ({seed})"
+_GIVE = "have that line take its seed from the one that the command is given ({seed})"
 _RUN = "run it twice: `reprokit reproduce`"
-_RELAX = "where this draws nothing that reaches a number, relax the row `seeded` with that reason"
+_RELAX = "if what it draws never affects a number, relax the row `seeded` with that reason"
 _MOST_SHOWN = 20
 
 
@@ -45,7 +45,7 @@ def check(evidence: Evidence) -> Finding:
     generators = fact(first.runtime, "seeding.generators")
     for run in evidence.runs[1:]:
         if fact(run.runtime, "seeding.generators") != generators:
-            reason = f"{run.path}: its generators had other seeds than those of {first.path}"
+            reason = f"{run.path}: its generators had different seeds from those of {first.path}"
             return failed(reason, "derive every seed from the run's with run.seeding.derive")
     number, hash_seed = _num_environments(first), first.run.environment.get(_HASH_SEED)
     environments = "1 environment" if number == 1 else f"{number} environments"

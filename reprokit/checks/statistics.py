@@ -56,7 +56,7 @@ def _why_no_estimate(sweep: SweepEvidence) -> str:
     """Why the seeds cannot be estimated over; "" where they can."""
     unfinished = sorted(set(sweep.failures) - set(sweep.final_values))
     if unfinished:
-        return f"seeds {unfinished} did not finish, so an estimate would be one over the others only"
+        return f"seeds {unfinished} did not finish, so an estimate would cover only the others"
     num_seeds = len(sweep.final_values)
     if num_seeds < FEWEST:
         return f"only {counted(num_seeds, 'seed')} finished; an interval takes at least {FEWEST}"
@@ -133,7 +133,9 @@ def _worth(results: Mapping[str, Mapping[str, Any]], num_seeds: int) -> str:
     equal = [name for name, one in results.items() if one["method"] == "equal_values"]
     if equal:
         others = 1 - 0.05 ** (1 / num_seeds)
-        parts.append(f"all seeds ended alike in {', '.join(equal)}, and up to {others:.0%} of others may not")
+        parts.append(
+            f"all seeds ended alike in {', '.join(equal)}, and up to {others:.0%} of other seeds may not"
+        )
     return "; ".join(parts)
 
 

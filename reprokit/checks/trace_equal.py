@@ -18,7 +18,7 @@ NEEDS_RECIPE = False
 NEEDS_WATCH = True
 
 _WRITE = "call reprokit.runtime's trace after every update, in every run"
-_WATCH = "start it with Python, and let it end by itself: the watch writes at its end"
+_WATCH = "start it with Python, and let it end by itself: the watch writes its record when the program ends"
 _OWN = "log what it updates as a metric, or declare it under `outputs`"
 _LOOK_AT_DATA = "look at the sampler, its generator and the data set: the trace has the ids of every update"
 _LOOK = "look at what that update reads; trace.jsonl of every run has the digests before and after it"
@@ -104,7 +104,9 @@ def _of_watched(evidence: Evidence) -> Finding:
     )
     if torch:
         return not_applicable("no optimizer of PyTorch took a step, so there is no update to trace", _OWN)
-    return not_applicable("the program does not use PyTorch, whose parameters alone can be traced", _OWN)
+    return not_applicable(
+        "the program does not use PyTorch, and only PyTorch's parameters can be traced", _OWN
+    )
 
 
 def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:

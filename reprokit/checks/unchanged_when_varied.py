@@ -85,7 +85,7 @@ def _minimal(seen: VariedEvidence) -> Iterator[VariedResult]:
 
 def _sentence(run: VariedResult, seen: VariedEvidence) -> str:
     luck = any(other.is_equal and other.names == run.names for other in seen.runs)
-    often = " now and then" if luck else ""
+    often = " sometimes" if luck else ""
     what = f"with {' and '.join(run.names)} varied" if run.names else "with nothing varied"
     if run.failure:
         return f"{what} the run does not finish{often}: {run.failure}"

@@ -19,13 +19,13 @@ def check(evidence: Evidence) -> Finding:
     """The command is there, and names the recipe."""
     command = evidence.rerun.strip()
     if not command:
-        return failed("no command that checks this result is recorded", "run it by `reprokit reproduce`")
+        return failed("no command that checks this result is recorded", "run it with `reprokit reproduce`")
     plain = evidence.runs[0].run.plain_command if evidence.runs else None
     if plain and evidence.recipe is not None and shlex.split(command)[-len(plain) :] != list(plain):
-        return failed(f"it is of another command: {command}", "run it by `reprokit reproduce -- COMMAND`")
+        return failed(f"it is of another command: {command}", "run it with `reprokit reproduce -- COMMAND`")
     if evidence.recipe is not None and not plain and not _names(command, evidence.recipe.get("name")):
         reason = f"the command does not name the recipe {evidence.recipe.get('name')!r}: {command}"
-        return failed(reason, "run it by `reprokit reproduce`")
+        return failed(reason, "run it with `reprokit reproduce`")
     return passed(f"anyone can check it: {command}", command=command)
 
 

@@ -18,8 +18,8 @@ NEEDS_RECIPE = True
 _AGAIN = "make the environment again from its lock: `reprokit image build`"
 _IN_CONTAINER = "run it in a container, where nothing else can be used: `--backend docker`"
 _ELSEWHERE = (
-    "add it to the lock (`reprokit image lock`) or to the repository; let the program start processes by "
-    "`python` or sys.executable, which is the environment's own"
+    "add it to the lock (`reprokit image lock`) or to the repository; have the program start "
+    "processes with `python` or sys.executable, which is the environment's own"
 )
 _SHOWN = 3
 _PYTHON = re.compile(r"/.*/python[\d.]*")

@@ -47,8 +47,8 @@ def must_be_open() -> int:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if has_output:
         return 0
-    say("Error: standard output is closed, so that no answer could be written.")
-    say("Hint: direct it to a file, or to /dev/null")
+    say("Error: standard output is closed, so no answer could be written.")
+    say("Hint: redirect it to a file, or to /dev/null")
     return _FAILED
 
 

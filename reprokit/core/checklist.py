@@ -240,7 +240,7 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
         objection = why_not_responding(evidence)
     if objection is None:
         return None
-    return Judgement(verdict=Verdict.UNJUDGED, because=f"against {golden.noun}: {objection.reason}")
+    return Judgement(verdict=Verdict.UNJUDGED, because=f"compared with {golden.noun}: {objection.reason}")
 
 
 def _beyond_tolerance(golden: GoldenEvidence) -> Judgement:

@@ -338,7 +338,7 @@ class Evidence:
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
-        volatile_idle: Pattern under ``volatile`` that fits no metric of any run → the nearest names.
+        volatile_idle: Pattern under ``volatile`` that matches no metric of any run → the nearest names.
         printed_idle: Patterns under ``printed`` that fit no line of any run.
         outputs: Patterns of output files that count; None where the runs do not record it.
         outputs_differing: Output file that differs between the runs and was not compared → what became of it.

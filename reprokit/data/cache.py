@@ -72,7 +72,7 @@ def check(source: DataSource, *, cache: Path) -> SourceState:
     if not os.path.lexists(place):
         return state(SourceStatus.MISSING, "not unpacked yet")
     if place.is_symlink() or not place.is_dir():
-        return state(SourceStatus.CHANGED, "it is no folder")
+        return state(SourceStatus.CHANGED, "it is not a folder")
     try:
         problem = archives.first_difference(file, place, kind=source.unpack)
     except (OSError, DataError) as error:
@@ -136,7 +136,7 @@ def other_at_its_place(source: DataSource) -> str:
         if protocol_of(url) == "file":
             path = Path(unquote(urlsplit(url).path))
             if path.is_file() and (problem := _problem_of_file(path, source)):
-                return f"{path} is another file than declared, {problem}"
+                return f"{path} is not the declared file: {problem}"
     return ""
 
 
@@ -159,7 +159,7 @@ def _problem_of_file(path: Path, source: DataSource) -> str:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
-                return "it is no plain file"
+                return "it is not a plain file"
             if status.st_size != source.num_bytes:
                 return f"expected {source.num_bytes:,} bytes, got {status.st_size:,}"
             actual = f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"

@@ -30,7 +30,7 @@ def rows_of(path: Path, form: str) -> Iterator[Mapping[str, Any]]:
                 yield {name: plain(value) for name, value in values.items()}
             count += batch.num_rows
     except (arrow.ArrowException, OSError) as error:
-        raise UsageError(f"no {form} file: {str(error)[:200]}", where=str(path)) from error
+        raise UsageError(f"not a file of the form {form}: {str(error)[:200]}", where=str(path)) from error
 
 
 def taken(path: Path, form: str, indices: Sequence[int]) -> bytes:
@@ -60,7 +60,7 @@ def arrow_table(path: Path, form: str) -> Any:
         schema = parquet.read_schema(path) if form == "parquet" else _schema(path)
         return arrow.Table.from_batches(list(_batches(path, form)), schema=schema)
     except (arrow.ArrowException, OSError) as error:
-        raise UsageError(f"no {form} file: {str(error)[:200]}", where=str(path)) from error
+        raise UsageError(f"not a file of the form {form}: {str(error)[:200]}", where=str(path)) from error
 
 
 def file_bytes(table: Any, form: str, *, path: Path) -> bytes:
@@ -106,7 +106,7 @@ def _unheld(batch: Any, path: Path, before: int, whole: Exception) -> UsageError
                 value.as_py()
             except (ValueError, OverflowError) as error:
                 return UsageError(
-                    f"{name!r} of row {number:,} is no value that Python can hold: {str(error)[:200]}",
+                    f"{name!r} of row {number:,} is not a value that Python can hold: {str(error)[:200]}",
                     where=str(path),
                     expected="a time in the years 1 to 9999, in microseconds or coarser",
                     actual=str(value.type),

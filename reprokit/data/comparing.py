@@ -78,7 +78,7 @@ class ComparedColumns:
                     f"{column!r} holds {_listed(theirs)} in one table and {_listed(ours)} in the other, "
                     "which are never equal",
                     where=where,
-                    fix="write the column alike in both, or name other columns with --key",
+                    fix="write the column the same way in both, or name other columns with --key",
                 )
 
 
@@ -110,7 +110,7 @@ def _writing(text: str) -> str:
     if _WHOLE.fullmatch(text):
         return "whole numbers"
     if _POINT.fullmatch(text):
-        return "numbers with a point"
+        return "numbers with a decimal point"
     return "texts" if text else ""
 
 

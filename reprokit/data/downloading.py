@@ -63,13 +63,13 @@ def _from_place(source: DataSource, place: str, target: PartialFile, *, on_progr
     resumed = target.num_bytes > 0
     _to_the_end(source, place, target, on_progress=on_progress)
     if target.sha256 != source.sha256 and resumed:
-        on_progress(source, 0, "what an earlier attempt left is not of this file: begun again")
+        on_progress(source, 0, "what an earlier attempt left is not part of this file: started again")
         target.restart()
         _to_the_end(source, place, target, on_progress=on_progress)
     if target.sha256 != source.sha256:
         actual = target.sha256
         target.restart()
-        raise PlaceRefusedError(f"another file than declared: expected {source.sha256}, got {actual}")
+        raise PlaceRefusedError(f"not the declared file: expected {source.sha256}, got {actual}")
 
 
 def _to_the_end(source: DataSource, place: str, target: PartialFile, *, on_progress: OnProgress) -> None:

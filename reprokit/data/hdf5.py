@@ -95,7 +95,7 @@ def _opened(path: Path) -> Iterator[Any]:
         with h5py.File(path, "r") as file:
             yield file
     except (OSError, RuntimeError, KeyError) as error:  # what h5py makes of a damaged file
-        raise UsageError(f"no HDF5 file: {str(error)[:200]}", where=str(path)) from error
+        raise UsageError(f"not an HDF5 file: {str(error)[:200]}", where=str(path)) from error
 
 
 def _tables(file: Any, path: Path) -> dict[str, dict[str, Any]]:
@@ -140,11 +140,11 @@ def _columns(file: Any, path: Path, form: str) -> dict[str, Any]:
         )
     columns = tables[wanted or next(iter(tables))]
     if odd := [name for name, one in columns.items() if one.ndim < 1 or one.dtype.names or _is_odd(one)]:
-        raise UsageError(f"the data set {odd[0]} is no column of plain values", where=str(path))
+        raise UsageError(f"the data set {odd[0]} is not a column of plain values", where=str(path))
     lengths = {name: len(one) for name, one in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} has {length:,}" for name, length in lengths.items())
-        raise UsageError("the data sets of the group have other lengths", where=str(path), actual=told)
+        raise UsageError("the data sets of the group have different lengths", where=str(path), actual=told)
     return columns
 
 

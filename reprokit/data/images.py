@@ -54,7 +54,7 @@ def rows_of(place: Path) -> list[dict[str, Any]]:
 
     each_file(place, add)
     if not rows:
-        raise UsageError("no image in it", where=str(place), expected=", ".join(sorted(_ENDINGS)))
+        raise UsageError("it holds no image", where=str(place), expected=", ".join(sorted(_ENDINGS)))
     return sorted(rows, key=lambda row: str(row["file"]))
 
 

@@ -114,10 +114,10 @@ def made_files(folder: Path, expected: Sequence[str], *, where: str) -> dict[str
     found = {entry.name: entry.kind for entry in file_tree.walk(folder)}
     odd = sorted(name for name, kind in found.items() if kind is not file_tree.Kind.FILE)
     if odd:
-        raise DataError(f"the step left something that is no plain file: {odd[0]!r}", where=where)
+        raise DataError(f"the step left something that is not a plain file: {odd[0]!r}", where=where)
     if set(found) != set(expected):
         raise DataError(
-            "the step left other files than the recipe declares of it",
+            "the files that the step left are not those that the recipe declares for it",
             where=where,
             expected=", ".join(sorted(expected)),
             actual=", ".join(sorted(found)) or "none",

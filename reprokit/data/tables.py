@@ -140,7 +140,7 @@ def table_bytes(found: Sequence[DataRow], *, form: str, columns: Sequence[str] =
 
 def _each(path: Path, form: str) -> Iterator[DataRow]:
     if (kind := kind_of(form)) not in KINDS or not _is_known(form, kind):
-        raise UsageError(f"no form: {form}", where=str(path), expected=", ".join(KINDS))
+        raise UsageError(f"not a known form: {form}", where=str(path), expected=", ".join(KINDS))
     if numbered := _numbered(path, form, kind):
         same_by = _SAME_BY.get(kind, ())
         yield from (DataRow(line=number, values=values, same_by=same_by) for number, values in numbered)
@@ -199,7 +199,7 @@ def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[DataRow]:
     for values in chain(first, reader):
         if len(values) != len(header):
             raise UsageError(
-                "the row has another number of fields than the header",
+                "the row and the header have different numbers of fields",
                 where=f"{path}:{reader.line_num}",
                 expected=str(len(header)),
                 actual=str(len(values)),
@@ -234,7 +234,7 @@ def _must_be_characters(values: Mapping[str, Any], where: str) -> None:
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])[1:-1]
         raise UsageError(
-            f"a text holds half of a surrogate pair, {half}, which is no character",
+            f"a text holds half of a surrogate pair, {half}, which is not a character",
             where=where,
             expected="both halves, such as \\ud83d\\ude00, or the character itself",
             fix="correct the text, or take the row out",
@@ -244,5 +244,5 @@ def _must_be_characters(values: Mapping[str, Any], where: str) -> None:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no number that a float holds")
+        raise ValueError(f"{text} is not a number that a float can hold")
     return number

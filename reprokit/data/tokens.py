@@ -45,15 +45,15 @@ class Shard:
             else:
                 self.tokens = np.memmap(path, dtype=np.dtype(declared).newbyteorder("<"), mode="r")
         except ValueError as error:
-            raise UsageError(f"no shard of tokens: {str(error)[:200]}", where=str(path)) from error
+            raise UsageError(f"not a shard of tokens: {str(error)[:200]}", where=str(path)) from error
         name = self.tokens.dtype.name
         if name not in _DTYPES or declared not in {None, name} or self.tokens.ndim not in {1, 2}:
             expected = f"{declared or 'whole numbers'} in one or two dimensions"
             actual = f"{name} in {self.tokens.ndim}"
-            raise UsageError("no shard of tokens", where=str(path), expected=expected, actual=actual)
+            raise UsageError("not a shard of tokens", where=str(path), expected=expected, actual=actual)
         if self.tokens.ndim == 2 and row not in {None, self.tokens.shape[1]}:
             raise UsageError(
-                "its rows have another length",
+                "its rows have a different length",
                 where=str(path),
                 expected=str(row),
                 actual=str(self.tokens.shape[1]),
@@ -129,7 +129,7 @@ def _declared(form: str, path: Path) -> tuple[str | None, int | None]:
     dtype, row = (*said, None, None)[:2]
     if (dtype is not None and dtype not in _DTYPES) or (row is not None and not row.isdecimal()) or said[2:]:
         expected = f"tokens/DTYPE/ROW with one of {', '.join(_DTYPES)}"
-        raise UsageError(f"no form: {form}", where=str(path), expected=expected)
+        raise UsageError(f"not a known form: {form}", where=str(path), expected=expected)
     if row is not None and not int(row):
         raise UsageError("a row has at least one token", where=str(path), actual=form)
     return dtype, None if row is None else int(row)

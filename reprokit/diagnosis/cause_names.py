@@ -79,7 +79,7 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     ),
     "queue_order": (
         "concurrency",
-        "takes items from a queue in the order in which they come",
+        "takes items from a queue in the order in which they arrive",
         "number them, and sort by the number",
     ),
     "thread_state": (
@@ -124,7 +124,7 @@ _KINDS: dict[str, tuple[str, str, str]] = {
         "make the value a setting",
     ),
 }
-_UNKNOWN = ("unknown", "draws on its conditions", "")
+_UNKNOWN = ("unknown", "depends on its conditions", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
     name = found.name.removeprefix("aten.").split(".")[0]
     on_cpu = found.device.get("device", "cpu") == "cpu"
     fix = alternative_of(name, on_cpu=on_cpu)
-    what = f"{found.name}: gives another output for the same inputs"
+    what = f"{found.name}: gives a different output for the same inputs"
     if found.name == _STEP:
         what = f"{found.name}: gives different parameters for the same gradients, state and settings"
         fix = "let the optimizer's own code use nothing else; try foreach=False, fused=False"

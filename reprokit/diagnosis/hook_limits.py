@@ -21,7 +21,8 @@ def limits_of(trace: HookTrace) -> tuple[str, ...]:
     extensions = _all(seen, "extensions")
     if extensions:
         sentences.append(
-            f"compiled code of {', '.join(extensions)}: what it draws on is seen only by its effect"
+            f"compiled code of {', '.join(extensions)}: "
+            "where it draws numbers from is seen only by its effect"
         )
     native = max((_number(one, "native_threads") for one in seen), default=0)
     if native:

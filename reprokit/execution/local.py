@@ -47,7 +47,7 @@ from reprokit.layout import BYTE_CODE, OUTPUT, PROGRAM
 
 _DENIED = re.compile(r"\[Errno (?:13|18)\]|Permission denied")
 _OWN_FOLDERS = (
-    "let the program write to {run_dir} and its temporary folder (TMPDIR) only, as in a container: "
+    "have the program write to {run_dir} and its temporary folder (TMPDIR) only, as in a container: "
     "two runs could read all else, and packages come from the lock"
 )
 

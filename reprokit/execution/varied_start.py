@@ -97,7 +97,7 @@ def _locale(names: str) -> None:
     chosen = next((name for name in there if given[name] != own), None)
     if chosen is None:
         what = f"all give the same as the program's own: {', '.join(there)}" if there else "there are none"
-        raise OSError(f"of {names} the system has no other one: {what}")
+        raise OSError(f"the system has no different one among {names}: {what}")
     os.environ["LC_ALL"] = chosen
 
 

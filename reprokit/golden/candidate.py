@@ -62,7 +62,7 @@ def check_run(run: GoldenCandidate, *, allow_dirty: bool, again: str = "run agai
         what = "the run is incomplete, or a file of it was changed since"
         raise GoldenError(what, where=where, fix="run the recipe again")
     if not run.metrics.is_file():
-        fix = "let the program write its metrics into the folder that {run_dir} names"
+        fix = "have the program write its metrics into the folder that {run_dir} names"
         raise GoldenError("the run left no metrics that can be compared", where=where, fix=fix)
     if run.modified:
         fix = "write the setting into the recipe and run it again"

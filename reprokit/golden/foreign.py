@@ -64,7 +64,7 @@ def write_foreign(
         raise GoldenError("a foreign golden needs a reason", fix="say who published the log with --reason")
     folder = locate(golden_dir, recipe=numbers.recipe, platform=numbers.platform, seed=numbers.seed)
     if folder.exists() or folder.is_symlink():
-        fix = "remove it first; the number of a run of your own says more than someone's log"
+        fix = "remove it first; the numbers of a run of your own say more than someone's log"
         raise GoldenError("there is a golden of this recipe, platform and seed", where=str(folder), fix=fix)
     provenance = {
         "schema": SCHEMA_VERSION,

@@ -290,7 +290,7 @@ def _problem(prepared: PreparedData, declared: Mapping[str, Mapping[str, Any]]) 
         for name, made in prepared.outputs.items()
         if (made["sha256"], made["bytes"]) != (declared[name]["sha256"], declared[name]["size"])
     ]
-    return f"another file than declared; to accept it, declare: {', '.join(other)}" if other else ""
+    return f"not the declared file; to accept it, declare: {', '.join(other)}" if other else ""
 
 
 def _has_room(folder: Path) -> bool:

@@ -148,7 +148,7 @@ def beside(folders: Sequence[Path]) -> RunsCompared:
         folders: At least two run folders.
 
     Raises:
-        UsageError: There are fewer, or one was stopped on its way at the golden.
+        UsageError: There are fewer, or one was stopped early at the golden.
         ReportError: One is no run folder.
     """
     if len(folders) < 2:

@@ -38,8 +38,8 @@ def must_be_as_shipped(project: Path, name: str, *, vendored: bool) -> None:
     problem = next(_differing(lock, variant, ours, vendored=vendored), "")
     if problem:
         raise ImageError(
-            f"{problem} of the environment {name!r} differs from what this reprokit brings, and making it "
-            "would follow that",
+            f"{problem} of the environment {name!r} differs from what this reprokit brings, and the "
+            "environment would be made from it",
             where=str(variant.declared_in),
             fix="use the version of reprokit that the bundle names; or look at images/ in the bundle, and "
             "make the environment in a project of your own",

@@ -342,7 +342,9 @@ def _form(data: Mapping[str, Any]) -> int:
 def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
     accepted = tuple(data.get("accepted_images", ()))
     if wrong := [one for one in accepted if not _DIGEST.fullmatch(one)]:
-        raise ValueError(f"accepted_images of {name}: {wrong[0]!r} is no image ID (sha256:<64 hex digits>)")
+        raise ValueError(
+            f"accepted_images of {name}: {wrong[0]!r} is not an image ID (sha256:<64 hex digits>)"
+        )
     return Variant(
         name=name,
         title=data["title"],

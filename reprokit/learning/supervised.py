@@ -93,7 +93,7 @@ def labels(seen: LearningFacts) -> Answer | None:
     if best < 1.5 * guessing:
         return answer(Health.UNKNOWN, f"{told}: where nothing is learned, labels cannot be judged")
     doubted = _last(seen, "final/doubted_labels") or 0.0
-    told += f"; in {doubted:.1%} it holds another class for ten times as likely as the label"
+    told += f"; in {doubted:.1%} it takes another class to be ten times as likely as the label"
     if doubted > 0.05:
         remedy = "look at these samples: the labels may be wrong, or the network too sure of itself"
         return answer(Health.LOOK, told, remedy)

@@ -61,7 +61,7 @@ def to_keep(text: str, *, place: Path, earlier: Any = None) -> bytes:
     except ValueError as error:
         mistake = str(error)
     if mistake:
-        fix = "move that file away, and what it holds is kept there" if earlier else None
+        fix = "move that file away, then keep the findings again" if earlier else None
         together = " together with those that are there" if earlier else ""
         raise ReportError(f"these findings{together} cannot be kept: {mistake}", where=str(place), fix=fix)
     return data

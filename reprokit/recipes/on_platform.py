@@ -57,7 +57,7 @@ def on_platform(
     for name, value in _settings(found).items():
         section, _, key = str(name).partition(".")
         if not key or section in own_keys:
-            what = f"{SECTION}.{platform}.{SETTINGS} has {name!r}, which is no setting of a trainer"
+            what = f"{SECTION}.{platform}.{SETTINGS} has {name!r}, which is not a setting of a trainer"
             expected = "section.key, such as training.total_timesteps"
             where = origin.where((SECTION, platform, SETTINGS, name))
             raise RecipeError(what, where=where, expected=expected)

@@ -12,7 +12,7 @@ from typing import Any
 from reprokit.errors import RecipeError
 from reprokit.redaction import redact, redact_text
 
-_FIX = "let the program read it from an environment variable"
+_FIX = "have the program read it from an environment variable"
 
 
 def secrets_in(text: str, data: Any, overrides: Sequence[str], *, where: str) -> Iterator[RecipeError]:

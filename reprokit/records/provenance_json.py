@@ -148,7 +148,7 @@ def _problem_of_ensemble(record: Provenance, entries: Sequence[Mapping[str, Any]
         return "'logs' is malformed"
     judged = judged_digest(record.statistical, record.left_out, record.logs)
     if record.digests.get("statistical") != judged:
-        return "'statistical' is not what was promoted: its digest is another one"
+        return "'statistical' is not what was promoted: its digest differs"
     return ""
 
 

@@ -62,7 +62,7 @@ def read_object(path: Path) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from error
     if isinstance(value, dict):
         return value
-    raise ValueError("it holds no JSON object")
+    raise ValueError("it does not hold a JSON object")
 
 
 def typed(value: Any, form: type[Record]) -> Record:

@@ -38,7 +38,7 @@ class ComparisonRow:
 
     def __post_init__(self) -> None:
         if self.record is not None and self.answer != "different":
-            raise ValueError("only numbers that moved have a record from which on they did")
+            raise ValueError("only numbers that moved have a record from which they moved")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +72,9 @@ def read_comparisons(content: bytes, *, where: str = COMPARISONS_FILE) -> Compar
         record = _reader().validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise ReportError(one_line(f"no comparisons of a gate: {first['msg']}"), where=where) from error
+        raise ReportError(one_line(f"not the comparisons of a gate: {first['msg']}"), where=where) from error
     if record is None:
-        raise ReportError("null is no comparison", where=where)
+        raise ReportError("null is not a comparison", where=where)
     return record
 
 

@@ -103,7 +103,7 @@ def read_gate(content: bytes, *, where: str = GATE_FILE) -> GateRecord:
         place = ".".join(str(part) for part in first["loc"])
         raise _refused(f"{place}: {first['msg']}" if place else first["msg"], where) from error
     if record is None:
-        raise _refused("null is no answer", where)
+        raise _refused("null is not an answer", where)
     return record
 
 

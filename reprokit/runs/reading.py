@@ -69,7 +69,7 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
 
 
 def stopped_at_golden(stored: StoredRun) -> bool:
-    """Whether a run was stopped on its way because it differs from the golden, so that it holds no end."""
+    """Whether a run was stopped early because it differs from the golden, so that it holds no end."""
     ended = stored.record.state == "finished" and not (stored.path / MARKER).exists()
     return ended and stored.record.outcome == Outcome.STOPPED_AT_GOLDEN
 

@@ -190,12 +190,12 @@ def read(path: Path) -> list[SweepMember]:
     try:
         rows = json_file.read(file, _WrittenSweep, fix=fix).members
     except ReportError as error:
-        what = f"this is no record of a sweep: {error.what}"
+        what = f"this is not a record of a sweep: {error.what}"
         raise ReportError(
             what, where=error.where, expected=error.expected, actual=error.actual, fix=error.fix
         ) from error
     if not rows:
-        raise ReportError("this is no record of a sweep: it has no member", where=str(file), fix=fix)
+        raise ReportError("this is not a record of a sweep: it has no member", where=str(file), fix=fix)
     written = [{field.name: getattr(row, field.name) for field in fields(row)} for row in rows]
     return named([SweepMember(**values) for values in written])
 

@@ -302,7 +302,7 @@ def _must_have_content(run_dir: Path, sizes: Mapping[str, int]) -> None:
                 where=str(run_dir / name),
                 expected="a file that was written",
                 actual=f"{size / (1 << 30):,.1f} GiB, of which {on_disk / 1024:,.0f} KiB are on the disk",
-                fix="let the program write the file from its beginning, or outside the folder of the run",
+                fix="have the program write the file from its beginning, or outside the folder of the run",
             )
 
 

@@ -61,7 +61,7 @@ def temporary_folder(there: RunPlace) -> Variation:
     folder = f"{there.folder}/t"  # a path that has room for a socket's name
     return Variation(
         category="environment",
-        fix="let no number depend on it",
+        fix="do not let a number depend on it",
         environment={"TMPDIR": folder},
         start=("--folder", folder),
     )
@@ -73,7 +73,10 @@ def run_folder(there: RunPlace) -> Variation | VariationNotMade:
         why = "a run in a container has its folder at one path, whatever the host calls it"
         return VariationNotMade(why=why, held=True)
     return Variation(
-        category="environment", fix="let no number depend on the path", run_folder="x", differs=("output",)
+        category="environment",
+        fix="do not let a number depend on the path",
+        run_folder="x",
+        differs=("output",),
     )
 
 
@@ -120,7 +123,7 @@ def address_layout(there: RunPlace) -> Variation | VariationNotMade:
         return VariationNotMade(why="address randomisation is off in this kernel")
     return Variation(
         category="process_identity",
-        fix="let no number depend on addresses",
+        fix="do not let a number depend on addresses",
         start=("--fixed-addresses",),
         shows={"fixed_addresses": (True,)},
     )
@@ -159,7 +162,7 @@ def load(there: RunPlace) -> Variation | VariationNotMade:
         return VariationNotMade(why="there is no other core here that could be kept busy")
     return Variation(
         category="concurrency",
-        fix="let no number depend on who is first",
+        fix="do not let a number depend on who is first",
         start=("--load", str(there.cores[0])),
     )
 
@@ -168,7 +171,7 @@ def leftovers(there: RunPlace) -> Variation | VariationNotMade:
     """The run begins when one with another seed has ended, and nothing is removed between them."""
     if there.container:
         return VariationNotMade(
-            why="what a run in a container leaves outside its folder goes with it", held=True
+            why="what a run in a container leaves outside its folder is removed with it", held=True
         )
     return Variation(category="leftover_state", fix="write into the run's own folder")
 

@@ -79,7 +79,7 @@ CATALOGUE = (
     CatalogueRow(
         "working_folder",
         "the path of the working folder",
-        Variation(category="environment", fix="let no number depend on it", vary=("working_folder",)),
+        Variation(category="environment", fix="do not let a number depend on it", vary=("working_folder",)),
     ),
     CatalogueRow("run_folder", "the path of the run folder", by_place.run_folder),
     CatalogueRow("threads", "the number of threads of the numeric libraries", by_place.threads),
@@ -126,7 +126,7 @@ CATALOGUE = (
     CatalogueRow("compile_autotune", "which kernels torch.compile chooses", by_place.compile_autotune),
     CatalogueRow(
         "batch_composition",
-        "with how many others a row is computed",
+        "how many rows are computed together",
         # Rows of a batch in two parts where no gradient is taken: who serves batches that are put together by
         # chance gets other numbers where a row's result depends on how many are computed with it.
         Variation(

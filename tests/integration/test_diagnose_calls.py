@@ -217,7 +217,7 @@ UNWATCHED = "import builtins\nassert not hasattr(builtins, '__reprokit_iterate__
 def test_a_program_that_does_not_finish_with_the_watch_is_run_without_and_that_is_said(diagnose):
     answer, _ = diagnose("used = [1.0]", before=UNWATCHED, code=0)
     assert answer["verdict"] == "REPEATABLE"
-    assert "with the watch in it the program does not finish" in answer["known"][0]
+    assert "with the watch in it, the program does not finish" in answer["known"][0]
 
 
 @pytest.mark.slow

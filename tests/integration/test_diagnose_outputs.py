@@ -50,4 +50,4 @@ def test_without_it_only_the_log_counts(diagnose):
 def test_a_pattern_that_fits_no_file_is_an_error(diagnose):
     done, _ = diagnose("--output", "*.pt")
     assert done.returncode == 2
-    assert "left no file that fits '*.pt'" in done.stderr
+    assert "left no file that matches '*.pt'" in done.stderr

@@ -75,7 +75,7 @@ def test_every_fact_of_a_real_record_has_a_line_in_the_table(portable):
     unknown = [
         entry["field"]
         for entry in environment_diff.diff(record, {})
-        if "no one has written down" in entry["why"] or entry["why"] == "not seen by the training"
+        if "not documented" in entry["why"] or entry["why"] == "not seen by the training"
     ]
     assert unknown == []
 

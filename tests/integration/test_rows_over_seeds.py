@@ -99,7 +99,8 @@ def test_a_program_that_ignores_its_seed_fails_both_rows_whatever_it_logs_of_it(
     several, statistics, _ = rows_of(theirs)
     assert (several.status, statistics.status) == ("FAILED", "FAILED")
     assert (
-        several.reason == "5 seeds gave the same metrics, but for what repeats the seed: they are one result"
+        several.reason
+        == "5 seeds gave the same metrics, except for what repeats the seed: they are one result"
     )
     assert statistics.reason == "only 1 of 5 seeds are known to have metrics of their own"
 
@@ -110,7 +111,7 @@ def test_a_member_that_crashed_fails_both_rows_and_is_a_row_of_the_statistics(th
     answer = swept(theirs.root)
     several, statistics, _ = rows_of(theirs)
     assert (several.status, statistics.status) == ("FAILED", "FAILED")
-    assert statistics.reason == "seeds [5] did not finish, so an estimate would be one over the others only"
+    assert statistics.reason == "seeds [5] did not finish, so an estimate would cover only the others"
     project = Project.around(theirs.root)
     (group,) = stats.statistics([str(answer.path)], project=project).groups
     assert [member.seed for member in group.group.members] == [1, 2, 3, 4]

@@ -226,8 +226,8 @@ VERBS = {
     "runs prune": [("runs prune --keep 0", 0, "report.json depends on it")],
     "runs push": [("runs push RUN URL", 0, "pushed/train")],
     "runs verify": [("runs verify RUN", 0, "whole")],
-    "runs attach": [("runs attach runs", 2, "this is no sweep on other machines")],
-    "runs carry-out": [("runs carry-out recipes/train/recipe.yaml", 2, "no file that says what to run")],
+    "runs attach": [("runs attach runs", 2, "this is not a sweep on other machines")],
+    "runs carry-out": [("runs carry-out recipes/train/recipe.yaml", 2, "not a file that says what to run")],
     "runs learning": [
         ("runs learning RUN", 0, "Does it learn?"),
         ("runs learning RUN --probe", 2, "an unmodified program cannot be probed"),
@@ -431,7 +431,7 @@ def test_a_stopped_run_is_resumed_and_never_promoted(theirs):
     assert "resumes from at_3.json" in answer.said
     refused = theirs.ask("golden", "promote", str(stopped), str(stopped), "--reason", "x")
     assert refused.code == 2
-    assert "stopped on its way" in refused.said
+    assert "stopped early" in refused.said
     theirs.write("settings.py", "RATE = 0.2\n")
     other = theirs.ask("run", "train", "--resume-from", stopped.name)
     assert other.code == 2

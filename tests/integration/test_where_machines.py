@@ -73,7 +73,7 @@ def test_an_attempt_that_begins_otherwise_than_the_one_before_is_no_result(their
     tool.join(400)
     (answer,) = answers
     assert (answer.exit_code, states(answer)) == (3, ["crashed"])
-    assert answer.members[0].message.startswith("nondeterminism: record 0 is another one than in the earlier")
+    assert answer.members[0].message.startswith("nondeterminism: record 0 differs from that of the earlier")
     assert "fingerprint sha256:" in answer.members[0].message
     last = run_folders(theirs.root)[-1]
     assert record_of(last)["outcome"] == "attempts_differ"
@@ -83,7 +83,7 @@ def test_an_attempt_that_begins_otherwise_than_the_one_before_is_no_result(their
 def test_machines_that_would_not_compute_alike_are_refused_before_anything_runs(theirs, monkeypatch):
     mixed = ProcessPlace(machines=("one", "two"), changes={"two": {"PYTHONPATH": str(_other_python(theirs))}})
     monkeypatch.setattr(where, "open_place", lambda *_args, **_more: mixed)
-    with pytest.raises(CannotRunError, match=r"a machine has other code|would not compute train alike"):
+    with pytest.raises(CannotRunError, match=r"a machine has different code|would not compute train alike"):
         swept(theirs.root, on="ray")
     mixed.wait()
     assert run_folders(theirs.root) == []

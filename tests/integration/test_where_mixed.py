@@ -88,7 +88,7 @@ def test_split_makes_every_seed_on_each_kind_and_compares_each_with_its_own(tmp_
     assert found.between == (), "kinds are not compared with each other"
     alone = stats.statistics(["train"], project=project, windows=["last"]).groups[0].group
     assert len(alone.members) == 2
-    assert all("it was made on other machines" in one.reason for one in alone.left_out)
+    assert all("it was made on different machines" in one.reason for one in alone.left_out)
     with pytest.raises(GoldenError, match="an ensemble is of one of them"):
         curation.promote_sweep(
             "train", project=project, promotion=Promotion(reason="r", created_at="2026-11-23"), min_seeds=10

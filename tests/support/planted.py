@@ -1340,7 +1340,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "under one the run does not finish": on_varied(
             varied_run(1, "umask", failure="exit code 1"), varied_run(2, "clock")
         ),
-        "only now and then": on_varied(
+        "only sometimes": on_varied(
             varied_run(1, "umask", "clock", difference=PARTED), varied_run(2, "umask", "clock")
         ),
         "with nothing varied as well": on_varied(

@@ -132,7 +132,7 @@ _CAUSE = {
         }
     ],
     "variation": None,
-    "known": ["operation by operation: aten.index_put.default gives another output for the same inputs"],
+    "known": ["operation by operation: aten.index_put.default gives a different output for the same inputs"],
     "ruled_out": [
         {"what": f"{_TRAINER}:120 (clock)", "how": "left to chance, the runs are equal all the same"}
     ],
@@ -506,7 +506,7 @@ def _environment_diff(verdict: Verdict) -> list[dict[str, Any]]:
         ("inside.packages.torch", "2.12.1+cpu", "2.13.0+cpu", "yes", "the kernels that compute"),
         ("host.cpu.model", "AMD EPYC 7B13", "Intel(R) Xeon(R) 8481C", "no", "no bit depends on it"),
         ("inside.glibc", "2.36", "2.39", "yes", "exp, log and their kin come from it"),
-        ("inside.variables.FOO", None, "1", "maybe", "no one has written down what this does"),
+        ("inside.variables.FOO", None, "1", "maybe", "its effect is not documented"),
         ("host.kernel", "6.1.0-21-amd64", "6.1.0-28-amd64", "no", "not seen by the training"),
     ]
     return [

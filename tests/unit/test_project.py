@@ -41,14 +41,14 @@ def test_an_option_that_says_otherwise_is_repeated_in_commands(tmp_path):
     ("text", "line", "problem"),
     [
         ('[project]\nname = "x"\n\n[tool.reprokit]\ngoldens = "a"\n', 5, "'goldens' means nothing here"),
-        ("[tool.reprokit]\n# golden\nruns = 3\n", 3, "runs is no folder below this one: 3"),
-        ('[tool.reprokit]\nruns = "../runs"\n', 2, "no folder below this one"),
-        ('[tool.reprokit]\nruns = "/runs"\n', 2, "no folder below this one"),
-        ('[tool.reprokit]\nruns = "."\n', 2, "no folder below this one"),
-        ('[tool.reprokit]\nruns = "golden"\n', 1, "two things have the one folder golden"),
-        ("[tool.reprokit]\ngolden_limit_mb = true\n", 2, "no number of MB above 0"),
-        ("[tool.reprokit]\ngolden_limit_mb = nan\n", 2, "no number of MB above 0"),
-        ("[tool.reprokit]\ngolden_limit_mb = 0\n", 2, "no number of MB above 0"),
+        ("[tool.reprokit]\n# golden\nruns = 3\n", 3, "runs is not a folder below this one: 3"),
+        ('[tool.reprokit]\nruns = "../runs"\n', 2, "not a folder below this one"),
+        ('[tool.reprokit]\nruns = "/runs"\n', 2, "not a folder below this one"),
+        ('[tool.reprokit]\nruns = "."\n', 2, "not a folder below this one"),
+        ('[tool.reprokit]\nruns = "golden"\n', 1, "two settings name the same folder golden"),
+        ("[tool.reprokit]\ngolden_limit_mb = true\n", 2, "not a number of MB above 0"),
+        ("[tool.reprokit]\ngolden_limit_mb = nan\n", 2, "not a number of MB above 0"),
+        ("[tool.reprokit]\ngolden_limit_mb = 0\n", 2, "not a number of MB above 0"),
     ],
 )
 def test_a_mistake_is_told_with_file_and_line(tmp_path, text, line, problem):

@@ -27,7 +27,7 @@ def test_a_file_and_what_a_link_leads_to_are_read(tmp_path):
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
 def test_what_is_no_regular_file_is_refused(tmp_path, make):
     make(tmp_path / "odd")
-    with pytest.raises(NotRegularError, match="no regular file"):
+    with pytest.raises(NotRegularError, match="not a regular file"):
         read_regular(tmp_path / "odd")
 
 

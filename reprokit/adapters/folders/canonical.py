@@ -81,7 +81,7 @@ def canonical_records(
     in_logs = _in_logs(logs, printed) if printed else []
     printed_idle = _idle(printed or (), in_logs)
     if in_files and printed and len(printed_idle) == len(printed):
-        what = "no line that was printed fits a pattern under `printed`"
+        what = "no printed line matches a pattern under `printed`"
         raise MetricsError(what, where=str(output), fix="correct it, or leave it out of the recipe")
     found = [*in_files, *in_logs]
     records: list[bytes] = []
@@ -163,7 +163,7 @@ def _whole(reading: Reading, source: _Source) -> Mapping[str, Any]:
                 f"{source.name}: {meaning}{f': {detail}' if detail else ''}",
                 kind=kind,
                 where=f"{source.name}:{reading.line}",
-                fix="let the program close its log before it ends",
+                fix="have the program close its log before it ends",
             )
     return reading.record or {}
 

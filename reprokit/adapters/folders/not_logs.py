@@ -37,7 +37,9 @@ def _why(path: Path, place: PurePath, *, loose: int) -> str:
     if not path.stat().st_size:
         return "empty"
     if loose > content.MOST_FILES:
-        return f"one of {loose:,}, which are taken for samples"
+        return f"one of {loose:,} such files, which are taken to be samples"
     if suffix == ".json":
-        return "holds no number" if from_json.is_of_results(place.name) else "not called like results"
+        return (
+            "holds no number" if from_json.is_of_results(place.name) else "not named like a file of results"
+        )
     return _NO_LINES

@@ -108,7 +108,7 @@ def _source_like(path: Path, other: Path) -> MetricsSource:
     named = [one for one in every if other.name in {one.path.name, one.name}]
     if len(named) != 1:
         raise MetricsError(
-            "the folder holds several metrics files, and none or several are called like the other side",
+            "the folder holds several metrics files, and not exactly one has the name of the other side",
             where=str(path),
             expected=f"one called {quoted(other.name)}",
             actual=_some_of([one.name for one in every]),
@@ -140,7 +140,7 @@ def _must_differ(comparison: Comparison, sides: Sequence[Path]) -> Comparison:
     if comparison.comparable and not comparison.within_tolerance:
         return comparison
     raise MetricsError(
-        "no difference is found before the place where the run was stopped, and its rest is not known",
+        "no difference was found up to where the run was stopped, and its rest is not known",
         where=str(next(filter(_was_stopped, sides))),
         fix="compare whole runs: `reprokit reproduce RECIPE`, or `reprokit verify --no-watch-golden`",
     )
@@ -270,7 +270,7 @@ def no_metrics(run_dir: Path) -> MetricsError:
         where=str(run_dir),
         expected="metrics.jsonl, a .jsonl or .csv file, another known log, or numbers in .log or .txt files",
         actual=", ".join(not_logs.why_not(run_dir)) or None,
-        fix="let the program write its metrics into the folder that {run_dir} names",
+        fix="have the program write its metrics into the folder that {run_dir} names",
     )
 
 

@@ -71,7 +71,7 @@ def _reading(found: Sequence[Any], *, log: Path) -> Reading:
         raise MetricsError(
             f"the pattern under `printed` for {name} {side} inside a number, {beside}",
             where=f"{log.name}:{number}",
-            fix=f"let it take the whole number with its sign, as (?P<{name}>\\S+) does behind a blank",
+            fix=f"make it match the whole number with its sign, as (?P<{name}>\\S+) does after a space",
         )
     if groups is None:
         return Reading(line=number, record=None, notes=(("line_too_long", ""),))

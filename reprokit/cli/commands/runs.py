@@ -177,7 +177,7 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     epilog=examples("reprokit runs reproduce theirs/pg/20261120T101500Z-3fa9-seed42-1"),
 )
 @click.argument("run")
-@backend_option(help="Container, or virtual environment from the same lock; auto: as the run had.")
+@backend_option(help="Container, or virtual environment from the same lock; auto: as in the run.")
 @base_option()
 @timeout_option()
 @judge_options

@@ -45,9 +45,7 @@ def rule_for(field: str) -> Rule:
         if fnmatch.fnmatchcase(field, rule.field):
             return rule
     if field.startswith("inside."):
-        return Rule(
-            field=field, level="maybe", why="no one has written down what this does, and the training saw it"
-        )
+        return Rule(field=field, level="maybe", why="its effect is not documented, and the training saw it")
     return Rule(field=field, level="no", why="not seen by the training")
 
 
@@ -70,43 +68,45 @@ RULES: tuple[Rule, ...] = (
     # The platform.
     *_yes("each kind of device computes with its own kernels", "inside.device.kind"),
     *_yes(
-        "other architectures have other kernels, and fuse multiply and add at other places",
+        "other architectures have different kernels, and fuse multiply and add in different places",
         "inside.cpu.architecture",
     ),
-    *_yes("without AVX2 every library takes other kernels: another platform", "inside.cpu.avx2"),
+    *_yes("without AVX2 every library uses different kernels: another platform", "inside.cpu.avx2"),
     # The numerics profile.
     *_yes(
         "a profile decides which kernels may run; what it sets is versioned with it",
         "inside.numerics.profile",
         "inside.numerics.version",
     ),
-    *_yes("MKL takes its matrix-product kernels by it (measured)", "inside.torch.mkl_cbwr"),
+    *_yes("MKL chooses its matrix-product kernels by it (measured)", "inside.torch.mkl_cbwr"),
     *_yes(
-        "PyTorch takes its vector kernels by it (measured: default and avx2 differ)",
+        "PyTorch chooses its vector kernels by it (measured: default and avx2 differ)",
         "inside.torch.cpu_capability",
     ),
     *_yes(
-        "a sum split over other threads is added up in another order (measured)",
+        "a sum split over a different number of threads is added up in a different order (measured)",
         "inside.torch.threads",
         "inside.numpy.openblas.threads",
     ),
     *_yes(
-        "numpy takes its float64 exp and log and float32 tanh by it (measured)",
+        "numpy chooses its float64 exp and log and float32 tanh by it (measured)",
         "inside.numpy.cpu_features.in_force",
         "inside.numpy.cpu_features.baseline",
     ),
     *_yes("numpy's matrix products differ between core types (measured)", "inside.numpy.openblas.*"),
     *_no(
-        "shows how the operation rounds on this CPU; whether the training calls it, the numbers tell",
+        "shows how the operation rounds on this CPU; the numbers show whether the training calls it",
         "inside.numerics.probe.*",
     ),
     *_no(
-        "what the libraries report goes in instead: a wish that had no effect changes nothing",
+        "what the libraries report is used instead: a setting that had no effect changes nothing",
         "inside.numerics.*",
         "inside.numpy.cpu_features.*",
     ),
     # Builds of the libraries.
-    *_yes("another build is another set of kernels", "inside.torch.version", "inside.torch.git_version"),
+    *_yes(
+        "a different build is a different set of kernels", "inside.torch.version", "inside.torch.git_version"
+    ),
     *_yes(
         "compiled into PyTorch, and computes its matrix products and elementary functions",
         "inside.torch.mkl",
@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         when=TPU,
     ),
     *_yes(
-        "over more devices or threads a sum is added up in another order",
+        "over more devices or threads a sum is added up in a different order",
         "inside.device.count",
         "inside.variables.NPROC",
         "inside.variables.CPU_NUM_DEVICES",
@@ -162,7 +162,7 @@ RULES: tuple[Rule, ...] = (
     ),
     *_no("repeats another field, or is capacity, which changes no bit", "inside.device.*"),
     *_no(
-        "which devices were visible; the one in use goes in by its name",
+        "which devices were visible; the one in use is included by its name",
         "inside.variables.CUDA_VISIBLE_DEVICES",
         "inside.variables.CUDA_LAUNCH_BLOCKING",
         "inside.variables.TPU_ACCELERATOR_TYPE",
@@ -179,7 +179,7 @@ RULES: tuple[Rule, ...] = (
     *_maybe("chooses between kernels where the model uses them", "inside.torch.flags.*"),
     *_yes("the order of sets of strings follows it", "inside.variables.PYTHONHASHSEED"),
     *_maybe(
-        "takes other kernels where the program calls the library it steers",
+        "selects other kernels where the program calls the library that it controls",
         "inside.variables.*_MAX_CPU_ISA",
         "inside.variables.GLIBC_TUNABLES",
         "inside.variables.MKL_DEBUG_CPU_TYPE",
@@ -192,24 +192,29 @@ RULES: tuple[Rule, ...] = (
         "inside.variables.VECLIB_MAXIMUM_THREADS",
     ),
     *_no(
-        "what the library reports goes in instead",
+        "what the library reports is used instead",
         "inside.variables.ATEN_CPU_CAPABILITY",
         "inside.variables.MKL_CBWR",
         "inside.variables.*_NUM_THREADS",
         "inside.variables.NPY_*",
         "inside.variables.OPENBLAS_CORETYPE",
     ),
-    *_no("dates and the order of sorted text, no number", "inside.variables.TZ", "inside.variables.LC_ALL"),
+    *_no(
+        "affects dates and the order of sorted text, but no number",
+        "inside.variables.TZ",
+        "inside.variables.LC_ALL",
+    ),
     *_no("belongs to another kind of device than the one in use", "inside.variables.*"),
     # Packages.
     *_no(
-        "installs packages, or is this tool: on no path from a seed to a number",
+        "installs packages, or is this tool: it cannot affect a number",
         *(f"inside.packages.{name}" for name in (*_INSTALLERS, "pkg-resources")),
         *(f"inside.sources.{name}" for name in _INSTALLERS),
     ),
     *_yes("computes", *(f"inside.packages.{name}" for name in _NUMERIC_PACKAGES)),
     *_maybe(
-        "environments, random streams and decoders are packages too, and no name says which is not",
+        "environments, random streams and decoders are packages too, and a name does not say which "
+        "one is not",
         "inside.packages.*",
     ),
     *_maybe("installed from a source tree: the version alone does not name the code", "inside.sources.*"),
@@ -231,15 +236,17 @@ RULES: tuple[Rule, ...] = (
         when=NATIVE,
     ),
     *_no(
-        "the architecture and instruction sets that count go in by themselves", "inside.cpu.*", "host.cpu.*"
+        "the architecture and the instruction sets that count are included separately",
+        "inside.cpu.*",
+        "host.cpu.*",
     ),
-    *_no("the number of threads goes in, as the libraries report it", "inside.torch.interop_threads"),
+    *_no("the number of threads is included, as the libraries report it", "inside.torch.interop_threads"),
     *_no("no floating-point code: it schedules and allocates", "host.kernel", "host.memory.*", "host.disk.*"),
     *_no("the training never saw it: what it saw is recorded inside", "host.*"),
-    *_no("a name; the C library goes in by itself", "inside.os.*"),
+    *_no("a name; the C library is included separately", "inside.os.*"),
     # What only describes the record.
     *_no("the recipe's own code is judged by its digests, apart from the machine", "source.*"),
-    *_no("packages and C library go in by themselves: two images may hold the same", "image.*"),
+    *_no("packages and C library are included separately: two images may hold the same", "image.*"),
     *_no("limits end a run or slow it down; they round nothing", "limits.*"),
     *_no("says how the record is read", "schema", "inside.schema", "missing.*"),
 )

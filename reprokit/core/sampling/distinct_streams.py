@@ -184,7 +184,7 @@ def unlike(first: RunEvidence, other: RunEvidence) -> Iterator[str]:
     """What drew from other streams in another run with the same seed."""
     mine, other_seeds = (fact(run.runtime, "seeding.in_use") for run in (first, other))
     if isinstance(mine, Mapping) and isinstance(other_seeds, Mapping) and mine != other_seeds:
-        yield f"the environments of {other.path} had other seeds than those of {first.path}"
+        yield f"the environments of {other.path} had different seeds from those of {first.path}"
     theirs = {one["process"]: one for group in workers(other) for one in group}
     for one in (one for group in workers(first) for one in group):
         for name, began in one["generators"].items():

@@ -196,7 +196,7 @@ def _replaced(ours: Sequence[_Line], index: int, theirs: Sequence[Id], at: int) 
     mine = ours[index].ids
     expected = f"expected {_shown(mine[at:])}"
     if sorted(map(str, mine)) == sorted(map(str, theirs)):
-        return "order", f"trained on its samples in another order: {_shown(theirs[at:])}, {expected}"
+        return "order", f"trained on its samples in a different order: {_shown(theirs[at:])}, {expected}"
     twice = _twice(mine, theirs)
     if twice:
         return "other", twice
@@ -252,7 +252,7 @@ def _other_content(one: _Line, other: _Line) -> WrongSample | None:
         expected=one.ids[at],
         actual=one.ids[at],
         how="content",
-        told=f"update {other.update:,} trained on sample {shown}, which holds something else there",
+        told=f"update {other.update:,} trained on sample {shown}, whose contents differ there",
         ledger=other.ledger,
     )
 

@@ -52,7 +52,7 @@ def broken(runs: Sequence[RunEvidence]) -> Iterator[str]:
         theirs = sites_of(run.instrument)
         for site in dict.fromkeys([*first, *theirs]):
             if sorted(first.get(site, [])) != sorted(theirs.get(site, [])):
-                yield f"{run.path}: {_place(site)} seeds {site[1]} otherwise than in {runs[0].path}"
+                yield f"{run.path}: {_place(site)} seeds {site[1]} differently than in {runs[0].path}"
     other = sites_of(fact(runs[0].other_seed, "instrument") or {})
     for site, seeds in first.items():
         if _is_constant(seeds, other.get(site, [])):
@@ -108,7 +108,7 @@ def _no_other_seed(run: RunEvidence) -> str:
     if other is None or other.seed is None:
         return "no run with another seed was made, which would show whose seeds follow"
     if other.seed == run.run.seed:
-        return "the run that was to have another seed has the same"
+        return "the run that should have had another seed has the same one"
     if not other.completed or other.exit_code != 0 or because:
         why = because or other.message or "it is incomplete"
         return f"the run with the seed {other.seed} did not finish: {why}"
@@ -124,7 +124,7 @@ def _unwatched(instrument: Mapping[str, Any]) -> Iterator[str]:
         yield "the program left no record of what it did: it ran without the watch, or was killed"
         return
     if instrument.get("is_python") is not True:
-        yield "the recipe's command starts something else than Python, which no one watched"
+        yield "the recipe's command starts something other than Python, which was not watched"
     yield from without_record(instrument)
     for record in known.values():
         yield from _unwatched_in(record)
@@ -144,7 +144,7 @@ def without_record(instrument: Mapping[str, Any]) -> Iterator[str]:
 
 def _unwatched_in(record: Mapping[str, Any]) -> Iterator[str]:
     for entry in _entries(record, "libraries"):
-        yield f"{_line(entry)} loads {entry.get('library')}: what it draws on is not seen"
+        yield f"{_line(entry)} loads {entry.get('library')}: where it draws numbers from is not seen"
     for entry in _entries(record, "seeds"):
         if entry.get("origin") == "restored":
             yield f"{_line(entry)} restores {entry.get('generator')} from elsewhere"
@@ -162,9 +162,9 @@ def _unwatched_libraries(limits: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} is imported: its generators are not seen"
     own = sorted(set(_texts(limits, "extensions")) - _WITHOUT_GENERATORS)
     if own:
-        yield f"compiled code of {', '.join(own)}: what it draws on is not seen"
+        yield f"compiled code of {', '.join(own)}: where it draws numbers from is not seen"
     if kernels := _texts(limits, "kernels"):
-        yield f"kernels of its own ({', '.join(kernels)}): what they draw on is not seen"
+        yield f"kernels of its own ({', '.join(kernels)}): where they draw numbers from is not seen"
 
 
 def _processes(instrument: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

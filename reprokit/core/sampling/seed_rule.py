@@ -87,7 +87,9 @@ def why_no_response(values: Mapping[int, float]) -> str:
         return ""
     if len(set(values.values())) == 1:
         return f"has no variance: it is {first:.6g} in all {len(values)} seeds"
-    return f"only repeats the seed: it is a constant times the seed plus another in all {len(values)} seeds"
+    return (
+        f"only repeats the seed: it is a constant times the seed plus a constant in all {len(values)} seeds"
+    )
 
 
 def why_few_curves(curves: Sequence[Values]) -> str:
@@ -101,7 +103,7 @@ def why_few_curves(curves: Sequence[Values]) -> str:
 
     >>> curve = np.array([0.1, 0.5, 0.7])
     >>> why_few_curves([curve, curve + 0.25, curve - 0.5, np.array([1.0, 1.0, 1.0])])
-    'has only 1 curve in 3 seeds, but for constants: they are one result'
+    'has only 1 curve in 3 seeds, except for constants: they are one result'
     """
     moving = [curve for curve in curves if len(curve) > 1 and not _is_constant(curve)]
     apart: list[Values] = []
@@ -112,7 +114,7 @@ def why_few_curves(curves: Sequence[Values]) -> str:
         return ""
     results = "they are one result" if len(apart) == 1 else "they are two results"
     told = f"{len(apart)} curve{'s' * (len(apart) > 1)} in {len(moving)} seeds"
-    return f"has only {told}, but for constants: {results}"
+    return f"has only {told}, except for constants: {results}"
 
 
 def is_of_one_curve(curves: Sequence[Values]) -> bool:

@@ -209,7 +209,7 @@ def _partial(run: RunEvidence) -> Objection | None:
     if run.run.resumed_from is not None:
         return Objection(f"{run.path}: a resumed run holds only the later steps of a training")
     if run.run.stopped_by is not None:
-        return Objection(f"{run.path}: it was stopped on its way on purpose")
+        return Objection(f"{run.path}: it was stopped early on purpose")
     if run.run.varied is not None:
         return Objection(f"{run.path}: its conditions were varied on purpose")
     return None

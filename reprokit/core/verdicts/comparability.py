@@ -59,7 +59,7 @@ KEYS = (
     Key(
         path="command",
         plural="command lines",
-        why="other options; recorded with its placeholders, so folders do not matter",
+        why="different options; recorded with its placeholders, so folders do not matter",
     ),
     Key(path="numerics", plural="numerics profiles", why="another profile may round differently"),
     Key(path="modified", plural="overrides (--set)", why="an override is another setting"),

@@ -26,7 +26,7 @@ def volatile(evidence: Evidence) -> list[CheckResult]:
             id=f"volatile_metric/{pattern}",
             title=f"Metrics that match {pattern} were left out",
             status=Status.SKIPPED,
-            reason=f"`volatile` in the recipe has {pattern!r}, which fits no metric: nothing was left out",
+            reason=f"`volatile` in the recipe has {pattern!r}, which matches no metric: nothing was left out",
             remedy=f"correct it; the nearest names: {near}",
             evidence={"metric": None, "pattern": pattern},
             required=False,
@@ -42,7 +42,8 @@ def printed(evidence: Evidence) -> Iterator[CheckResult]:
             id=f"printed_pattern/{number}",
             title="Metrics that are printed were found",
             status=Status.SKIPPED,
-            reason=f"`printed` in the recipe has {pattern!r}, which fits no line: nothing of it was compared",
+            reason=f"`printed` in the recipe has {pattern!r}, which matches no line: "
+            "nothing of it was compared",
             remedy="correct it, or leave it out: stdout.log and stderr.log of the run have what was printed",
             evidence={"pattern": pattern},
             required=False,

@@ -22,7 +22,7 @@ def _without_difference(evidence: Evidence, golden: GoldenEvidence | None) -> Ob
         because = evidence.golden_missing_because or "there is none"
         return Objection(f"the runs were stopped at a golden: {because}")
     if golden.is_foreign or evidence.reference_run is not None:
-        return Objection(f"the runs were stopped on their way, but not at {golden.noun}")
+        return Objection(f"the runs were stopped early, but not at {golden.noun}")
     if not golden.comparison.comparable:
         return Objection(
             f"what the runs wrote before they were stopped cannot be compared with {golden.noun}"

@@ -69,7 +69,7 @@ def _transfer(response: requests.Response, *, offset: int) -> Transfer:
     if status == 206:
         found = _RANGE.fullmatch(headers.get("Content-Range", ""))
         if found is None or int(found[1]) != offset:
-            raise PlaceRefusedError("the server answered another range than the one asked for")
+            raise PlaceRefusedError("the server returned a different range from the one requested")
         total = None if found[2] == "*" else int(found[2])
         blocks = _blocks(response)
         return Transfer(begins_at=offset, total_bytes=total, blocks=blocks, is_web_page=is_web_page)

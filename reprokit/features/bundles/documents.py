@@ -46,7 +46,7 @@ _ARCHIVE_ITSELF = (
 )
 _LICENSES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
 _WHAT = {
-    "source": "the code that the numbers stand on, and the recipe that says what must repeat",
+    "source": "the code that the numbers depend on, and the recipe that says what must repeat",
     "images": "the environment: its lock, its Dockerfile and its base",
     "vendored": "the packages of that environment, so that no network is needed",
     "package": "the reprokit that ran next to the training, whose runtime is part of the numbers",
@@ -81,7 +81,7 @@ def read_me(
                 "\n".join(listed),
                 *(("Its data, and the licences that its authors state:", _data_lines(data)) if data else ()),
                 "What is not:",
-                "\n".join(f"- {one}" for one in manifest.left_out) or "- nothing that is known of",
+                "\n".join(f"- {one}" for one in manifest.left_out) or "- nothing, as far as is known",
                 f"`{BUNDLE}` lists every file with its SHA-256.",
             )
         )

@@ -107,7 +107,7 @@ def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *
     """
     if recipe.variant != manifest.variant:
         raise BundleError(
-            "the manifest names another environment than the recipe",
+            "the manifest and the recipe name different environments",
             expected=manifest.variant,
             actual=recipe.variant,
         )
@@ -117,7 +117,7 @@ def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *
         blessed = golden.load(row.path).provenance
         named = (blessed.recipe, blessed.platform, blessed.seed)
         if named != (manifest.recipe, manifest.platform, manifest.seed):
-            raise BundleError("the bundle holds another golden than its own", where=str(row.path))
+            raise BundleError("the bundle holds a golden that is not its own", where=str(row.path))
         must_stand_on(blessed.digests, recipe, folder, what="golden", fix=fix, package=package)
 
 
@@ -145,5 +145,7 @@ def _backend(recipe: Recipe, wanted: str, *, on_progress: Callable[[str], None])
     if recipe.variant == NO_VARIANT:
         raise EngineError("the bundle's recipe has no environment that a container is made of", fix=fix)
     if recipe.program is not None and recipe.program.network:
-        raise EngineError("the bundle's recipe asks for the network, which its container has not", fix=fix)
+        raise EngineError(
+            "the bundle's recipe asks for the network, which its container does not have", fix=fix
+        )
     return choose_backend("docker")

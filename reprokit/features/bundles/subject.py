@@ -68,7 +68,7 @@ def subject_of(path: Path, *, project: Project) -> BundleSubject:
     if (place / PROVENANCE).is_file():
         return _of_golden(place, project)
     raise BundleError(
-        "this is neither a run, a golden nor a report",
+        "this is not a run, a golden or a report",
         where=str(path),
         expected=f"a folder with {RECORD}, {PROVENANCE} or {REPORT}",
     )
@@ -80,7 +80,7 @@ def _of_golden(folder: Path, project: Project) -> BundleSubject:
     if blessed.is_foreign or facts.command:
         what = "a foreign log" if blessed.is_foreign else "a plain command's golden"
         fix = "reproduce it with a recipe, promote those runs, and bundle their golden"
-        raise BundleError(f"{what} does not say which code it was made by", where=str(folder), fix=fix)
+        raise BundleError(f"{what} does not say which code made it", where=str(folder), fix=fix)
     recipe = recipes.load(facts.recipe, recipes_dir=project.recipes_dir)
     try:
         commit = last_commit(folder)

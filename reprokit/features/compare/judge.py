@@ -259,7 +259,7 @@ def _difference(found: Comparison, trace: Mapping[str, Any] | None) -> tuple[str
     unequal = [name for name, one in found.per_metric.items() if one.max_abs_error]
     if kinds and kinds <= _OF_NAMES and not unequal:
         why = next(one.message for one in found.problems if one.severity != "warning")
-        return f"the metrics that both sides have are equal, and one side alone has another: {why}", _ONLY
+        return f"the metrics that both sides have are equal, but one side has more: {why}", _ONLY
     return f"the sides differ {_first_place(found)}", ""
 
 
@@ -282,7 +282,7 @@ def _notes(stored: Mapping[str, Sequence[runs.StoredRun]], found: Comparison) ->
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         notes.append(f"a later run could read what an earlier one left: {', '.join(left[:3])}{more}")
     if len({(stored[name][0].path / TRACE).is_file() for name in SIDES}) == 2:
-        notes.append("one side alone has a trace, so that parameters and random states were not compared")
+        notes.append("only one side has a trace, so parameters and random states were not compared")
     if found.identical and found.records_compared == 1:
         notes.append("one record was compared: what it does not show may differ")
     return notes

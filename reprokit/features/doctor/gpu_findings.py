@@ -47,7 +47,7 @@ def _of_one(state: GpuState) -> Iterator[HostFinding]:
         detail = f"its clocks are held down by {', '.join(state.slowed_by)}: slower, with the same numbers"
         yield warning(name, detail, fix=f"nvidia-smi -i {number} -q -d PERFORMANCE,TEMPERATURE,POWER")
     if state.processes:
-        detail = f"others compute on it: {', '.join(map(str, state.processes))}"
+        detail = f"other programs use it: {', '.join(map(str, state.processes))}"
         yield warning(name, detail, fix="wait for them; --exclusive refuses to train next to them")
     if state.free_bytes < _GOOD_FREE:
         detail = f"{state.free_bytes / _GIB:.1f} GiB of its memory free, {_GOOD_FREE // _GIB} GiB recommended"

@@ -95,7 +95,7 @@ def found_command(root: Path) -> ProgramCommand:
         return given_command(scripts[:1], root)
     found = [*candidates, *scripts]
     raise UsageError(
-        f"several programs could be the one: {', '.join(found)}"
+        f"several programs could be the one to run: {', '.join(found)}"
         if found
         else "no program that trains was found",
         where=str(root),

@@ -201,7 +201,7 @@ class _ProgramInspection:
         self._found["environment"] += (
             f"; what conda has installed is recorded in {CONDA_LIST}, for `conda create --file`"
             if self._conda
-            else "; it is of no environment of conda that could be recorded"
+            else "; it belongs to no conda environment that could be recorded"
         )
 
     def _unpinned(self, why: str) -> None:

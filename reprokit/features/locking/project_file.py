@@ -106,7 +106,7 @@ def _own_requirements(data: Mapping[str, Any], wanted: Wanted, *, path: Path) ->
     tool = data.get("tool") or {}
     if not isinstance(project, dict):
         if "poetry" in tool:
-            what = "the dependencies stand in Poetry's own form"
+            what = "the dependencies are in Poetry's own form"
             raise ImageError(
                 what, where=str(path), fix="run `poetry lock`, and name poetry.lock with --dependencies"
             )

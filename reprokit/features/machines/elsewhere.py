@@ -212,7 +212,7 @@ class RemoteMembers:
         one.shown.folder = one.folder
         member = self.board.members[one.at]
         self.board.change(one.at, replace(member, run=f"{job.recipe}/{job.run_id}", attempts=job.attempt))
-        self.progress.note(f"{member.label}: {self.place.name} began it again (attempt {job.attempt})")
+        self.progress.note(f"{member.label}: {self.place.name} started it again (attempt {job.attempt})")
 
     def _tell(self, one: _Underway) -> None:
         place = f"{self.place.name} {one.standing.machine[:12]}".strip()

@@ -225,7 +225,7 @@ def kinds_of(
             )
         if there.recorded != here.recorded:
             raise MixedMachinesError(
-                f"a machine has other code, data or environment for {group.recipe.name} than this one",
+                f"a machine has different code, data or environment for {group.recipe.name} from this one",
                 where=name,
                 expected=here.recorded,
                 actual=there.recorded,

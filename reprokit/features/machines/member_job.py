@@ -117,7 +117,7 @@ def read_job(file: Path) -> tuple[list[MemberJob], Request, Project, Path | None
         answer = Path(found["answer"]) if found["answer"] else None
         return jobs, request, Project(**{**folders, "options": tuple(folders["options"])}), answer
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError("this is no file that says what to run", where=str(file)) from error
+        raise UsageError("this is not a file that says what to run", where=str(file)) from error
 
 
 def read_answer(file: Path) -> MachineReport | None:

@@ -193,12 +193,13 @@ def _why_other(found: RunInputs, job: MemberJob) -> str:
         words
         for words, ours, theirs in (
             ("code, recipe, data or environment", found.recorded, job.recorded),
-            ("what of the machine can change numbers", found.surroundings, job.surroundings),
+            ("properties of the machine that can change numbers", found.surroundings, job.surroundings),
         )
         if theirs not in {ours, MIXED}
     ]
     return (
-        f"on this machine the run would not be the one that was asked for: other {' and other '.join(what)}"
+        "on this machine the run would not be the one that was asked for: different "
+        f"{' and different '.join(what)}"
     )
 
 

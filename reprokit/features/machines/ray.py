@@ -183,7 +183,7 @@ class RayPlace:
 
     def _standings(self, owner: str, names: Sequence[str]) -> list[TaskStatus]:
         if self._owner(owner) is None:
-            return [TaskStatus(going=TaskState.UNKNOWN, message="Ray has no such task any more")] * len(names)
+            return [TaskStatus(going=TaskState.UNKNOWN, message="Ray no longer has this task")] * len(names)
         try:
             told = self._ask(owner, "standings", names)
         except self._ray.exceptions.ActorDiedError as error:

@@ -74,7 +74,7 @@ def next_of(file: Path, job: MemberJob, *, project: Project, can_resume: bool = 
     if record.is_empty:
         return Next(job=before[-1])
     if record.state == "running" or record.outcome == Outcome.INTERRUPTED:
-        why = "the scheduler began the job again: its machine was lost, or it was requeued"
+        why = "the scheduler started the job again: its machine was lost, or it was requeued"
         runs.close_interrupted(last, message=why, outcome=Outcome.MACHINE_LOST)
     elif record.outcome not in _AGAIN:
         return Next(job=before[-1], over=True)

@@ -145,7 +145,7 @@ def _call(command: SlurmCommand) -> int:
 
 def _standing(row: Sequence[str] | None) -> TaskStatus:
     if row is None:
-        return TaskStatus(going=TaskState.UNKNOWN, message="Slurm knows nothing of it any more")
+        return TaskStatus(going=TaskState.UNKNOWN, message="Slurm no longer knows it")
     _, state, node, reason = (word.strip() for word in row[:4])
     going = _GOING.get(state, TaskState.RUNNING)
     ended = going in {TaskState.LOST, TaskState.STOPPED, TaskState.TIMED_OUT}

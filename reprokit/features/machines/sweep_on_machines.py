@@ -121,7 +121,7 @@ def _read_asked(folder: Path) -> tuple[SweepAsked, Request]:
         return SweepAsked(**found["sweep"]), Request(**{name: found["request"][name] for name in _REQUEST})
     except (KeyError, TypeError) as error:
         raise ReportError(
-            "this is no sweep on other machines",
+            "this is not a sweep on other machines",
             where=str(folder),
             fix="name one of runs/sweeps that has an asked.json, or give the `reprokit sweep` command again",
         ) from error

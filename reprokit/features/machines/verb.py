@@ -146,7 +146,7 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
     metavar="FD",
     help="Stop when this pipe is closed.",
 )
-@click.option("--ask-resume", is_flag=True, help="Exit code 0 where JOB, begun again, would come further.")
+@click.option("--ask-resume", is_flag=True, help="Exit code 0 if JOB would get further when started again.")
 def carry_out(job: Path, node: str, until_closed: int | None, ask_resume: bool) -> int:
     """Make the run that JOB describes, on this machine: what `sweep --on` hands to Ray and Slurm.
 

@@ -77,7 +77,7 @@ def measure_claims(wanted: ClaimsCheck, *, session: Session) -> dict[str, Any]:
     session.progress.phase(f"{wanted.num_repeats} repeats on {wanted.device}")
     found = environment_probe.run(spec, backend=backend, session=session)
     if not found["rows"] and not any(found["batches"].values()):
-        raise UsageError(f"no operation is called like {wanted.only!r}", where="--only")
+        raise UsageError(f"no operation has a name like {wanted.only!r}", where="--only")
     try:
         known_claims.keep(found)
     except ReportError as error:  # what took minutes to measure is shown nevertheless

@@ -44,7 +44,7 @@ measures there, and the second takes the file in:
   numbers), and in none in the next (of 65,536).
 - So a difference that an earlier measurement of the same PyTorch on the same device found stays in the table
   (`earlier`), however many repeats found none since.
-- `differs 12/29`: 12 of 29 repeats had other bits than the first. `raises`: it ran with nothing set and
+- `differs 12/29`: 12 of 29 repeats had different bits from the first. `raises`: it ran with nothing set and
   refused in this mode. `warned`: it said that it is not deterministic.
 - The claim is read from the documentation of the measured PyTorch itself: `deterministic` and `raises` are
   its two lists; `unlisted` operations fall under the general promise.

@@ -225,7 +225,7 @@ class _Judge:
         return replace(
             answer,
             verdict=CpuVerdict.DIFFERS_NATIVELY,
-            sentence=f"differs from the golden from {where(first)} on, with no other CPU in play",
+            sentence=f"differs from the golden from {where(first)} on, with no other CPU involved",
             remedy=f"`reprokit reproduce {self.recipe.name}` says whether code or environment is to blame",
         )
 

@@ -112,7 +112,7 @@ _METRICS = (
     _number("swapped-metrics", "two swapped metrics", _of(m.swap_metrics)),
     _number("dropped-metric", "a dropped metric", _of(m.drop_metric)),
     _number("renamed-metric", "a renamed metric", _of(m.rename_metric)),
-    _number("extra-metric", "one metric more", _of(m.extra_metric)),
+    _number("extra-metric", "one extra metric", _of(m.extra_metric)),
     _number("cut-at-line-end", "a file cut at the end of a line", numbers.of_bytes(m.cut_at_a_line_end)),
     _number("another-seeds-file", "the metrics of another seed", numbers.another_seeds_metrics),
     _torn("cut-in-line", "a file cut within a line", m.cut_in_a_line),

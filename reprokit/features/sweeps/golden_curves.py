@@ -48,6 +48,7 @@ def _read(folder: Path, group: SeedGroup, *, seed: int) -> GoldenCurves:
         return GoldenCurves(label=label, problem=f"the golden cannot be read: {error}")
     if not found.is_foreign and inputs.changed(found.provenance.digests, group.digests):
         return GoldenCurves(
-            label=label, problem=f"the golden of seed {seed} is of other inputs, so it is not drawn"
+            label=label,
+            problem=f"the golden of seed {seed} was made from different inputs, so it is not drawn",
         )
     return GoldenCurves(label=f"{label}, a foreign log" if found.is_foreign else label, series=series)

@@ -22,7 +22,7 @@ from reprokit.runs.sweeps import short_kind
 
 _UNLIKE_WHOLE = {
     "resumed_from": "it was resumed, so it holds the later steps only",
-    "stopped_by": "it was stopped on its way",
+    "stopped_by": "it was stopped early",
     "varied": "its conditions were varied",
 }
 
@@ -118,7 +118,7 @@ def group_of(
             left_out.append(LeftOut(folder=one.path, reason=what))
             continue
         if kinds and kinds[one.path] != kinds[chosen.path]:
-            what = f"it was made on other {short_kind(kinds[one.path]) or 'machines'}"
+            what = f"it was made on different {short_kind(kinds[one.path]) or 'machines'}"
             left_out.append(LeftOut(folder=one.path, reason=what))
             continue
         objection = comparability.why_not_comparable(
@@ -163,7 +163,7 @@ def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.Store
         found = next((one for one in whole if one.path.resolve() == wanted), None)
         if found is None:
             raise UsageError(
-                "this is no finished run of the recipe", where="--same-inputs-as", actual=str(like)
+                "this is not a finished run of the recipe", where="--same-inputs-as", actual=str(like)
             )
         return found
     plain = [one for one in whole if not one.record.modified]

@@ -94,7 +94,7 @@ def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] =
             if num_rows == 1:
                 summaries = {column: _Summary() for column in row.values}
             if form != "jsonl" and path.suffix != ".jsonl" and row.values.keys() != summaries.keys():
-                raise UsageError("other columns than in the first file", where=f"{path}:1")
+                raise UsageError("columns different from those of the first file", where=f"{path}:1")
             for column in row.values.keys() - summaries.keys():
                 summaries[column] = _Summary(missing=num_rows - 1)
             for column, summary in summaries.items():

@@ -108,7 +108,9 @@ def must_be_free(name: str, project: Project) -> None:
     """
     folder = project.recipes_dir / name
     if folder.exists():
-        raise UsageError("there is a recipe of this name", where=f"--save-best {name}", fix="choose another")
+        raise UsageError(
+            "there is a recipe of this name already", where=f"--save-best {name}", fix="choose another"
+        )
 
 
 def save_best(best: Trial, recipe: Recipe, definition: Definition, *, name: str, project: Project) -> Path:

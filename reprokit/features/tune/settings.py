@@ -81,7 +81,7 @@ def _mistakes(one: Distribution, recipe: Recipe, *, project: Project) -> Iterato
     top, _, variable = one.setting.partition(".")
     if top in _NOT_SEARCHED:
         fix = f"choose it by {_NOT_SEARCHED[top]}"
-        yield RecipeError(f"{one.setting} is no setting of a training", where=one.where, fix=fix)
+        yield RecipeError(f"{one.setting} is not a setting of a training", where=one.where, fix=fix)
         return
     given = recipe.as_data().get("env") or {}
     if top == "env" and variable not in given:  # a program that reads no such variable would not say so

@@ -50,7 +50,7 @@ _search_options = titled(
         "--sampler",
         type=click.Choice(("tpe", "cmaes", "random", "grid", "one-at-a-time")),
         metavar="SAMPLER",
-        help="tpe, cmaes, random, grid or one-at-a-time  [default: tpe; of a preset one-at-a-time].",
+        help="tpe, cmaes, random, grid or one-at-a-time  [default: tpe; with a preset one-at-a-time].",
     ),
     click.option(
         "--pruner",
@@ -58,7 +58,7 @@ _search_options = titled(
         default="none",
         show_default=True,
         metavar="PRUNER",
-        help="Stop trials on their way: none, median or hyperband.",
+        help="Stop trials early: none, median or hyperband.",
     ),
     click.option("--pruner-metric", metavar="NAME", help="What the pruner looks at  [default: --metric]."),
     number_option(

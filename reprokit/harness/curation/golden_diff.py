@@ -104,7 +104,7 @@ def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
                 where=str(new.path),
                 expected=str(then),
                 actual=str(now),
-                fix="compare two of one thing",
+                fix=f"compare two goldens of the same {what}",
             )
     comparison = adapters.compare(old.metrics, new.metrics)
     settings = what_changed.settings(before.config, after.config, recipe=after.recipe, lines={})

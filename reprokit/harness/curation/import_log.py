@@ -68,7 +68,7 @@ def import_log(
         seed = known.seeds[0]
     if seed not in known.seeds or seed is None:
         raise UsageError(
-            "one of the recipe's seeds is wanted, whose runs are compared with the log",
+            "the log is compared with runs of one of the recipe's seeds: say which",
             where=recipe,
             expected=" or ".join(map(str, known.seeds)),
             actual=str(seed) if seed is not None else "none",

@@ -35,8 +35,8 @@ def _strays(golden_dir: Path, names: tuple[str, ...]) -> Iterator[GoldenFinding]
     for path in sorted(golden_dir.glob("*/*/*")):
         is_asked = not names or path.parent.parent.name in names
         if is_asked and path.is_dir() and not _GOLDEN.fullmatch(path.name):
-            what = f"{path.name!r} is no golden by its name, so nothing is compared with it"
-            remedy = "remove it, or call it seed-<n> where it is one"
+            what = f"{path.name!r} does not have the name of a golden, so nothing is compared with it"
+            remedy = "remove it, or rename it to seed-<n> if it is one"
             yield GoldenFinding(rule="orphan", where=str(path), what=what, remedy=remedy)
 
 
@@ -87,7 +87,9 @@ def _response(blessed: golden.Golden) -> Iterator[GoldenFinding]:
     own = set(adapters.read_series(blessed.metrics)) if recorded else set()
     invented = [name for name in recorded.metrics if own and name not in own] if recorded else []
     if invented:
-        what = f"it says that a metric responds to the seed which it does not have: {', '.join(invented)}"
+        what = (
+            f"it says of metrics that it does not have that they respond to the seed: {', '.join(invented)}"
+        )
         remedy = "restore it with git, or promote again"
         yield GoldenFinding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
     elif recorded and not recorded_in(blessed.path):

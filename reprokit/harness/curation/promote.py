@@ -133,8 +133,8 @@ def _left_out(folders: Sequence[Path]) -> tuple[golden.FailedCheck, ...]:
             continue
         if sha256_of(other.path / METRICS) != digest:
             reason = (
-                f"{other.path} is a run of the same with the same seed, and has other metrics: the program "
-                "does not repeat, or reads what is not recorded"
+                f"{other.path} is another run of the same recipe and seed, and has different metrics: "
+                "the program does not repeat, or reads what is not recorded"
             )
             return (golden.FailedCheck(id=_REPEATABLE, status="FAILED", reason=reason),)
     return ()
@@ -230,7 +230,7 @@ def newest_pair(
         runs.must_not_be_stopped(stopped[max(stopped)], what="the newest runs cannot be promoted")
     if not pairs:
         raise GoldenError(
-            f"{recipe} has no two finished runs of one reproduce",
+            f"{recipe} has no two finished runs that one `reproduce` made",
             where=str(runs_dir),
             fix=f"run `reprokit reproduce {recipe}{f' --platform {platform}' if platform else ''}` first",
         )
@@ -265,7 +265,7 @@ def candidate_of(folder: Path) -> golden.GoldenCandidate:
         what = "this run was made for a sweep over machines of several kinds (`machines: mark`)"
         raise GoldenError(what, where=str(folder), fix="promote runs of machines of one kind")
     if record.stopped_by is not None:
-        what = "this run was stopped on its way on purpose"
+        what = "this run was stopped early on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
     if record.varied is not None:
         what = "the conditions of this run were varied on purpose"

@@ -107,7 +107,7 @@ def _rows(project: Project, names: Sequence[str], platform: str) -> list[golden.
 def _why_not_ours(row: golden.GoldenRow) -> str:
     if row.foreign:
         return "a foreign log"
-    return "a plain command, which no recipe stands for" if row.command else "of another platform"
+    return "a plain command, which has no recipe" if row.command else "of another platform"
 
 
 def _judged(row: golden.GoldenRow, project: Project) -> _Stale | None:

@@ -108,7 +108,7 @@ def promote_sweep(
         how = _as_asked(candidates[0].path)
         raise GoldenError(
             f"{counted(len(left_out), 'seed')} of the same that finished or failed would be left out: an "
-            "ensemble of chosen seeds says nothing of the others",
+            "ensemble of chosen seeds says nothing about the others",
             where=str(project.runs_dir / name),
             actual=f"left out: {_listed(left_out)}",
             fix=f"`reprokit sweep {name} --seeds {every}{how}`, and promote that; or say --allow-left-out, "
@@ -271,7 +271,7 @@ def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
         again = next(other for other, its in results.items() if its == result)
         if again != seed and len(set(results.values())) > 1:
             raise GoldenError(
-                f"seeds {again} and {seed} have the same metrics, but for what repeats the seed",
+                f"seeds {again} and {seed} have the same metrics, except for what repeats the seed",
                 where=str(swept[0].candidate.path.parent),
                 fix="seed every generator of the program with {seed}",
             )
@@ -309,7 +309,7 @@ def _halves(swept: Sequence[SweptRun]) -> Iterator[ComparedHalves]:
             if p_value <= _LEVEL / tests:
                 means = f"{first.mean():.6g} and {second.mean():.6g}"
                 raise GoldenError(
-                    f"the halves of the set differ {order} in {label}, so it is no ensemble of one thing",
+                    f"the halves of the set differ {order} in {label}, so it is not an ensemble of one thing",
                     expected=f"p > {_LEVEL / tests:.2g} of a permutation test",
                     actual=f"means {means}, p = {p_value:.2g}",
                     fix="find out what changed while the sweep ran, and make a new one",

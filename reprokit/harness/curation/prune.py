@@ -148,7 +148,7 @@ def _chosen(
 
 def _at_work(run: listing.RunSummary) -> str:
     at_work = workspace.is_alive(run_json.recorded(Path(run.path)).owner)
-    return "the tool that made it is still at work" if at_work else ""
+    return "the tool that made it is still running" if at_work else ""
 
 
 def _link_out_of(runs_dir: Path) -> Reason:

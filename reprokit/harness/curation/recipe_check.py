@@ -80,7 +80,7 @@ def _wide(recipe: recipes.Recipe) -> Iterator[RecipeFinding]:
     """Patterns that leave every metric out, and tolerances within which nothing can differ."""
     for pattern, _ in recipe.program.volatile if recipe.program is not None else ():
         if not pattern.strip("*?"):
-            what = f"{recipe.where('volatile')}: {pattern!r} fits every metric: none of them is compared"
+            what = f"{recipe.where('volatile')}: {pattern!r} matches every metric: none of them is compared"
             fix = "name those that are to be left out"
             yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix=fix)
     tolerances = recipe.as_data().get("tolerances")

@@ -21,8 +21,8 @@ _TRIED = {
     ("first", "second", "again", "unwatched"): "the program under equal conditions",
     ("simple",): "the values of one line or generator alone replayed",
     ("held",): "recorded lines replayed, all others left to chance",
-    ("as-the-other",): "what the differing run had replayed",
-    ("all-varied", "varied", "the-rest"): "other conditions",
+    ("as-the-other",): "the values of the run that differs replayed",
+    ("all-varied", "varied", "the-rest"): "different conditions",
     ("another-seed", "beside"): "what a run with another seed leaves",
     ("threads",): "threads one after another",
     ("operations", "all-held"): "every operation compared, all else replayed",
@@ -88,7 +88,7 @@ def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:
     if not lab.left_out:
         return ()
     what, options = clock_metrics.sentence(lab.left_out), clock_metrics.options(lab.left_out)
-    return (f"left out, because by their numbers they measure the clock: {what}: {options}",)
+    return (f"left out, because judging by their values they measure time: {what}: {options}",)
 
 
 def _next(inquiry: Investigation) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def _twice(lab: InstrumentedProgram) -> tuple[InstrumentedRun, InstrumentedRun]:
 def _stopped(
     lab: InstrumentedProgram, whole: InstrumentedRun, words: Words
 ) -> tuple[InstrumentedRun | None, Path]:
-    """The run that was stopped on its way, None where none was, and what there is to resume from."""
+    """The run that was stopped early, None where none was, and what there is to resume from."""
     if not words.stop:
         left = lab.folder / "left-by-the-whole"
         shutil.copytree(whole.folder / OUTPUT, left)  # resuming may write there
@@ -213,7 +213,7 @@ def _where_read(
     )
     if not lab.equal(resumed, again):
         category, confidence = "unknown", "low"
-        known.append("two resumed runs differ: what makes them differ is no state that resuming lost")
+        known.append("two resumed runs differ: what makes them differ is not state that was lost on resuming")
         what = "what the stopped run left is read here; two resumed runs differ already"
         fix = "find out why first: run the resumed command without --resume"
     file, line, function = state.read or (None, None, None)

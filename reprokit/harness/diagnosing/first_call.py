@@ -67,7 +67,7 @@ def look_at_calls(inquiry: Investigation) -> Look | None:
     lab = inquiry.lab
     if inquiry.variations or not lab.can_make(2):
         return None
-    lab.progress.phase("which call gives another result for the same?")
+    lab.progress.phase("which call gives a different result for the same input?")
     runs: list[InstrumentedRun] = []
     found = _unlike(inquiry, runs)
     return None if found is None else Look(runs=runs, pair=found[0], unlike=found[1])
@@ -180,7 +180,7 @@ def _not_seen(pair: Sequence[InstrumentedRun]) -> dict[str, int]:
 def _unproven(one: Candidate, proof: Proof) -> Cause:
     """The line of the first inexplicable call, where substitution proves nothing."""
     reason = proof.problem or _why_not(one, proof.kept)
-    what = f"{one.name}: the first call that gives something else for the same; {reason}"
+    what = f"{one.name}: the first call that gives a different result for the same input; {reason}"
     return Cause(category="unknown", file=one.file, line=one.line, what=what, fix="", confidence="low")
 
 
@@ -197,8 +197,6 @@ def _only_where(unlike: Unlike) -> FirstCall | None:
     one = unlike.first
     if one is None:
         return None
-    what = (
-        f"{one.name}: the first call that differs; what it is given differs already, which no call explains"
-    )
+    what = f"{one.name}: the first call that differs; its input differs already, which no call explains"
     cause = Cause(category="unknown", file=one.file, line=one.line, what=what, fix="", confidence="low")
     return FirstCall(cause=cause, proven=False)

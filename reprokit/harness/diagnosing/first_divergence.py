@@ -69,7 +69,9 @@ def _closer(inquiry: Investigation, one: InstrumentedRun, other: InstrumentedRun
     found = diagnosis.first_difference(one.trace, other.trace)
     inside = found is not None and found.until <= coarse.until
     if one.trouble or other.trouble or found is None or not inside:
-        inquiry.known.append("made again, the two runs did not begin to differ at the same place")
+        inquiry.known.append(
+            "when they were made again, the two runs did not begin to differ at the same place"
+        )
         return coarse
     if diagnosis.same_samples(one.trace, other.trace):
         inquiry.known.append("the loader gives the same samples in a different order")

@@ -19,7 +19,7 @@ def line_of_hash(inquiry: Investigation) -> None:
     one = _first(inquiry, look) if look is not None and look.unlike.candidates else None
     if one is not None:
         (cause,) = named_causes(inquiry, (HASH_SEED,))
-        what = f"{one.name}: gives another result for the same: it depends on Python's hash seed"
+        what = f"{one.name}: gives a different result for the same input: it depends on Python's hash seed"
         inquiry.causes = (replace(cause, file=one.file, line=one.line, what=what),)
 
 

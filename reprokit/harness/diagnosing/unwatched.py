@@ -30,8 +30,8 @@ def first_run(lab: InstrumentedProgram) -> InstrumentedRun:
     lab.level = LOOK
     why = watched.what.partition("did not finish: ")[2] or watched.what
     lab.lost = (
-        f"with the watch in it the program does not finish ({why}): it was run without. "
-        "Lines that draw, read a clock or take an order are not known, and no condition was varied"
+        f"with the watch in it, the program does not finish ({why}), so it was run without it. Lines "
+        "that draw, read a clock or take an order are not known, and no condition was varied"
     )
     return first
 

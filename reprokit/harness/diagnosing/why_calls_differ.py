@@ -73,7 +73,7 @@ class Reasons:
             fix = f"give it {named}=" if named else "seed that generator, in this process"
         elif layout := self._addresses():
             category, why, fix = layout.category, ": it depends on addresses in memory", layout.fix
-        what = f"{one.name}: gives another result for the same{why}"
+        what = f"{one.name}: gives a different result for the same input{why}"
         confidence = "medium" if one.unseen else "high"
         return Cause(
             category=category, file=one.file, line=one.line, what=what, fix=fix, confidence=confidence
@@ -82,7 +82,7 @@ class Reasons:
     def by_threads(self, one: Candidate, pool: Pool) -> Cause:
         """The cause where a call cannot be proven, but runs are equal as soon as threads have one order."""
         why = f"{pool.name} work in another order"
-        what = f"{one.name}: the first call that gives something else for the same: {why}"
+        what = f"{one.name}: the first call that gives a different result for the same input: {why}"
         fix = pool.fix_of(self._kept(one))
         return Cause(
             category="concurrency", file=one.file, line=one.line, what=what, fix=fix, confidence="medium"

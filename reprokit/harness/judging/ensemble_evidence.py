@@ -108,14 +108,16 @@ def _blessed_otherwise(recipe: Recipe, ensemble: Ensemble) -> str:
     if then == now:
         return ""
     where = what_changed.recipe_line(recipe.name, "statistical", recipe.lines)
-    again = f"`reprokit golden promote {recipe.name} --sweep --reason …` blesses another one"
+    again = f"`reprokit golden promote {recipe.name} --sweep --reason …` promotes a new one"
     for old, new in zip(then, now, strict=False):
         changed = [name for name in old._fields if getattr(old, name) != getattr(new, name)]
         if changed:
             told = ", ".join(
                 f"{name} {getattr(new, name)!r}, promoted {getattr(old, name)!r}" for name in changed
             )
-            return f"{where}: the ensemble was promoted otherwise for {old.metric}: {told}; {again}"
+            return (
+                f"{where}: the ensemble was promoted with different terms for {old.metric}: {told}; {again}"
+            )
     return (
         f"{where}: the ensemble was promoted for {len(then)} metrics, and there are {len(now)} now; {again}"
     )
@@ -230,7 +232,8 @@ def _silent(
     results = list(digests_of_responding({seed: one / METRICS for seed, one in folders.items()}).values())
     if 1 < len(set(results)) < len(results):
         return (
-            "two of the new seeds have the same metrics, but for what repeats the seed: they are one result"
+            "two of the new seeds have the same metrics, except for what repeats the seed: they are one "
+            "result"
         )
     return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
 

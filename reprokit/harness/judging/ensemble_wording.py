@@ -56,7 +56,7 @@ def chosen_of(ensemble: EnsembleEvidence) -> str:
     if not ensemble.left_out:
         return ""
     found = ensemble.num_seeds + len(ensemble.left_out)
-    return f" chosen of {found} finished ones ({len(ensemble.left_out)} were left out when it was promoted)"
+    return f" chosen from {found} finished ones ({len(ensemble.left_out)} were left out when it was promoted)"
 
 
 def next_command(evidence: Evidence, judged: Judgement) -> str | None:

@@ -47,5 +47,5 @@ def _problem(columns: MetricColumns, name: str) -> str:
     if columns.num_unreadable:
         return f"{counted(columns.num_unreadable, 'record')} cannot be read"
     if columns.not_numbers.get(name):
-        return f"it also holds {counted(columns.not_numbers[name], 'value')} of another kind than numbers"
+        return f"it also holds {counted(columns.not_numbers[name], 'non-numeric value')}"
     return "" if name in columns.series else "no value was recorded"

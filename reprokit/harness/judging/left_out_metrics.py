@@ -17,7 +17,7 @@ def must_leave_out(folders: Sequence[Path], patterns: Sequence[str]) -> None:
     """Refuse patterns that leave nothing out of the comparison of some runs.
 
     Raises:
-        UsageError: The runs are of a recipe, or a pattern fits no metric of any of them.
+        UsageError: The runs are of a recipe, or a pattern matches no metric of any of them.
         ReportError: One is not a run folder.
     """
     if not patterns:
@@ -38,8 +38,8 @@ def tell_idle_patterns(recipe: Recipe, folders: Sequence[Path], *, progress: Pro
     """Warn of patterns under ``volatile`` or ``printed`` that fit nothing of the first run."""
     record = runs.read(folders[0], verify=False).record
     for pattern, near in (record.volatile_idle or {}).items():
-        what = f"`volatile` has {pattern!r}, which fits no metric; the nearest names: {near}"
+        what = f"`volatile` has {pattern!r}, which matches no metric; the nearest names: {near}"
         progress.note(f"warning: {recipe.where('volatile')}: {what}")
     for pattern in record.printed_idle:
-        what = f"`printed` has {pattern!r}, which fits no line that was printed"
+        what = f"`printed` has {pattern!r}, which matches no line that was printed"
         progress.note(f"warning: {recipe.where('printed')}: {what}")

@@ -40,13 +40,13 @@ def same_under_evidence(first: Path, folders: Sequence[Path]) -> tuple[SameUnder
 def _result(whole: runs.StoredRun, one: runs.StoredRun) -> SameUnderResult:
     entry = _entry(whole, one)
     if entry is None:
-        return SameUnderResult(claim="", path=str(one.path), problem=f"{one.path}: it fits no claim")
+        return SameUnderResult(claim="", path=str(one.path), problem=f"{one.path}: it matches no claim")
     claim, path = claim_of(entry), str(one.path)
     if entry.get("threads"):
         seen = varied_evidence(whole.path, [one.path])
         run, unmade = seen.runs[0], "; ".join(seen.unmade.values())
         if whole.record.environment.get("OMP_NUM_THREADS") == str(entry["threads"]):
-            unmade = "the runs have so many threads already, so nothing was changed"
+            unmade = "the runs have this number of threads already, so nothing was changed"
         return SameUnderResult(
             claim=claim,
             path=path,

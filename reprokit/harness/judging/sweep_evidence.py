@@ -132,7 +132,7 @@ def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:
     found = whole_run(folder)
     if found is None or inputs is None or not found.counts_for(inputs):
         seed = stored.record.seed
-        return (seed, "it is no run of the same inputs") if isinstance(seed, int) else (None, "")
+        return (seed, "it is not a run of the same inputs") if isinstance(seed, int) else (None, "")
     state = sweeps.state_of(stored)
     if state is MemberState.COMPLETE and found.inputs == inputs:
         return found.seed, ""

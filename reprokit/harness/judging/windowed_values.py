@@ -32,7 +32,7 @@ def windowed_values(folder: Path, statistical: Sequence[StatisticalMetric]) -> M
     labels = labels_of([one.as_blessed() for one in statistical])
     for label, one in zip(labels, statistical, strict=True):
         if one.metric in columns.not_numbers:
-            raise CannotJudgeError(f"{one.metric} holds what is no number", where=str(file))
+            raise CannotJudgeError(f"{one.metric} holds a value that is not a number", where=str(file))
         if one.metric not in columns.series:
             logged = ", ".join(sorted(columns.series)[:_SHOWN])
             raise CannotJudgeError(f"{one.metric} was never logged", where=str(file), actual=logged)

@@ -147,7 +147,9 @@ def _by_the_clock(case: VerdictCase) -> str:
     under = f", all under {group}/" if group and all(name.startswith(f"{group}/") for name in kinds) else ""
     one = len(kinds) == 1
     differ = f"{len(kinds)} of {counted(every, 'metric')} {'differs' if one else 'differ'}{under}"
-    measure = "by its numbers it measures the clock" if one else "by their numbers they measure the clock"
+    measure = (
+        "judging by its values, it measures time" if one else "judging by their values, they measure time"
+    )
     leaves = f"{clock_metrics.options(kinds)} leaves {'it' if one else 'them'} out"
     return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {leaves}"
 

@@ -47,7 +47,7 @@ def unless_attempts_differ(
                 return replace(
                     result,
                     outcome=Outcome.ATTEMPTS_DIFFER,
-                    message=f"nondeterminism: record {at} is another one than in the earlier attempt "
+                    message=f"nondeterminism: record {at} differs from that of the earlier attempt "
                     f"{run.path.name} ({_machine(folder)}; earlier: {_machine(run.path)})",
                     remedy=f"reprokit diff {run.path} {folder}",
                 )

@@ -270,7 +270,7 @@ def _is_confined(spec: RunSpec, plan: RunPlan) -> bool:
 def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
     num_bytes = sum(one.num_bytes for one in file_tree.walk(folder))
     if num_bytes > _WORTH_A_LINE_BYTES:
-        progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
+        progress.note(f"{label}: computing the digests of {num_bytes / (1 << 30):,.1f} GiB of files")
 
 
 def _environment(

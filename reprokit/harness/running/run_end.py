@@ -62,7 +62,7 @@ def unless_environment_changed(
         outcome=Outcome.MOUNTS_CHANGED,
         message=f"the environment {spec.realisation.reference} changed while the run was under way: "
         f"{'; '.join(changed[:_SHOWN])}{more}",
-        remedy="let the program write to {run_dir} only and add what it installs to the lock; then "
+        remedy="have the program write to {run_dir} only and add what it installs to the lock; then "
         f"`rm -r {spec.realisation.reference}` and run again: it is made again from its lock",
     )
 

@@ -73,7 +73,7 @@ class ResumedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedCommand:
-    """A program that is stopped on its way by the arguments ``words``."""
+    """A program that is stopped early by the arguments ``words``."""
 
     words: tuple[str, ...]
 

@@ -106,7 +106,7 @@ class GoldenWatch:
                 self._decide()
             except Exception as error:  # a fault of the watch must cost no run, and no verdict
                 self._end_watch()
-                self._note(f"the golden is not watched any more, so the runs go to their end: {error}")
+                self._note(f"the golden is no longer watched, so the runs continue to their end: {error}")
             return self._why_stop
 
     def _end_watch(self) -> None:

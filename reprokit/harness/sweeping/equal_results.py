@@ -60,7 +60,7 @@ def _of_one_recipe(groups: Sequence[Sequence[SweepMember]], *, runs_dir: Path) -
     idle = [name for name in (apart[0] if apart else ()) if _changes_nothing(name, apart, class_of)]
     seeds = sorted({one.seed for group in groups for one in group})
     every = f"every seed ({_listed(seeds)})" if len(seeds) > 1 else f"seed {seeds[0]}"
-    but = f", but for {_listed(sorted(repeated))}, which repeats what was set" if repeated else ""
+    but = f", except for {_listed(sorted(repeated))}, which repeats what was set" if repeated else ""
     for name in idle:
         given = dict.fromkeys(one[name] or f"none of {name}" for one in apart)
         values = sorted(given, key=_by_number)  # trials side by side end in any order

@@ -74,7 +74,7 @@ def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
     where = str(variant.declared_in)
     if python and python != variant.python:
         return NoBaseError(
-            "the base of the image has another Python than the environment",
+            "the base of the image and the environment have different Pythons",
             where=where,
             expected=variant.python,
             actual=python,
@@ -89,7 +89,7 @@ def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
         )
     if kind == REGISTRY and variant.own is not None and variant.system_packages:
         return NoBaseError(
-            "a registry's base has none of the environment's packages of the distribution",
+            "a registry's base has none of the distribution packages of the environment",
             where=where,
             actual=", ".join(variant.system_packages),
             fix="build on distribution packages: --image-from bootstrap",

@@ -161,7 +161,7 @@ class _From:
 
 def _must(stream: Any) -> Any:
     if stream is None:
-        raise ValueError("a member is no file")
+        raise ValueError("a member is not a file")
     return stream
 
 

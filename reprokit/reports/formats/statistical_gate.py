@@ -54,7 +54,10 @@ def _metric(one: Mapping[str, Any]) -> str:
 
 
 def _left_out(seeds: Any) -> str:
-    return f"{len(seeds)} finished seeds are no part of the ensemble, which was chosen: {_listed(seeds[:20])}"
+    return (
+        f"{len(seeds)} finished seeds are not part of the ensemble, whose seeds were chosen: "
+        f"{_listed(seeds[:20])}"
+    )
 
 
 def _interval(one: Mapping[str, Any]) -> str:
@@ -92,7 +95,10 @@ def _rates(rates: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     low, high = rates["one_seed_in_five_passes"]
     blind = f"a drop in only one seed of five was passed in {low:.0%} to {high:.0%} of gates"
     none = rates.get("one_seed_in_five_hits_none")
-    yield "blind spot", blind if none is None else f"{blind}; it hits none of so few new seeds in {none:.0%}"
+    yield (
+        "blind spot",
+        blind if none is None else f"{blind}; in {none:.0%} it affects none of so few new seeds",
+    )
 
 
 def _no_variance(one: Mapping[str, Any]) -> str:

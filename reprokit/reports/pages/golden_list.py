@@ -85,6 +85,7 @@ def size_lines(golden: Golden, *, limit_mb: float) -> Iterator[str]:
     if packed > limit_mb:
         yield (
             f"Warning: {golden.path}: {packed:.2f} MB compressed, over golden_limit_mb = {limit_mb:g} still. "
-            "Every record is kept, and git keeps each golden of its history: let the program log less often, "
+            "Every record is kept, and git keeps each golden of its history: have the program log less "
+            "often, "
             "or raise golden_limit_mb under [tool.reprokit] if that size is meant."
         )

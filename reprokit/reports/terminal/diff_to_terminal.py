@@ -147,7 +147,7 @@ def _of_machine(comparison: Comparison, kinds: Mapping[str, str], *, paint: Pain
     """Which differing metrics measure the machine, how to leave them out, and what differs next to them."""
     bare = {name.rpartition(":")[2]: kind for name, kind in kinds.items()}
     yield paint("Clocks and memory", "title")
-    yield f"  by name and form no result of the training: {one_line(clock_metrics.sentence(bare))}"
+    yield f"  judging by name and form, not results of the training: {one_line(clock_metrics.sentence(bare))}"
     yield f"  to leave them out: {one_line(clock_metrics.options(bare))}"
     rest = [name for name in ranked(comparison.per_metric) if name not in kinds]
     is_odd = any(problem.severity != "warning" for problem in comparison.problems)
@@ -159,9 +159,9 @@ def _of_machine(comparison: Comparison, kinds: Mapping[str, str], *, paint: Pain
             for step in [comparison.per_metric[name].first_step]
         ]
         more = f" and {len(rest) - _MAX_METRICS:,} more" if len(rest) > _MAX_METRICS else ""
-        yield f"  next to them differ: {', '.join(first)}{more}"
+        yield f"  other metrics that differ: {', '.join(first)}{more}"
     else:
-        yield f"  next to them no value differs{', but see the problems' if is_odd else ''}"
+        yield f"  no other value differs{', but see the problems' if is_odd else ''}"
 
 
 def _error(summary: MetricSummary, error: float | None) -> str:

@@ -67,7 +67,7 @@ def test_clocks_that_differ_alone_are_named_with_the_options_that_leave_them_out
         return
     assert code == 1
     options = re.search(r"to leave them out: (.+)", out)[1]
-    assert "next to them no value differs" in out
+    assert "no other value differs" in out
     assert [one for one in clocks if not re.search(rf"[ :]{re.escape(one)} \(", out)] == []
     assert diff(make("a"), make("b", late=2), *shlex.split(options))[0] == 0
     code, out = diff(make("a"), make("c", CHANGED, late=2), *shlex.split(options))
@@ -79,7 +79,7 @@ def test_a_number_that_changed_is_named_beside_the_clocks(log, diff):
     code, out = diff(make("a"), make("b", CHANGED, late=2))
     assert code == 1
     if clocks:
-        beside = re.search(r"next to them differ: (.+)", out)[1]
+        beside = re.search(r"other metrics that differ: (.+)", out)[1]
         named = metric.partition("[")[0]
         assert beside == (named if step is None else f"{named} (first at step {step})")
 
@@ -232,7 +232,7 @@ def test_the_same_records_in_another_order_are_different_and_said_to_be_the_same
     assert code == 1
     assert "warning: other_order, both: both sides hold the same records, in another order" in out
     _, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped, late=1))
-    assert "in another order: but for clocks" in out
+    assert "in another order: except for clocks" in out
     code, out = diff(a, ranks_log(tmp_path / "b.jsonl", RANKS, late=1))
     assert (code, "other_order" in out) == (1, False)
     for other in (

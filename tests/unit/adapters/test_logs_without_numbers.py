@@ -104,7 +104,7 @@ def test_the_error_says_what_was_looked_at_and_why_it_was_no_log(tmp_path):
     assert "'README.txt' (neither records, nor a table, nor lines that repeat the same names)" in str(
         error.value
     )
-    assert "'settings.json' (not called like results)" in str(error.value)
+    assert "'settings.json' (not named like a file of results)" in str(error.value)
     assert "'model.pt' (no known name)" in str(error.value)
 
 

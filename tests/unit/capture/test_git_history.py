@@ -44,14 +44,14 @@ def test_the_last_commit_is_the_one_that_touched_the_folder(repository):
 
 def test_a_folder_with_uncommitted_changes_has_no_commit(repository):
     (repository / "golden" / "metrics.jsonl").write_text("{} \n")
-    with pytest.raises(UsageError, match="not committed as it is"):
+    with pytest.raises(UsageError, match="has changes that are not committed"):
         git_history.last_commit(repository / "golden")
 
 
 def test_a_folder_that_was_never_committed_has_no_commit(repository):
     (repository / "new").mkdir()
     (repository / "new" / "file").write_text("x")
-    with pytest.raises(UsageError, match="not committed as it is"):
+    with pytest.raises(UsageError, match="has changes that are not committed"):
         git_history.last_commit(repository / "new")
 
 

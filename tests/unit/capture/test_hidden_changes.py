@@ -234,7 +234,7 @@ def test_a_change_to_a_golden_is_not_hidden_from_its_commit(trained):
     trained.commit(golden__metrics="1")
     trained.git("update-index", "--assume-unchanged", "golden/metrics")
     trained.write("golden/metrics", "2")
-    with pytest.raises(UsageError, match="not committed as it is"):
+    with pytest.raises(UsageError, match="has changes that are not committed"):
         git_history.last_commit(trained.root / "golden")
 
 

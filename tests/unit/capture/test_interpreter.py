@@ -75,7 +75,7 @@ def test_a_command_without_a_python_leaves_a_reason(script):
         ("exit 3", "the probe failed in the program's Python: no message"),
         ("echo hello", "the probe's answer was not JSON"),
         ("exit 0", "the probe's answer was not JSON"),
-        ("echo '[1]'", "the probe's answer was no record"),
+        ("echo '[1]'", "the probe's answer was not a record"),
         ("exec sleep 30", "the probe took longer than 0 s"),
     ],
 )

@@ -29,5 +29,5 @@ def test_two_equal_preparations_and_splits_without_a_shared_row_pass():
     fault = planted.with_step({"halve": planted.STEP}, disjoint=planted.APART, shared=apart)
     found = data_recorded.check(fault(planted.clean()))
     assert found.status is Status.PASSED
-    assert "prepared twice, equal to the byte: halve; no row is in two splits" in found.reason
+    assert "prepared twice, equal byte for byte: halve; no row is in two splits" in found.reason
     assert found.evidence["preparation"] == {"halve": planted.STEP}

@@ -415,7 +415,7 @@ def test_ranks_of_a_run_without_an_end_are_not_told_as_ranks_that_the_launcher_l
     lost = planted.FAULTS["distinct"]["ranks that the launcher did not record"]
     unfinished = planted.on_run(1, complete=False, stopped_at_golden=stopped)
     finding = CHECKS["distinct"].check(planted.both(lost, unfinished)(planted.plain()))
-    told = f"{SECOND}: the run {ended}, so not all that works side by side in it was looked at"
+    told = f"{SECOND}: the run {ended}, so not everything that runs in parallel was looked at"
     assert (finding.status, finding.reason) == (Status.ERROR, told)
     assert finding.remedy == "run it again, to the end: `reprokit reproduce`"
 

@@ -205,7 +205,7 @@ def test_without_a_record_nothing_is_judged():
 
 def test_a_command_that_is_not_python_was_not_seen():
     told = {**instrument(entry(4, "3")), "is_python": False}
-    assert "something else than Python" in row(evidence(told, instrument(entry(4, "9")))).reason
+    assert "something other than Python" in row(evidence(told, instrument(entry(4, "9")))).reason
 
 
 def test_a_program_without_generators_has_nothing_to_seed():

@@ -123,7 +123,7 @@ def test_a_long_list_is_cut_and_all_of_it_can_be_had(record, save, capsys):
     assert reprokit("env", "diff", "--all", *paths) == 1
     whole = capsys.readouterr().out
     assert whole.count("package-") == 30
-    assert whole.count("no name says which is not") == 1
+    assert whole.count("a name does not say which one is not") == 1
 
 
 def test_something_that_is_no_record_is_wrong_usage(save, capsys):

@@ -24,7 +24,7 @@ WHOLE = _ledger([5, 9, 2], [7, 0, 4], [8, 1, 3], [6, 10, 11])
             "update 3 trained on samples 7, 0, 4 again, those of update 2; expected 8, 1, 3",
         ),
         ([6, 10, 11], "skipped", "update 3 skipped samples 8, 1, 3 and trained on 6, 10, 11, of update 4"),
-        ([8, 3, 1], "order", "update 3 trained on its samples in another order: 3, 1, expected 1, 3"),
+        ([8, 3, 1], "order", "update 3 trained on its samples in a different order: 3, 1, expected 1, 3"),
         ([8, 1, 99], "other", "update 3 trained on sample 99, expected 3"),
         (
             [8, 1, 8],
@@ -72,7 +72,7 @@ def test_an_id_that_stands_for_other_content_is_named():
     one, other = _ledger([5, 9], contents="a" * 16 + "b" * 16), _ledger([5, 9], contents="a" * 16 + "c" * 16)
     found = first_wrong_sample(one, other)
     assert (found.how, found.position, found.expected) == ("content", 1, 9)
-    assert found.told == "update 1 trained on sample 9, which holds something else there"
+    assert found.told == "update 1 trained on sample 9, whose contents differ there"
 
 
 def test_long_lists_are_cut():

@@ -106,7 +106,7 @@ def test_mirrors_are_tried_in_their_order(fetching, server, make):
 
 REFUSED = {
     "gone": "the server answered 404",
-    "other": "another file than declared",
+    "other": "not the declared file",
     "more": "it sends more than",
     "html": r"expected [\d,]+ bytes, the place has 26 \(a web page",
     "to/file:///etc/passwd": "the server redirects from http to file:///etc/passwd, which is not followed",

@@ -82,7 +82,7 @@ def test_a_source_archive_is_fetched_whole_by_its_own_name(index, fetching, make
 
 def test_another_file_than_declared_is_refused(index, fetching, make):
     add_wheel(index, {"digits/data.csv": b"6" + CONTENT[1:]})
-    with pytest.raises(DataError, match="another file than declared"):
+    with pytest.raises(DataError, match="not the declared file"):
         fetching(make("package://digits==1.0/digits/data.csv", content=CONTENT))
     assert fetching.left == []
 

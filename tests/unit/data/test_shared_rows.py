@@ -74,7 +74,7 @@ def test_a_column_that_is_empty_or_not_finite_is_no_other_type(table, parquet):
 
 def test_whole_numbers_that_one_table_writes_with_a_point_are_refused(table):
     first, second = table("id,x\n1,a\n2,b\n", "a.csv"), table("id,x\n1.0,a\n,b\n", "b.csv")
-    with pytest.raises(UsageError, match=r"'id' holds whole numbers .* numbers with a point"):
+    with pytest.raises(UsageError, match=r"'id' holds whole numbers .* numbers with a decimal point"):
         shared(first, second)
     assert shared(first, second, key=["x"]) == 2
     assert shared(table("id\n1\n2.5\n", "c.csv"), table("id\n2.5\n", "d.csv")) == 1

@@ -53,7 +53,7 @@ def test_another_framework_is_named(watched):
 
 def test_compiled_code_of_others_is_named_and_numpys_is_not(watched):
     (told,) = watched("import numpy, orjson\n")[:1]
-    assert told == "compiled code of orjson: what it draws on is seen only by its effect"
+    assert told == "compiled code of orjson: where it draws numbers from is seen only by its effect"
 
 
 def test_threads_that_are_not_pythons_are_counted(watched):

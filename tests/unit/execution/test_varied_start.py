@@ -122,7 +122,7 @@ def test_a_locale_that_gives_what_the_programs_own_gives_is_passed_over(own, oth
     assert start("--locale", "C.UTF-8,C", program=program, env=variables).stdout == f"{other}\n"
     none = start("--locale", own, program=program, env=variables)
     assert none.returncode == varied_start.CANNOT
-    assert "has no other one" in none.stderr
+    assert "has no different one" in none.stderr
 
 
 def test_a_core_that_nobody_may_use_is_not_kept_busy():

@@ -1,4 +1,4 @@
-"""A pattern that fits no metric leaves nothing out: an error on the command line, a warning in a recipe."""
+"""A pattern that matches no metric leaves nothing out: an error in an option, a warning in a recipe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def two_runs(here):
 def test_a_plain_command_is_told_after_its_first_run(here, capsys, pattern):
     assert ended("reproduce", "--ignore-metric", pattern, "--", *COMMAND) == 2
     told = capsys.readouterr().err
-    assert f"no metric fits '{pattern}'" in told
+    assert f"no metric matches '{pattern}'" in told
     assert re.search(r"the nearest names: .*'loss'", told)
     assert len(list((here.root / "runs" / "plain-train").iterdir())) == 1
 
@@ -49,20 +49,20 @@ def test_a_plain_command_is_told_after_its_first_run(here, capsys, pattern):
 @pytest.mark.parametrize("pattern", ["loss", "l*", "*", "log.jsonl:loss", "*.jsonl:l*", "step"])
 def test_a_pattern_that_fits_is_no_mistake(two_runs, capsys, pattern):
     code = ended("diff", *two_runs, "--ignore-metric", pattern)
-    assert "no metric fits" not in capsys.readouterr().err
+    assert "no metric matches" not in capsys.readouterr().err
     assert code == (0 if pattern == "step" else 2)  # without its only metric nothing can be compared
 
 
 def test_one_that_fits_does_not_excuse_another(here, capsys):
     options = ("--ignore-metric", "loss", "--ignore-metric", "fps")
     assert ended("reproduce", *options, "--", *COMMAND) == 2
-    assert "no metric fits 'fps'" in capsys.readouterr().err
+    assert "no metric matches 'fps'" in capsys.readouterr().err
 
 
 def test_a_program_that_logs_nothing_is_told_that(here, capsys):
     here.write(train_py="print('nothing')\n")
     assert ended("reproduce", "--ignore-metric", "loss", "--", *COMMAND) == 4
-    assert "no metric fits" not in capsys.readouterr().err
+    assert "no metric matches" not in capsys.readouterr().err
 
 
 def test_against_a_golden_too(here, capsys):
@@ -76,12 +76,12 @@ def test_against_a_golden_too(here, capsys):
 )
 def test_every_verb_that_compares_runs_tells_it(two_runs, capsys, verb):
     assert ended(*verb, *two_runs, "--ignore-metric", "lss") == 2
-    assert "no metric fits 'lss'" in capsys.readouterr().err
+    assert "no metric matches 'lss'" in capsys.readouterr().err
 
 
 def test_diagnose_tells_it_after_its_first_run(here, capsys):
     assert ended("diagnose", "--ignore-metric", "lss", "--", *COMMAND) == 2
-    assert "no metric fits 'lss'" in capsys.readouterr().err
+    assert "no metric matches 'lss'" in capsys.readouterr().err
 
 
 def test_runs_of_a_recipe_take_no_such_option(here, capsys):
@@ -95,7 +95,7 @@ def test_metrics_to_compare_and_to_describe_have_the_nearest_names(two_runs, cap
     assert "the nearest: 'loss'" in capsys.readouterr().out
     assert ended("stats", "plain-train", "--metric", "loss", "--metric", "lss") == 2
     told = capsys.readouterr().err
-    assert "no metric fits 'lss'" in told
+    assert "no metric matches 'lss'" in told
     assert "the nearest names: 'loss'" in told
 
 
@@ -127,7 +127,7 @@ def test_a_recipe_warns_with_its_line_and_has_a_row(here):
     assert "recipes/train/recipe.yaml:8: `volatile` has 'tiem/*'" in told[0]
     assert "the nearest names: 'time/fps'" in told[0]
     rows = {row.id: row for row in report.checks}
-    assert "fits no metric" in rows["volatile_metric/tiem/*"].reason
+    assert "matches no metric" in rows["volatile_metric/tiem/*"].reason
     assert "volatile_metric/time/*" not in rows
     assert ended("report", "verify", str(folder)) == 4  # genuine, with its verdict: NO_GOLDEN
 
@@ -153,7 +153,7 @@ def test_a_pattern_of_what_is_printed_that_fits_no_line_is_a_warning_and_a_row(h
         "train", request, session=Session(project=Project.around(here.root), progress=progress)
     )
     (told,) = (note for note in progress.notes if note.startswith("warning: "))
-    assert f"recipes/train/recipe.yaml:8: `printed` has {FITS_NOTHING!r}, which fits no line" in told
+    assert f"recipes/train/recipe.yaml:8: `printed` has {FITS_NOTHING!r}, which matches no line" in told
     rows = [row for row in report.checks if row.id.startswith("printed_pattern/")]
     assert [row.evidence["pattern"] for row in rows] == [FITS_NOTHING]
     assert ended("report", "verify", str(folder)) == 4
@@ -164,4 +164,4 @@ def test_where_none_fits_a_line_nothing_is_judged_by_another_log_alone(here):
     here.write(train_py=PRINTS, recipes__train__recipe_yaml=RECIPE + more)
     report = here.reproduce()
     assert report.verdict == "UNJUDGED"
-    assert "no line that was printed fits a pattern under `printed`" in report.sentence
+    assert "no printed line matches a pattern under `printed`" in report.sentence

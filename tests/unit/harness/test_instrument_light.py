@@ -212,7 +212,7 @@ def test_a_command_that_starts_python_from_a_shell_is_not_taken_for_seeded(repos
     )
     status, reason = seeded(repository.reproduce())
     assert status == "SKIPPED"
-    assert "starts something else than Python" in reason
+    assert "starts something other than Python" in reason
 
 
 def test_where_the_run_with_another_seed_fails_nothing_is_taken_for_seeded(repository):

@@ -137,7 +137,7 @@ def test_a_pattern_that_fits_no_file_is_an_error_after_the_first_run(here, capsy
     leaving(here, LEAVES)
     assert ended("reproduce", *more, "--output", "*.bn", "--output", "results.json", "--", *COMMAND) == 2
     told = capsys.readouterr().err
-    assert "the program left no file that fits '*.bn'" in told
+    assert "the program left no file that matches '*.bn'" in told
     assert "'models/model.bin'" in told
     assert len(list((here.root / "runs").glob("*/*"))) == 1
 

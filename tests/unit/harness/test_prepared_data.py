@@ -125,11 +125,14 @@ def test_a_step_that_does_not_repeat_is_found_and_nothing_of_it_is_kept(prepares
 
 
 REFUSED = {
-    "a file beside the declared one": ("(output / 'b.csv').write_text('')", "left other files than"),
-    "no file": ("(output / 'small.csv').unlink()", "left other files than"),
+    "a file beside the declared one": (
+        "(output / 'b.csv').write_text('')",
+        "are not those that the recipe declares",
+    ),
+    "no file": ("(output / 'small.csv').unlink()", "are not those that the recipe declares"),
     "a link": (
         "(output / 'small.csv').unlink(); (output / 'small.csv').symlink_to('/etc/passwd')",
-        "no plain file",
+        "not a plain file",
     ),
     "a write to its inputs": (
         "import os; os.chmod(inputs['raw.csv'], 0o644); inputs['raw.csv'].write_text('x')",
@@ -214,7 +217,7 @@ def test_killed_in_the_middle_nothing_is_left_that_counts(prepares, capsys, tmp_
     recipe = prepares.root / "recipes" / "train" / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("seed: 5", "seed: 6"))
     assert prepare() == 1
-    assert "another file than declared" in capsys.readouterr().out
+    assert "not the declared file" in capsys.readouterr().out
 
 
 MISTAKES = {

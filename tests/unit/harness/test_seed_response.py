@@ -121,7 +121,7 @@ def test_a_metric_that_follows_from_the_seed_alone_does_not_respond(deaf, logged
     deaf.write(train_py=DEAF.replace('"loss": value', f'"loss": value, {logged}'))
     report = deaf.reproduce()
     assert "no metric responds to the seed" in report.sentence
-    assert ", but for what repeats the seed" in report.sentence
+    assert ", except for what repeats the seed" in report.sentence
     with pytest.raises(GoldenError, match="responds_to_seed"):
         deaf.promote(report)
 
@@ -146,7 +146,9 @@ class TestOneRecordARun:
         deaf.write(train_py=echo.replace('"loss": value', '"loss": value + int(sys.argv[1])'))
         report = deaf.reproduce()
         assert seeds_run(deaf) == [3, 3, 4, 1013]
-        assert "seeds 4 and 1013 give the metrics of seed 3, but for what repeats the seed" in report.sentence
+        assert (
+            "seeds 4 and 1013 give the metrics of seed 3, except for what repeats the seed" in report.sentence
+        )
         with pytest.raises(GoldenError, match="responds_to_seed"):
             deaf.promote(report)
 

@@ -167,7 +167,8 @@ def test_a_larger_margin_than_the_blessed_one_does_not_count(here):
     assert (report.verdict, report.exit_code, report.statistical) == (Verdict.UNJUDGED, 4, None)
     assert audit(found.folder / "report.json", project=here.project).findings == ()
     assert (
-        "recipes/train/recipe.yaml:8: the ensemble was promoted otherwise for return: margin 50.0, "
+        "recipes/train/recipe.yaml:8: the ensemble was promoted with different terms for return: "
+        "margin 50.0, "
         "promoted 2.0" in report.sentence
     )
     assert [one.rule for one in lint_goldens(here.project, min_runs=2)] == ["statistical"]
@@ -482,7 +483,7 @@ class TestPromotion:
         fresh.begin().write(train_py=halved.replace('"step": step', '"step": step, "seed": seed'))
         fresh.sweep("10")
         with pytest.raises(
-            GoldenError, match="seeds 0 and 1 have the same metrics, but for what repeats the"
+            GoldenError, match="seeds 0 and 1 have the same metrics, except for what repeats the"
         ):
             fresh.bless(min_seeds=10)
 
@@ -558,7 +559,7 @@ class TestPromotion:
             assert report.verdict in {Verdict.EQUIVALENT, Verdict.REGRESSION, Verdict.UNJUDGED}
             assert told in report.sentence
             assert (
-                "10 finished seeds are no part of the ensemble, which was chosen"
+                "10 finished seeds are not part of the ensemble, whose seeds were chosen"
                 in to_markdown.to_markdown(report)
             )
         about = here.ensemble / "provenance.json"
@@ -575,7 +576,7 @@ class TestPromotion:
     @pytest.mark.parametrize(
         ("level", "why"),
         [
-            ("100.0 + seed", "a constant times the seed plus another in all 10 seeds"),
+            ("100.0 + seed", "a constant times the seed plus a constant in all 10 seeds"),
             ("hash((seed, 5)) % 97", "return is the same at every record of each run"),
         ],
     )

@@ -230,7 +230,7 @@ def test_a_watch_that_fails_costs_no_run_and_says_so(watched, here, blessed, tol
     (blessed.path / "metrics.jsonl").write_text("{torn")
     folders = watched(off_from(2), off_from(2))
     assert outcomes(folders) == ["completed"] * 2
-    assert any("not watched any more" in note for note in told.notes)
+    assert any("no longer watched" in note for note in told.notes)
 
 
 def test_a_program_that_takes_records_back_is_not_stopped(make, here, recipe, blessed, told):
@@ -250,7 +250,7 @@ def test_a_program_that_takes_records_back_is_not_stopped(make, here, recipe, bl
     find = golden_to_watch(recipe, WATCHED, golden_dir=here.golden_dir)
     folders = make.of_recipe(fickle, fickle, find_golden=find)
     assert outcomes(folders) == ["completed"] * 2
-    assert any("not watched any more" in note for note in told.notes)
+    assert any("no longer watched" in note for note in told.notes)
 
 
 @pytest.fixture

@@ -269,7 +269,7 @@ def test_finished_runs_are_found_by_what_they_are_not_by_what_the_record_says(he
 def test_what_is_no_record_of_a_sweep_is_refused(here, tmp_path):
     for text in ("{}", '{"members": []}', '{"members": [{"seed": 1}]}', "nonsense"):
         (tmp_path / "sweep.json").write_text(text)
-        with pytest.raises(ReportError, match="no record of a sweep"):
+        with pytest.raises(ReportError, match="not a record of a sweep"):
             finished_runs(tmp_path / "sweep.json")
 
 
@@ -281,7 +281,7 @@ def test_a_second_attempt_that_begins_with_other_records_is_no_result(here):
     (here.root / "broken").unlink()
     again = swept(here.root, seeds="5,")
     assert (again.exit_code, states(again)) == (3, ["crashed"])
-    assert again.members[0].message.startswith("nondeterminism: record 0 is another one than in the earlier")
+    assert again.members[0].message.startswith("nondeterminism: record 0 differs from that of the earlier")
     records = {folder: json.loads((folder / "run.json").read_text()) for folder in run_folders(here.root)}
     ((last, record),) = ((folder, one) for folder, one in records.items() if one["attempt"] == 2)
     assert (record["outcome"], record["where"]) == ("attempts_differ", "local")

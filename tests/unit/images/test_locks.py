@@ -57,7 +57,7 @@ def test_an_unknown_variant_is_a_fault_of_the_recipe_and_lists_the_known(project
         ("schema = 1", "schema = " + "1" * 5000, "not valid TOML"),
         ("schema = 1", "schema = " + "[" * 5000, "not valid TOML"),
         ("[variants.", "[others.", "'variants' is missing"),
-        ("[variants.cpu]", '[variants.cpu]\naccepted_images = ["cpu:1"]', "'cpu:1' is no image ID"),
+        ("[variants.cpu]", '[variants.cpu]\naccepted_images = ["cpu:1"]', "'cpu:1' is not an image ID"),
         ("[variants.cpu]", "[variants.cpu]\naccepted_images = [1]", "has the wrong type"),
         ("[variants.cpu]", "[variants]", "has the wrong type"),
     ],

@@ -73,7 +73,7 @@ def test_what_nobody_asked_or_logged_is_unknown():
             "nothing is learned",
             {"eval__accuracy": [0.1, 0.11, 0.1], "final__train_loss": [2.3]},
         ),
-        ("labels", Health.LOOK, "in 18.0% it holds another class", {"final__doubted_labels": [0.18]}),
+        ("labels", Health.LOOK, "in 18.0% it takes another class", {"final__doubted_labels": [0.18]}),
         ("gap", Health.LOOK, "the best was 0.3 at step 3", {"eval__loss": [1.0, 0.3, 0.9]}),
         ("gap", Health.LOOK, "99.0% and 70.0% right", {"final__accuracy": [0.7]}),
         ("result", Health.LOOK, "0.1 → 0.1", {"eval__accuracy": [0.1, 0.1, 0.1]}),

@@ -121,7 +121,7 @@ NOTHING = {
     "'python train.py --seed 1', ignore=['*']": "*logged no metric into {run_dir}*",
     "'python train.py --seed {seed}'": "*the command has {seed}, and the test has none*",
     "'python train.py', seed=1": "*a seed was given, and the command has no {seed}*",
-    "'python train.py --seed 1', ignore=['lose']": "*no metric fits 'lose'*",
+    "'python train.py --seed 1', ignore=['lose']": "*no metric matches 'lose'*",
     "['python', '-c', 'import time; time.sleep(60)'], timeout_s=0.5": "NOT_RUN: it did not end in 0.5 s*",
     "''": "*the command is empty*",
 }

@@ -116,7 +116,7 @@ def test_a_value_of_another_kind_is_named_and_the_run_is_not_complete(tmp_path, 
     ("content", "why"),
     [
         (b"", "Expecting value"),
-        (b"[]", "it holds no JSON object"),
+        (b"[]", "it does not hold a JSON object"),
         (b'{"seed": 1, "seed": 2}', "the key 'seed' is repeated"),
         (b'{"digests": {"lock": "a", "lock": "b"}}', "the key 'lock' is repeated"),
         (b'{"seed": ' + b"1" * 5000 + b"}", "4300 digits"),

@@ -113,7 +113,7 @@ def test_of_a_broken_golden_every_finished_run_may_be_the_ground(workshop):
 def test_a_run_whose_tool_is_still_at_work_stays_even_when_it_has_ended(workshop):
     folder = workshop.run(owner=workspace.this_process())
     assert going(workshop) == []
-    assert reasons(workshop)[folder.name] == "the tool that made it is still at work"
+    assert reasons(workshop)[folder.name] == "the tool that made it is still running"
 
 
 def test_a_link_is_left_alone_and_nothing_behind_it_is_touched(workshop, tmp_path):

@@ -101,7 +101,7 @@ def rounding_evidence(
     names = tuple(metrics)
     seen = judged_with(a, b, twins, names)
     no_numbers = {
-        name: unjudged("it differs, and is no number")
+        name: unjudged("it differs, and is not a number")
         for name, one in metrics.items()
         if one["mismatches"] and name not in seen.metrics
     }
@@ -180,7 +180,7 @@ def _must_be_of_kind(folder: Path, kinds: Collection[str]) -> None:
     if not rounded_of(folder)[0]:
         raise CannotJudgeError(f"a twin rounded nothing, so that it shows nothing: {folder}")
     if not all(one["kind"] in kinds for one in _facts(folder)):
-        raise CannotJudgeError(f"this run is of another kind than it is named for: {folder}")
+        raise CannotJudgeError(f"this run is not of the kind that its name says: {folder}")
 
 
 def _values(series: Series) -> dict[str, list[float]]:

@@ -91,7 +91,7 @@ def judged(a: Values, b: Values, twins: Sequence[Values], *, epsilon: float = _S
         epsilon: The ε of the dtype in which the program computes.
     """
     found = {name: _of_metric(name, a, b, twins, epsilon=epsilon) for name in a if name in b}
-    found |= {name: unjudged("one side alone has it") for name in sorted({*a} ^ {*b})}
+    found |= {name: unjudged("only one side has it") for name in sorted({*a} ^ {*b})}
     return together(found)
 
 

@@ -35,7 +35,7 @@ class ReusableRun:
 
     Attributes:
         folder: Its folder.
-        state: ``COMPLETE``, ``CRASHED``, or ``PRUNED``: stopped on its way by an earlier call.
+        state: ``COMPLETE``, ``CRASHED``, or ``PRUNED``: stopped early by an earlier call.
         curve: What it reported of the metric that the pruner watches; empty without a pruner.
         value: The number that is searched for; None where it has none.
         message: Why it has none, one sentence that holds no path, or "".

@@ -66,7 +66,7 @@ def read_reference_run(folder: Path) -> runs.StoredRun:
         )
     if record.stopped_by is not None:
         raise CannotJudgeError(
-            "nothing can be compared with a run that was stopped on its way",
+            "nothing can be compared with a run that was stopped early",
             where=str(folder),
             fix="name a run that was never stopped",
         )

@@ -44,7 +44,7 @@ def compare_ranks(expected: Path, actual: Path, *, beginning: bool = False) -> T
             if not stored(folder / name).is_file():
                 return _without(rank, f"rank {rank} of {folder} left no {name}", first)
         if not beginning and count_records(expected / name) != count_records(expected / TRACE):
-            what = f"rank {rank} of {expected} traced another number of updates than rank 0"
+            what = f"rank {rank} of {expected} did not trace as many updates as rank 0"
             return _without(rank, what, first)
     differing = {rank: one for rank, one in compared.items() if not one.equal}
     if not differing:

@@ -17,7 +17,7 @@ from reprokit.recipes import NarrowerTolerances, tolerances_from
 
 _PACKAGE = "inside.packages."
 _SHOWN = 3
-_NOT_OF_COMMAND = "the command is the same; what its files were, a golden of a plain command does not say"
+_NOT_OF_COMMAND = "the command is the same; a golden of a plain command does not say what its files were"
 _NOT_RECORDED = (
     "the variables of its environment, and files outside the repository that it reads, are not recorded"
 )

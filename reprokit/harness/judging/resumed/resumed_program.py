@@ -45,7 +45,7 @@ def resumed_program(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     )
     if not stopped.complete:
         ended = stopped.record.message or stopped.incomplete_because
-        return replace(seen, problem=f"the run that was to stop on its way did not end well: {ended}")
+        return replace(seen, problem=f"the run that was to stop early did not end well: {ended}")
     if not seen.resumed:
         return replace(seen, problem=f"{seen.stopped}: it left no file that `resume_args` names")
     resumed = runs.read(interrupted[1])

@@ -71,7 +71,7 @@ def choose_gpus(
     if found.problem:
         if exclusive:
             raise DeviceError(
-                "no one knows whether another program computes on the GPU",
+                "it is not known whether another program uses the GPU",
                 where="--exclusive",
                 actual=found.problem,
                 fix="make nvidia-smi answer here, or leave out --exclusive",
@@ -82,7 +82,7 @@ def choose_gpus(
     free = [n for n in ours if n in states and not states[n].processes]
     if exclusive and not free:
         raise DeviceError(
-            "another program computes on every GPU that the runs could use",
+            "another program uses every GPU that the runs could use",
             where="--exclusive",
             actual="; ".join(_users(states[n]) for n in ours if n in states) or "no such GPU",
             fix="wait until it has ended (nvidia-smi), or leave out --exclusive",

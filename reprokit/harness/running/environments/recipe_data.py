@@ -106,7 +106,7 @@ def unless_changed(result: RunResult, found: Iterable[FetchedData]) -> RunResult
         result,
         outcome=Outcome.MOUNTS_CHANGED,
         message=f"the data {', '.join(changed)} changed while the run was under way",
-        remedy="let the program write to {run_dir} only, and put the data back: reprokit data fetch",
+        remedy="have the program write to {run_dir} only, and put the data back: reprokit data fetch",
     )
 
 

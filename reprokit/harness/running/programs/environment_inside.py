@@ -105,7 +105,7 @@ def _by_numpys_own_names(
     missing = [one for one in held["missing"] if one["name"] != VARIABLE]
     if left or given not in {value_of_profile(), names_to_switch_off(features)}:
         actual = f"still in force: {', '.join(left)}" if left else given
-        why = "numpy computes with what the profile switches off: its names are others"
+        why = "numpy uses what the profile switches off: this numpy has different names for it"
         missing.append(
             {"name": VARIABLE, "expected": names_to_switch_off(features), "actual": actual, "why": why}
         )

@@ -312,7 +312,7 @@ def _read(recipe: Recipe, entry: Any) -> DataFile:
         ) from error
     if digest_bytes(content) != sha256:
         raise RecipeError(
-            f"the data {name} is another file than declared",
+            f"the data {name} is not the declared file",
             where=where,
             expected=sha256,
             actual=digest_bytes(content),

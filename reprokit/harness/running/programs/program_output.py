@@ -77,7 +77,7 @@ def collect(folder: Path, program: Program) -> dict[str, Any]:
 
 
 def _move(result: Path, target: Path) -> None:
-    """Move a result; a ``MetricsError`` where something else lies in its place, which would hide it."""
+    """Move a result; a ``MetricsError`` where something else is in its place, which would hide it."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists() or target.is_symlink():
@@ -85,9 +85,9 @@ def _move(result: Path, target: Path) -> None:
         result.rename(target)
     except OSError as error:
         raise MetricsError(
-            f"the result {result.name} cannot be collected: something else lies in its place",
+            f"the result {result.name} cannot be collected: something else is in its place",
             where=str(target),
-            fix="let the program write to {run_dir} or below `collect`, not both to one place",
+            fix="have the program write to {run_dir} or below `collect`, not both to one place",
         ) from error
 
 
@@ -141,7 +141,7 @@ def _not_written(error: MetricsError, folder: Path, program: Program) -> Metrics
         f"the program left no metrics: {listed(there)} {verb} as before the run",
         kind=error.kind,
         where=str(folder / OUTPUT),
-        fix="let the program write its results again, and take them out of git: `git rm --cached`",
+        fix="have the program write its results again, and take them out of git: `git rm --cached`",
     )
 
 
@@ -177,8 +177,8 @@ def must_leave(names: Sequence[str], patterns: Sequence[str]) -> None:
     for pattern in patterns:
         if not any(fits(name, [pattern]) for name in names):
             near = nearest_patterns(pattern, names)
-            fix = f"correct it; the nearest names: {near}" if near else "let the program write to {run_dir}"
-            raise UsageError(f"the program left no file that fits {pattern!r}", where="--output", fix=fix)
+            fix = f"correct it; the nearest names: {near}" if near else "have the program write to {run_dir}"
+            raise UsageError(f"the program left no file that matches {pattern!r}", where="--output", fix=fix)
 
 
 def _problem(error: MetricsError) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _outputs(
             )
         if len(fitting) > _MOST_OUTPUTS:
             raise _not_comparable(
-                output, f"{pattern} fits {len(fitting):,} files, more than {_MOST_OUTPUTS:,}"
+                output, f"{pattern} matches {len(fitting):,} files, more than {_MOST_OUTPUTS:,}"
             )
     for name in dict.fromkeys(name for name in names if fits(name, patterns)):
         for key, value in digests_of(output / name, f"output/{name}", run_id=run_id).items():

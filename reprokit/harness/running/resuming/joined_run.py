@@ -83,7 +83,7 @@ def _differing(earlier: Sequence[bytes], ours: Sequence[bytes], *, step: int) ->
     again = [line for line in earlier if _step(line) > step]
     for then, now in zip(again, ours, strict=False):
         if then != now:
-            return f"the record of step {_step(then)} is another one than before the interruption"
+            return f"the record of step {_step(then)} differs from the one before the interruption"
     return ""
 
 

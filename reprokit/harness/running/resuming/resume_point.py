@@ -191,7 +191,7 @@ def run_above(checkpoint: Path) -> Path | None:
 def _run_of(checkpoint: Path) -> Path:
     if (folder := run_above(checkpoint)) is not None:
         return folder
-    what = "the checkpoint lies in no run folder, so it is not known which training it belongs to"
+    what = "the checkpoint is not in a run folder, so it is not known which training it belongs to"
     raise CheckpointError(what, where=str(checkpoint), fix="name a run, or a checkpoint within its folder")
 
 

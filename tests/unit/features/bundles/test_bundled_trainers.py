@@ -156,7 +156,7 @@ def test_the_golden_of_something_else_is_refused(rewritten, open_it):
         shutil.rmtree(folder / "golden")
         shutil.copytree(ROOT / "golden" / "cartpole_dqn", folder / "golden" / "cartpole_dqn")
 
-    with pytest.raises(BundleError, match="another golden than its own"):
+    with pytest.raises(BundleError, match="a golden that is not its own"):
         open_it(rewritten(swap))
 
 

@@ -195,7 +195,7 @@ def test_what_cannot_be_vendored_is_said(golden, made):
 
 def test_what_is_no_result_is_refused(made, tmp_path):
     (tmp_path / "nothing").mkdir()
-    with pytest.raises(BundleError, match="neither a run, a golden nor a report"):
+    with pytest.raises(BundleError, match="not a run, a golden or a report"):
         made(tmp_path / "nothing")
     with pytest.raises(UsageError, match="cannot be written there"):
         made(tmp_path / "nothing", "bundle.zip")

@@ -260,4 +260,4 @@ def test_a_trace_on_one_side_alone_is_said_not_to_be_compared(folder):
         '\nopen(f"{folder}/trace.jsonl", "w").write(json.dumps({"update": 1, "parameters": "x"}) + "\\n")\n'
     )
     answer, _ = compared(folder, program(folder, "one.py"), program(folder, "two.py", more=trace))
-    assert any("one side alone has a trace" in note for note in answer.notes)
+    assert any("only one side has a trace" in note for note in answer.notes)

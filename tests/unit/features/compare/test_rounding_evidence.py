@@ -52,12 +52,12 @@ def test_a_side_that_differs_as_a_twin_does_is_rounding(tmp_path):
 
 def test_what_one_side_alone_logs_is_never_rounding(tmp_path):
     found = answer(tmp_path, run(tmp_path / "b", 99), accuracy=0.5)
-    assert (found["answer"], found["why"]) == ("unjudged", "accuracy: one side alone has it")
+    assert (found["answer"], found["why"]) == ("unjudged", "accuracy: only one side has it")
 
 
 def test_a_text_that_differs_is_never_rounding(tmp_path):
     found = answer(tmp_path, run(tmp_path / "b", 99, mode="y"), mode="x")
-    assert (found["answer"], found["why"]) == ("unjudged", "mode: it differs, and is no number")
+    assert (found["answer"], found["why"]) == ("unjudged", "mode: it differs, and is not a number")
 
 
 def test_numbers_at_different_steps_are_never_rounding(tmp_path):

@@ -225,7 +225,7 @@ def test_an_archive_that_is_too_large_is_not_opened(monkeypatch):
 
 def test_a_pipe_in_the_place_of_an_archive_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "left.zip")
-    with pytest.raises(ReportError, match="no regular file"):
+    with pytest.raises(ReportError, match="not a regular file"):
         collected.from_place(tmp_path / "left.zip")
 
 

@@ -224,7 +224,7 @@ def test_outside_of_conda_nothing_is_recorded_and_that_is_said(theirs, monkeypat
     track(theirs)
     monkeypatch.setattr(init, "prefix_of", lambda command, *, folder: tmp_path / "none")
     found = propose(theirs, "python", "train.py")
-    assert "of no environment of conda" in found.found["environment"]
+    assert "belongs to no conda environment" in found.found["environment"]
     assert "recipes/train/conda-explicit.txt" not in found.files
 
 

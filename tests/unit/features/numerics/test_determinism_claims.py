@@ -91,6 +91,6 @@ def test_what_was_measured_and_cannot_be_kept_is_shown_nevertheless(started, tmp
 
 def test_a_pattern_that_names_no_operation_is_refused(started, tmp_path, monkeypatch):
     monkeypatch.setattr(environment_probe, "run", lambda *_, **__: {"rows": [], "batches": {}})
-    with pytest.raises(UsageError, match="no operation is called like 'indx_\\*'"):
+    with pytest.raises(UsageError, match="no operation has a name like 'indx_\\*'"):
         measure(tmp_path, only="indx_*")
     assert KEPT == []

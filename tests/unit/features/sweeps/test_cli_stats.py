@@ -243,7 +243,7 @@ def test_names_from_files_cannot_act_on_a_terminal(place, capsys):
     [
         (["nothing"], 2, "no run has this recipe"),
         (["cartpole", "--window", "end"], 2, "there is no window 'end'"),
-        (["cartpole", "--metric", "x"], 2, "no metric fits 'x'"),
+        (["cartpole", "--metric", "x"], 2, "no metric matches 'x'"),
         (["cartpole", "--like", "nothing"], 2, "no run in"),
         ([], 2, "Missing argument"),
     ],

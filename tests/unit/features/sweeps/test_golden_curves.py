@@ -44,7 +44,7 @@ def test_a_golden_of_other_inputs_is_not_drawn_and_that_is_said(group):
     found = golden_curves(other, golden_dir=SHIPPED)
     assert (found.series, found.problem) == (
         {},
-        "the golden of seed 123 is of other inputs, so it is not drawn",
+        "the golden of seed 123 was made from different inputs, so it is not drawn",
     )
 
 

@@ -21,10 +21,10 @@ from support.seed_pages import STEPS, group, page_of
 
 
 def test_the_page_has_curve_results_table_and_the_caveats_of_the_terminal():
-    page = page_of(group(left_out=[LeftOut(folder=Path("runs/9"), reason="it was stopped on its way")]))
+    page = page_of(group(left_out=[LeftOut(folder=Path("runs/9"), reason="it was stopped early")]))
     assert page.count("<figure") == 2
     assert page.count('class="band run-0"') == 2  # in the legend and on the chart
-    for text in ("488.7", "[482.728, 494.672]", "left out: 9: it was stopped on its way"):
+    for text in ("488.7", "[482.728, 494.672]", "left out: 9: it was stopped early"):
         assert text in page
     assert "A 95 % t-interval over 5 seeds holds the true mean: 95% with normal returns" in page
     assert "cartpole, seed 1: 495.6" in page

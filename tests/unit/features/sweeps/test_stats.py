@@ -165,7 +165,7 @@ def test_texts_and_torn_records_are_said(make, ask):
 
 def test_metrics_are_chosen_by_pattern(seeds, ask):
     assert [one.metric for one in ask(metrics=["eval/*"]).groups[0].metrics] == ["eval/return"]
-    with pytest.raises(UsageError, match="no metric fits"):
+    with pytest.raises(UsageError, match="no metric matches"):
         ask(metrics=["train/*"])
 
 
@@ -293,7 +293,7 @@ def test_recipes_are_compared_in_the_metrics_that_both_have(seeds, here, ask):
 
 @pytest.mark.parametrize("members", [None, [], ["x"]])
 def test_a_damaged_record_of_a_sweep_is_refused(here, ask, members):
-    with pytest.raises(UsageError, match="no record of a sweep"):
+    with pytest.raises(UsageError, match="not a record of a sweep"):
         ask(str(sweep(here, members)))
 
 
@@ -319,7 +319,7 @@ def test_a_window_that_is_none_is_refused(seeds, ask):
 
 def test_the_run_to_be_like_must_be_a_finished_one(seeds, ask):
     (seeds[0] / layout.MARKER).unlink()
-    with pytest.raises(UsageError, match="no finished run of the recipe"):
+    with pytest.raises(UsageError, match="not a finished run of the recipe"):
         ask(like=seeds[0].name)
 
 

@@ -148,7 +148,7 @@ def test_the_page_has_the_ranking_first_and_the_names_by_what_differs(of):
 
 
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are(of):
-    with pytest.raises(UsageError, match=r"no metric fits 'retrun'.*the nearest names: 'eval/return'"):
+    with pytest.raises(UsageError, match=r"no metric matches 'retrun'.*the nearest names: 'eval/return'"):
         of("0.1", "0.3", metrics=["retrun"])
 
 

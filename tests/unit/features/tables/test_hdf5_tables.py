@@ -119,9 +119,9 @@ def scalar(file, path):
         (soft_link, "a link in an HDF5 file is not followed"),
         (external_data, "lies in another file"),
         (virtual, "lies in another file"),
-        (other_length, "have other lengths"),
-        (compound, "no column of plain values"),
-        (scalar, "no column of plain values"),
+        (other_length, "have different lengths"),
+        (compound, "not a column of plain values"),
+        (scalar, "not a column of plain values"),
     ],
 )
 def test_what_is_no_table_or_lies_elsewhere_is_refused(write, tmp_path, plant, told):
@@ -144,7 +144,7 @@ def test_a_group_that_holds_itself_ends(write):
 def test_a_damaged_file_is_refused(write, tmp_path):
     path = write()
     path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(UsageError, match="no HDF5 file"):
+    with pytest.raises(UsageError, match="not an HDF5 file"):
         list(data.rows(path))
 
 

@@ -153,5 +153,5 @@ def test_a_link_in_a_folder_and_a_folder_without_images_are_refused(folder, tmp_
     with pytest.raises(UsageError, match="it is a link or a device"):
         list(data.rows(folder))
     (tmp_path / "none").mkdir()
-    with pytest.raises(UsageError, match="no image in it"):
+    with pytest.raises(UsageError, match="it holds no image"):
         list(data.rows(tmp_path / "none"))

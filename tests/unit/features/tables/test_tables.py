@@ -56,14 +56,14 @@ def test_json_lines_keep_kinds_apart_and_may_lack_columns(table):
 
 
 BROKEN = {
-    "fewer fields": ("a,b\n1\n", "a.csv", r"a\.csv:2: the row has another number of fields"),
+    "fewer fields": ("a,b\n1\n", "a.csv", r"a\.csv:2: the row and the header have different numbers"),
     "a column twice": ("a,a\n1,2\n", "a.csv", r"a\.csv:1: the header names a column twice"),
     "nothing": ("", "a.csv", r"a\.csv:1: the table has no header"),
     "an open quote": ('a\n"1\n', "a.csv", "cannot be read"),
     "no object": ("[1]\n", "a.jsonl", r"a\.jsonl:1: not a JSON object"),
     "a key twice": ('{"a": 1, "a": 2}\n', "a.jsonl", "the key 'a' is repeated"),
-    "not a number": ('{"a": [NaN]}\n', "a.jsonl", "no number"),
-    "an infinity": ('{"a": [1e999]}\n', "a.jsonl", "no number"),
+    "not a number": ('{"a": [NaN]}\n', "a.jsonl", "is not a number"),
+    "an infinity": ('{"a": [1e999]}\n', "a.jsonl", "is not a number"),
     "another kind of file": ("a", "a.bin", "not a table"),
 }
 
@@ -202,7 +202,7 @@ def test_columns_without_names_are_numbered_in_an_order_that_sorts(tmp_path):
     first, second = rows(tmp_path / "plain.csv", form="csv/no-header")
     assert list(first.values) == sorted(first.values)
     assert (first.values["01"], first.values["03"], second.values["12"]) == ("5", "7", "2")
-    with pytest.raises(UsageError, match="no form"):
+    with pytest.raises(UsageError, match="not a known form"):
         list(rows(tmp_path / "plain.csv", form="csv/other"))
 
 

@@ -157,15 +157,15 @@ def test_a_split_of_tokens_keeps_every_row_and_type(tmp_path, name):
 
 WRONG = {
     "no type": ("a.bin", "tokens", "nothing says how its numbers are stored"),
-    "another type": ("a.npy", "tokens/uint8", "no shard of tokens"),
-    "an unknown type": ("a.npy", "tokens/float32", "no form"),
+    "another type": ("a.npy", "tokens/uint8", "not a shard of tokens"),
+    "an unknown type": ("a.npy", "tokens/float32", "not a known form"),
     "no row": ("a.npy", "tokens/uint16/0", "at least one token"),
-    "a size that is no multiple": ("odd.bin", "tokens/uint16", "no shard of tokens"),
-    "nothing": ("empty.bin", "tokens/uint16", "no shard of tokens"),
-    "other numbers": ("float.npy", "tokens", "no shard of tokens"),
-    "three dimensions": ("deep.npy", "tokens", "no shard of tokens"),
-    "objects": ("object.npy", "tokens", "no shard of tokens"),
-    "another length of rows": ("rows.npy", "tokens/int64/5", "its rows have another length"),
+    "a size that is no multiple": ("odd.bin", "tokens/uint16", "not a shard of tokens"),
+    "nothing": ("empty.bin", "tokens/uint16", "not a shard of tokens"),
+    "other numbers": ("float.npy", "tokens", "not a shard of tokens"),
+    "three dimensions": ("deep.npy", "tokens", "not a shard of tokens"),
+    "objects": ("object.npy", "tokens", "not a shard of tokens"),
+    "another length of rows": ("rows.npy", "tokens/int64/5", "its rows have a different length"),
 }
 
 

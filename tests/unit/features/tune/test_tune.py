@@ -279,7 +279,7 @@ def test_the_best_becomes_a_recipe_that_computes_the_same(theirs):
     saved = recipes.load("better", recipes_dir=theirs / "recipes")
     assert saved.program.variables == {"RATE": "0.4", "SIZE": "4"}
     before = study.saved.read_bytes()
-    with pytest.raises(UsageError, match="there is a recipe of this name"):
+    with pytest.raises(UsageError, match="there is a recipe of this name already"):
         tuned(theirs, trials=1, after=AfterSearch(save_as="better"))
     assert study.saved.read_bytes() == before
 

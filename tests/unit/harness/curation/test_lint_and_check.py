@@ -26,7 +26,7 @@ def test_a_folder_that_is_no_golden_by_its_name_is_found(repository, blessed):
     assert found(repository) == set()
     blessed.rename(blessed.with_name("seed_3"))
     assert found(repository) == {
-        ("orphan", "'seed_3' is no golden by its name, so nothing is compared with it")
+        ("orphan", "'seed_3' does not have the name of a golden, so nothing is compared with it")
     }
 
 
@@ -42,7 +42,7 @@ def test_a_metric_that_responds_but_is_not_there_is_found(repository, blessed):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("volatile: [{metric: '*', because: no reason}]", "'*' fits every metric"),
+        ("volatile: [{metric: '*', because: no reason}]", "'*' matches every metric"),
         ("tolerances: {default: {rtol: 1.0e+300}}", "within an rtol of 1e+300, every metric may be 0"),
         ("tolerances: {metrics: {loss: {rtol: 2}}}", "within an rtol of 2, loss may be 0"),
     ],

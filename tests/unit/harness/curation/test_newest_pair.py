@@ -28,7 +28,7 @@ def test_of_one_seed_only_its_runs_count(make, here, programs):
 def test_two_single_runs_are_no_pair(make, here, programs):
     make.of_recipe(programs["training"]())
     make.of_recipe(programs["training"]())
-    with pytest.raises(GoldenError, match="no two finished runs of one reproduce"):
+    with pytest.raises(GoldenError, match="no two finished runs that one `reproduce` made"):
         newest_pair(here.runs_dir, "cartpole_baseline", seed=None)
 
 

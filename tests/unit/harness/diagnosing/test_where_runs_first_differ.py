@@ -80,7 +80,9 @@ def test_a_pair_that_does_not_part_there_again_leaves_the_answer_coarse_and_says
     asked = inquiry(Lab(*runs))
     began = where_it_began(asked)
     assert (began.update, began.single) == (4, False)
-    assert asked.known == ["made again, the two runs did not begin to differ at the same place"]
+    assert asked.known == [
+        "when they were made again, the two runs did not begin to differ at the same place"
+    ]
 
 
 def replace_digest(event):

@@ -101,7 +101,9 @@ def test_seeds_with_the_same_metrics_are_failed(here):
     swept(here.root)
     row, _, _ = judged(here)
     assert row.status == "FAILED"
-    assert row.reason == "3 seeds gave the same metrics, but for what repeats the seed: they are one result"
+    assert (
+        row.reason == "3 seeds gave the same metrics, except for what repeats the seed: they are one result"
+    )
 
 
 def test_a_sweep_of_other_inputs_says_nothing(here):
@@ -122,7 +124,7 @@ def test_a_run_of_other_inputs_that_a_report_names_is_a_failure(here):
     mine, *_ = (here.root / "runs" / member.run for member in first.members)
     other = here.root / "runs" / second.members[1].run
     found = sweep_evidence(mine, [mine, other], expected={})
-    assert (set(found.final_values), dict(found.failures)) == ({3}, {4: "it is no run of the same inputs"})
+    assert (set(found.final_values), dict(found.failures)) == ({3}, {4: "it is not a run of the same inputs"})
 
 
 def test_a_damaged_record_of_a_sweep_asks_for_nothing(here):

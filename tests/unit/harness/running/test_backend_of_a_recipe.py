@@ -13,7 +13,7 @@ from reprokit.harness.running.environments import environment
 from reprokit.request import Request
 from tests.support.recorded_progress import RecordedProgress
 
-WHY = "the base of the image has another Python than the environment: 3.11, and not 3.10"
+WHY = "the base of the image and the environment have different Pythons: 3.11, and not 3.10"
 
 
 @pytest.fixture(params=["", WHY], ids=["an image fits", "none does"])

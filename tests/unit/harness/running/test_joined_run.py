@@ -64,7 +64,7 @@ def test_three_attempts_are_one_run(tmp_path):
 @pytest.mark.parametrize(
     ("earlier", "later", "why"),
     [
-        (lines(10, 20, 30, changed=30), lines(30, 40), "the record of step 30 is another one than before"),
+        (lines(10, 20, 30, changed=30), lines(30, 40), "the record of step 30 differs from the one before"),
         (lines(10), lines(30, 40), "records are missing between step 10 and 30"),
         ('{"step": 10', lines(30, 40), "do not follow each other"),
         (lines(10, 20), "", "do not follow each other"),

@@ -49,6 +49,6 @@ def test_what_a_person_should_read_stays(cache):
     told = RecordedProgress()
     with making("cuda", kind="venv", progress=told) as say:
         say("https://example.org cannot be reached: using cpu instead of cuda")
-        say("image of cpu: sha256:1 is labelled as it, but this host has no record of having built it")
+        say("image of cpu: sha256:1 has its label, but this host has no record of having built it")
     assert [note.partition(" ")[0] for note in told.notes] == ["https://example.org", "image"]
     assert told.signs == []
