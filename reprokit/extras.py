@@ -1,7 +1,7 @@
 """Which package belongs to which extra of the distribution, and the one line that installs it.
 
-A part of the tool that needs such a package asks here before it is used, so that what is missing is told and
-never passed over.
+A part of the tool that needs such a package asks here before it is used, so that what is missing is reported
+and never ignored.
 
     >>> install_line("containers")
     "pip install 'reprokit-verify[containers]'"

@@ -26,10 +26,10 @@ class PluginFolder:
     Attributes:
         kind: What one plugin is called in messages.
         protocol: What a file must offer: annotated attributes and functions. It has an ORDER, unique.
-        guide: The page that tells how one is written.
+        guide: The page that says how one is written.
         prefix: Begins the names of the files that are plugins; "" where every file is one.
         file_name: The attribute that must be the file's name, or None.
-        unique: Attributes of which no two files have the same value.
+        unique: Attributes whose values differ in every file.
     """
 
     package: str

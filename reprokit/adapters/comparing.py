@@ -75,8 +75,8 @@ def compare_first(
 ) -> Comparison:
     """Compare the first records of two JSON Lines files; how either continues is not looked at.
 
-    ``records`` None is as many as both have whole. A metric of which means are judged (``mean_of``) differs
-    in nothing here, unless it is no finite number.
+    ``records`` None is as many as both have whole. A metric whose means are judged (``mean_of``) does not
+    differ here, unless it is not a finite number.
 
     Raises:
         MetricsError: A path cannot be opened as a file.

@@ -163,7 +163,7 @@ def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[s
 
 
 def must_fit(found: Iterable[MetricsSource], patterns: Sequence[str], *, option: str) -> None:
-    """Refuse patterns of which one matches no metric of some sources; nothing where these hold no metric.
+    """Refuse patterns if one matches no metric of some sources; nothing where these hold no metric.
 
     Raises:
         UsageError: One fits none, with the nearest names.

@@ -24,7 +24,7 @@ Finish = Callable[[Path], None]
 
 
 class UnshownOption(click.Option):
-    """An option of which a report shows only what kind of value it has."""
+    """An option whose value a report replaces by its kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -409,7 +409,7 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 
 def problems_of_runs(evidence: Evidence, find: Callable[[RunEvidence], str | None]) -> tuple[str, ...]:
-    """The run's folder and what ``find`` says of it, for each run of which it says something."""
+    """The run's folder and what ``find`` says about it, for each run about which it says something."""
     if not evidence.runs:
         return ("there is no run to look at",)
     found = ((run.path, find(run)) for run in evidence.runs)

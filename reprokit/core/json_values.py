@@ -58,7 +58,7 @@ def kind(value: Any) -> str:
 def leaves(expected: Any, actual: Any) -> Iterator[Leaf]:
     """The pairs of scalars inside two values, in order; where structures differ, the two parts.
 
-    A pair is either two scalars, or two values of which at least one is an array or object while
+    A pair is either two scalars, or two values, at least one of which is an array or object while
     the other is of another type. An element or key that one side lacks is paired with MISSING.
     """
     stack: list[Iterator[Leaf]] = [iter([("", expected, actual)])]

@@ -58,7 +58,7 @@ class ComparedColumns:
                 self._kinds[column].add(kind(row.values[column]))
 
     def must_compare_to(self, other: ComparedColumns) -> None:
-        """Refuse tables of which rows cannot be compared: that none is shared would say nothing.
+        """Refuse tables whose rows cannot be compared: that none is shared would say nothing.
 
         Raises:
             UsageError: No row of one has the columns of one of the other, or a column holds other types.

@@ -68,7 +68,7 @@ def overlaps(
 
 
 def must_be_comparable(forms: Mapping[str, str]) -> None:
-    """Refuse forms of which no two rows are ever equal: that none is shared would say nothing."""
+    """Refuse forms whose rows are never equal: that none is shared would say nothing."""
     groups = {name: _comparable(form) for name, form in forms.items()}
     first, *others = groups
     for name in others:

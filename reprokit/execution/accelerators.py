@@ -1,7 +1,7 @@
 """What a run on an accelerator needs of its host, and what the container is given access to.
 
 The variant in ``images/lock.toml`` says what the host must have and what a container opens. Kinds of
-devices are named here only where a program must be told variables.
+devices are named here only where a program must be given variables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GIB = 1 << 30
 
 
 def variables(device: str, *, platform: str, pins_kernels: bool = True) -> dict[str, str]:
-    """What a program must be told about its device before it starts.
+    """What variables a program must be given for its device before it starts.
 
     Args:
         device: ``cpu``, ``cuda`` or ``tpu``.

@@ -33,7 +33,7 @@ class Held:
 
     kind: str  # `image`, `base`, `venv` or `wheels`
     reference: str  # an image's ID, or a folder
-    size_bytes: int  # of an image: with its base, of which several may share the layers
+    size_bytes: int  # of an image: with its base, whose layers several may share
     last_used: float  # seconds since 1970; 0 where no one knows
     current: bool
 

@@ -1,4 +1,4 @@
-"""What this machine's repeats said of PyTorch's claims: kept in the cache, told before a recipe runs."""
+"""What this machine's repeats said of PyTorch's claims: kept in the cache, shown before a recipe runs."""
 
 from __future__ import annotations
 

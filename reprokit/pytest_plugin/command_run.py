@@ -1,7 +1,7 @@
 """A command run by a test, and its numbers compared with the test's golden.
 
 It runs once. Twice where a golden is to be written, or where the numbers are not the golden's: then a program
-that does not repeat is told from code that was changed.
+that does not repeat is distinguished from code that was changed.
 """
 
 from __future__ import annotations

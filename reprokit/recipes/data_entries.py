@@ -101,7 +101,7 @@ class DataEntry(BaseModel):
 
 
 class Step(BaseModel):
-    """A step that makes files of other files: its code, what it reads, and what it is told."""
+    """A step that makes files of other files: its code, what it reads, its settings and its seed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     script: Annotated[str, AfterValidator(_below)] | None = None

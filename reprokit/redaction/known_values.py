@@ -120,7 +120,7 @@ def _bytes_of(secret: str) -> bytes:
 
 
 def _pieces_of(secret: str) -> tuple[str, ...]:
-    """Parts of which one is whole where breaks are fewer than parts."""
+    """Parts, one of which is whole where breaks are fewer than parts."""
     size = min(_LONGEST_PIECE, len(secret) // 2)
     return tuple(secret[at : at + size] for at in range(0, len(secret) - size + 1, size))
 

@@ -27,7 +27,7 @@ _FILE = re.compile(r"[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,5}")
 
 
 class Hidden(NamedTuple):
-    """What is taken out of a line: the name before it ("" where its shape or place told), and its value."""
+    """What is taken out of a line: the name before it ("" where its shape gave it away), and its value."""
 
     name: str
     value: str

@@ -145,7 +145,7 @@ def _in_logs(logs: Sequence[Path], printed: Sequence[str]) -> list[_Source]:
 
 
 def _idle(printed: Sequence[str], logs: Sequence[_Source]) -> tuple[str, ...]:
-    """Patterns of which no metric was found: another one may have found it in a line of another form."""
+    """Patterns that found no metric: another one may have found it in a line of a different form."""
     there = {name for log in logs for reading in log.read() for name in reading.record or ()}
     return tuple(
         pattern

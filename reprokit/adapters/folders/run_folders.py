@@ -351,7 +351,7 @@ def _says_nothing(comparison: Comparison) -> bool:
 
 
 def _of_files(of_files: Iterable[Problem]) -> Divergence | None:
-    """The divergence of runs of which one has a file that the other has not."""
+    """The divergence of two runs where only one has some file."""
     for problem in of_files:
         if problem.severity == problems.DIFFERENCE:
             return Divergence(

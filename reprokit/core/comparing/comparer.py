@@ -133,7 +133,7 @@ class Comparer:
         self._compared += num_records
 
     def unreadable(self) -> None:
-        """Count a pair of records of which at least one cannot be read; the log says why."""
+        """Count a pair of records, at least one of which cannot be read; the log says why."""
         self._watch.forget()
         self._position += 1
 

@@ -28,7 +28,7 @@ class Tally:
         has_value: Whether any value, on either side, was more than null or NaN.
         has_nan: Whether any value was NaN.
         max_abs_error: Largest error of two numbers, also within the tolerance; None before any.
-        max_rel_error: The same, relative to expected; pairs of which only expected is 0 are left out.
+        max_rel_error: The same, relative to expected; pairs where only expected is 0 are left out.
     """
 
     tolerance: Tolerance

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 
 _Item = TypeVar("_Item")
 
-#: What a search may be told of packages: name → version, or None for a package that is to be absent.
+#: What a search may be given of packages: name → version, or None for a package that is to be absent.
 Wanted = Mapping[str, str | None]
 
 
@@ -115,7 +115,7 @@ def most_environments(num_packages: int, num_releases: int) -> int:
 def find_causes(good: Finished, bad: Finished, lab: Lab) -> Iterator[Cause]:
     """Each step on the way from good to bad at which the numbers change, one after the other.
 
-    After the first, the way goes on from its far side: what it has is the new good.
+    After the first, the way continues from its far side: what it has is the new good.
     """
     order = _free_ones_first(good.packages, bad.packages, lab)
     while lab.difference(good.metrics, bad.metrics):

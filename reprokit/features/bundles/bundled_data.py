@@ -87,7 +87,7 @@ def steps_of(recipe: Recipe) -> dict[str, Packed]:
 
 
 def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str], None]) -> None:
-    """Hold the data of an unpacked bundle against its recipe, then bring it into the cache of this machine.
+    """Compare the data of an unpacked bundle with its recipe, then bring it into the cache of this machine.
 
     Args:
         recipe: The bundle's, which its golden names by its digest.

@@ -93,9 +93,9 @@ def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Ans
 
 
 def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> str:
-    """What code of the working tree a run used beside its own, one sentence; "" where none is known.
+    """What code of the working tree a run used besides its own, one sentence; "" where none is known.
 
-    Of a pinned program the kernel told; of others what stands on their path and next to them.
+    Of a pinned program the kernel reported it; of others what stands on their path and next to them.
     """
     for name in SIDES if asked.working_tree else ():
         for run in stored[name]:

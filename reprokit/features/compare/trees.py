@@ -156,7 +156,7 @@ def is_same_tree(first: SideTree, other: SideTree) -> bool:
 
 
 def changed_submodules(first: SideTree, other: SideTree) -> tuple[str, ...]:
-    """The submodules of two sides that are not the same, of which a run has no file."""
+    """The submodules that differ between two sides; a run has no file of theirs."""
     if first.commit == other.commit:
         return ()
     if first.commit is None or other.commit is None:

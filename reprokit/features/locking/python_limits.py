@@ -58,7 +58,7 @@ def limits_of(root: Path) -> tuple[PythonLimit, ...]:
 
 
 def standard_range(text: str) -> str:
-    """A range in the standard's form; Poetry's ``^3.9`` and ``~3.9`` are told in it; "" for any.
+    """A range in the standard's form; Poetry's ``^3.9`` and ``~3.9`` are converted to it; "" for any.
 
     >>> standard_range("^3.9"), standard_range("~3.9.2"), standard_range("*")
     ('>=3.9,<4', '>=3.9.2,<3.10', '')

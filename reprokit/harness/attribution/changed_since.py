@@ -1,7 +1,7 @@
 """Which recipes stand on something else than at a commit: all others can be left out of the gate.
 
 A recipe is left out only where its file, its goldens and all that its numbers stand on (``numbers``) have the
-digests that they had at that commit, and its environment is pinned. What cannot be told is judged.
+digests that they had at that commit, and its environment is pinned. What cannot be decided is judged.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def unchanged_since(commit: str, names: Sequence[str], *, project: Project) -> d
 
 
 def _stands_on(name: str, project: Project) -> str:
-    """Digest of all that a recipe's verdict here could follow from; empty where that cannot be told."""
+    """Digest of all that a recipe's verdict here could follow from; empty where that is not known."""
     recipe = worktree_run.load(project.root, name, overrides=())
     goldens = project.golden_dir / name
     if isinstance(recipe, Objection) or recipe.variant == NO_VARIANT or not goldens.is_dir():

@@ -109,8 +109,9 @@ class Proof:
     def _given(self, held: tuple[Candidate, ...]) -> bool:
         """One more run with these.
 
-        Calls of threads and workers that are told alike are all given the same, which makes other numbers
-        than those of the run in which they were kept: there the first such run is what others have to equal.
+        Calls of threads and workers that are identified alike are all given the same, which makes numbers
+        different from those of the run in which they were kept: there the first such run is
+        what others have to equal.
         """
         lab, key = self.inquiry.lab, tuple(one.site for one in held)
         given = replace(watched(self.inquiry, mode="give", sites=list(key)), like=self.kept[0])
@@ -210,7 +211,7 @@ def _in_turn(ran: InstrumentedRun) -> bool:
 
 
 def told_of(ran: InstrumentedRun) -> list[dict[str, Any]]:
-    """What the watch of calls told of the sites in a run, all processes together."""
+    """What the watch of calls recorded about the sites in a run, all processes together."""
     found: list[dict[str, Any]] = []
     for path in sorted(ran.traced.glob("calls-*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():

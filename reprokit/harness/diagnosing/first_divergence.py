@@ -65,7 +65,7 @@ def narrowed(inquiry: Investigation, pair: Pair, coarse: Began) -> Began:
 
 
 def _closer(inquiry: Investigation, one: InstrumentedRun, other: InstrumentedRun, coarse: Began) -> Began:
-    """The first event that differs between two runs of which every event there was digested."""
+    """The first event that differs between two runs, all of whose events there were digested."""
     found = diagnosis.first_difference(one.trace, other.trace)
     inside = found is not None and found.until <= coarse.until
     if one.trouble or other.trouble or found is None or not inside:

@@ -26,7 +26,7 @@ class FreeRuns:
     Those with recorded lines held are among them: no line that was held made them equal.
 
     Args:
-        more: Runs beside the first two and those with lines held.
+        more: Runs besides the first two and those with lines held.
     """
 
     def __init__(self, inquiry: Investigation, more: Sequence[InstrumentedRun] = ()) -> None:

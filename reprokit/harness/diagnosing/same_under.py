@@ -53,7 +53,7 @@ def run_claims(
         recipe: The recipe as the pair ran it.
         folders: The pair.
         request: How it runs.
-        varied: How many varied runs there are beside the pair already.
+        varied: How many varied runs there are besides the pair already.
         session: The project.
     """
     if not agree(folders):

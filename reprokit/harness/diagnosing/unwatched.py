@@ -37,7 +37,7 @@ def first_run(lab: InstrumentedProgram) -> InstrumentedRun:
 
 
 def first_of(lab: InstrumentedProgram, label: str, given: Conditions) -> InstrumentedRun:
-    """The first run, whose metrics are told from patterns that leave none of them out.
+    """The first run, refused where a pattern matches none of its metrics or files.
 
     Raises:
         CannotRunError: It did not finish.

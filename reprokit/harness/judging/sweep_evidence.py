@@ -91,7 +91,7 @@ def _intervals(
     windowed: Mapping[int, Mapping[str, ExpectedWindow]],
     expected: Mapping[str, ExpectedResult],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The t-interval of each expected result of which every seed has a number."""
+    """The t-interval of each expected result for which every seed has a number."""
     for name, one in expected.items() if values else ():
         found = [
             reached(name, one.window, final_values=last, windowed=windowed[seed])[0]

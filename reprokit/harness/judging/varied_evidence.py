@@ -1,4 +1,4 @@
-"""Runs under varied conditions, compared with the first run, of which nothing was varied.
+"""Runs under varied conditions, compared with the first run, in which nothing was varied.
 
 A varied run that is not comparable with the first run, or did not finish, says so in place of a difference.
 """

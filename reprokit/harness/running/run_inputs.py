@@ -45,7 +45,7 @@ MIXED = "mixed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInputs:
-    """What the numbers of a run stand on, but for its seed.
+    """What the numbers of a run depend on, except for its seed.
 
     Attributes:
         recorded: Digest of what ``run.json`` says of it from the beginning.

@@ -1,4 +1,4 @@
-"""Several runs at one time, a thread each, of which none continues after a fault or Ctrl-C."""
+"""Several runs at one time, a thread each; none continues after a fault or Ctrl-C."""
 
 from __future__ import annotations
 

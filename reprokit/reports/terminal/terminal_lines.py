@@ -47,7 +47,7 @@ def fact_lines(
         facts: All of them.
         width: Columns of the terminal.
         most: How many are shown.
-        most_of_value: Lines of a value that is data; None for sentences, of which nothing is left out.
+        most_of_value: Lines of a value that is data; None for sentences, which are never cut.
     """
     if not facts:
         return

@@ -58,7 +58,7 @@ def test_a_file_that_is_not_the_declared_one_any_more_is_told_though_the_cache_h
     assert reprokit("data", "verify", "train") == 0
     (reads.root / "raw" / "train.csv").write_bytes(OTHER)
     assert reprokit("data", "verify", "train") == 1
-    assert "raw/train.csv is not the declared file, expected sha256:" in capsys.readouterr().out
+    assert "raw/train.csv is not the declared file: expected sha256:" in capsys.readouterr().out
     assert reprokit("data", "fetch", "train") == 0
     assert "the copy in the cache is used: " in capsys.readouterr().err
     recipe, told = load("train", recipes_dir=reads.root / "recipes"), RecordedProgress()

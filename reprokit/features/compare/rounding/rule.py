@@ -231,7 +231,7 @@ def _ulp(value: float, epsilon: float) -> float:
 
 
 def unjudged(why: str, *, until: int = 0, records: int = 0) -> MetricFinding:
-    """A metric of which nothing can be said from some record on, and why."""
+    """A metric about which nothing can be said from some record on, and why."""
     return MetricFinding(finding=Finding.UNJUDGED, until=until, records=records, why=why)
 
 

@@ -1,4 +1,4 @@
-"""The answer of ``compare`` with what there is to say of rounding."""
+"""The answer of ``compare`` with what there is to say about rounding."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def ended_runs(
     """The runs of some inputs and a seed that have ended by themselves or were pruned, oldest first.
 
     Args:
-        inputs: What they stand on, but for the seed.
+        inputs: What they depend on, except for the seed.
         seed: The seed.
         among: The runs that there are.
         does_not_count: Told of a run of these that was changed after it had ended.

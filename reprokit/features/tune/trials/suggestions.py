@@ -1,6 +1,6 @@
 """The settings of each trial: a pure function of the search, the trial's number and results before its lag.
 
-Trial k is drawn once the results of all trials below k − lag are known, and is told those results alone, in
+Trial k is drawn once the results of all trials below k − lag are known, and is given those results alone, in
 the order of their numbers. Which of the later ones have ended by then changes nothing.
 """
 

@@ -169,7 +169,7 @@ def _as_unread(path: str) -> None:
 def _not_open(paths: Iterable[str]) -> set[str]:
     """Those of the paths that no process has open or mapped, as far as this user may ask.
 
-    Files are told by device and inode: a semaphore is mapped under a name that it has no longer.
+    Files are identified by device and inode: a semaphore is mapped under a name that it has no longer.
     """
     left = {path: _identity(path) for path in paths}
     for process in filter(str.isdecimal, os.listdir("/proc") if left else ()):  # noqa: PTH208  (names, quickly)

@@ -216,7 +216,7 @@ def variables_of(recipe: Recipe) -> dict[str, str]:
 
 
 def _of_device(recipe: Recipe, *, pins_kernels: bool) -> dict[str, str]:
-    """What the program must be told about its device; nothing about a CPU."""
+    """The variables that the program must be given for its device; none for a CPU."""
     if recipe.device == "cpu":
         return {}
     return accelerators.variables(recipe.device, platform=recipe.platform, pins_kernels=pins_kernels)

@@ -169,7 +169,7 @@ def left_by(run: runs.StoredRun) -> list[str]:
 
 
 def must_leave(names: Sequence[str], patterns: Sequence[str]) -> None:
-    """Refuse patterns of output files of which one fits none of the ``names`` that a run left.
+    """Refuse patterns of output files if one matches none of the ``names`` that a run left.
 
     Raises:
         UsageError: One fits none, with the nearest names.
