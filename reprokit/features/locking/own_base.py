@@ -6,10 +6,11 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from reprokit import extras
 from reprokit.errors import CannotRunError, ImageError
 from reprokit.features.locking.variant_file import Declared
 from reprokit.images import cache, locks
-from reprokit.images.building import bootstrap, debian_packages, image_store
+from reprokit.images.building import bootstrap, debian_packages
 from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE, SUITE_OF_PYTHON, USUAL_SUITE
 from reprokit.images.cache import Progress
 from reprokit.packaged import packaged
@@ -39,6 +40,8 @@ def with_bases(declared: Declared, *, on_progress: Progress) -> Declared:
 def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: Progress) -> None:
     """Copy the Dockerfile and the base's packages; of another release or with more packages, pin today's.
 
+    A release is pinned where an engine answers: only an image needs it, and it takes minutes.
+
     Args:
         folder: The environment that is being made, with its ``variant.toml``.
         declared: What that says.
@@ -64,6 +67,10 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
     if not fits:
         _pin(folder, pinned, declared, on_progress=on_progress)
     elif not have and suite in PYTHON_OF_SUITE and suite != USUAL_SUITE:
+        if not _engine_answers():
+            why = "no container engine answers, so nothing is pinned for an image"
+            on_progress(f"{why}; where one does: reprokit image lock {folder.name}")
+            return
         try:
             _pin(folder, pinned, declared, on_progress=on_progress)
         except ImageError as error:  # the virtual environment needs none
@@ -72,12 +79,28 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
 
 def _digest_in_registry(reference: str) -> str:
     """The digest that a registry has for a name today; "" where no engine answers or reaches it."""
+    if not extras.is_installed("docker"):
+        return ""
+    from reprokit.images.building import image_store  # needs an extra
+
     try:
         with image_store.connected(timeout_s=_PROBE_S) as client:
             found = client.api.inspect_distribution(reference)  # type: ignore[no-untyped-call]
     except CannotRunError:
         return ""
     return str((found.get("Descriptor") or {}).get("digest") or "")
+
+
+def _engine_answers() -> bool:
+    if not extras.is_installed("docker"):
+        return False
+    from reprokit.images.building import image_store  # needs an extra
+
+    try:
+        with image_store.connected(timeout_s=_PROBE_S):
+            return True
+    except CannotRunError:
+        return False
 
 
 def _pin(folder: Path, pinned: Path, declared: Declared, *, on_progress: Progress) -> None:

@@ -82,12 +82,12 @@ def test_no_engine_is_no_reason_to_stop(monkeypatch):
 
 @pytest.fixture
 def theirs(small_project, tmp_path, monkeypatch):
-    """A project whose environments are locked from a folder of wheels, on a host without an engine."""
+    """A project whose environments are locked from a folder of wheels, on a host that reaches no registry."""
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("UV_FIND_LINKS", str(small_project.wheels))
-    monkeypatch.setattr(own_base, "_digest_in_registry", lambda _reference: "")
+    monkeypatch.setattr(image_store, "connected", lambda **_: contextlib.nullcontext(Registry(reaches=False)))
     root = tmp_path / "theirs"
     root.mkdir()
     source = root / "requirements.txt"
@@ -141,3 +141,19 @@ def test_a_release_that_is_not_finished_is_warned_of(theirs, monkeypatch):
     said: list[str] = []
     theirs("3.14", said.append)
     assert any(line.startswith("forky is not finished") and "image vendor mine" in line for line in said)
+
+
+def test_where_no_engine_answers_no_release_is_pinned_before_one_does(theirs, monkeypatch):
+    def none(**_):
+        raise EngineError("no container engine answers")
+
+    monkeypatch.setattr(bootstrap, "solve_base", lambda *_arguments, **_named: ())
+    monkeypatch.setattr(image_store, "connected", none)
+    said: list[str] = []
+    pinned = theirs("3.14", said.append) / "images/mine/base/x86_64.lock"
+    assert not pinned.exists()
+    assert any("no container engine answers" in line and "image lock mine" in line for line in said)
+
+    monkeypatch.setattr(image_store, "connected", lambda **_: contextlib.nullcontext(Registry(reaches=False)))
+    theirs("3.14")
+    assert pinned.is_file()
