@@ -11,7 +11,14 @@ from reprokit.errors import CannotRunError, ImageError
 from reprokit.features.locking.variant_file import Declared
 from reprokit.images import cache, locks
 from reprokit.images.building import bootstrap, debian_packages
-from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE, SUITE_OF_PYTHON, USUAL_SUITE
+from reprokit.images.building.suites import (
+    MOVING_SUITES,
+    PYTHON_OF_SUITE,
+    SUITE_OF_PYTHON,
+    USUAL_SUITE,
+    packages_for,
+    second_python,
+)
 from reprokit.images.cache import Progress
 from reprokit.packaged import packaged
 
@@ -25,9 +32,10 @@ def with_bases(declared: Declared, *, on_progress: Progress) -> Declared:
     What there is none of stays as it was, and so does a release that is not known here.
     """
     bases = dict(declared.base)
-    has, wanted = PYTHON_OF_SUITE.get(bases["bootstrap"]["suite"]), SUITE_OF_PYTHON.get(declared.python)
-    if has and wanted:
-        bases["bootstrap"] = {**bases["bootstrap"], "suite": wanted}
+    had, wanted = bases["bootstrap"], SUITE_OF_PYTHON.get(declared.python)
+    if had["suite"] in PYTHON_OF_SUITE and wanted:
+        packages = packages_for(declared.python, had["packages"])
+        bases["bootstrap"] = {**had, "suite": wanted, "packages": packages}
     image = bases["registry"]["image"]
     if image == _OFFICIAL and not bases["registry"]["tag"].startswith(f"{declared.python}-"):
         tag = f"{declared.python}-slim-{USUAL_SUITE}"
@@ -45,7 +53,7 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
     Args:
         folder: The environment that is being made, with its ``variant.toml``.
         declared: What that says.
-        is_same: Whether the packages that are there are of the same release.
+        is_same: Whether the packages that are there are of the same release and Python.
         on_progress: Called with one line for a person now and then.
 
     Raises:
@@ -59,7 +67,8 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
     if not is_same:
         pinned.unlink(missing_ok=True)
     template = templates / "base" / ("" if suite == USUAL_SUITE else suite) / pinned.name
-    is_known = suite in PYTHON_OF_SUITE and template.is_file()
+    second = second_python(declared.base["bootstrap"]["packages"])
+    is_known = suite in PYTHON_OF_SUITE and template.is_file() and not second
     if is_known and not pinned.is_file() and not declared.system_packages:
         shutil.copyfile(template, pinned)
     have = debian_packages.read_base_lock(pinned) if pinned.is_file() else ()

@@ -214,7 +214,7 @@ def _lock(
         packages, declared = solve_for_device(asked, declared, folder=made, on_progress=on_progress)
         (made / LOCK).write_text(_text(folder.name, packages), encoding="utf-8")
         (made / locks.VARIANT).write_text(variant_file.text(folder.name, declared), encoding="utf-8")
-        is_same = before is None or before.base["bootstrap"]["suite"] == declared.base["bootstrap"]["suite"]
+        is_same = before is None or before.base["bootstrap"] == declared.base["bootstrap"]
         bring_base(made, declared, is_same=is_same, on_progress=on_progress)
         agrees = folder.is_dir() and _contents(made) == _contents(folder)
         if agrees:

@@ -52,12 +52,19 @@ def declared(python: str) -> variant_file.Declared:
         ("3.11", "bookworm"),
         ("3.13", "trixie"),
         ("3.14", "forky"),
+        ("3.15", "forky"),
         ("3.10", "bookworm"),
         ("3.13t", "bookworm"),
     ],
 )
 def test_the_release_that_has_the_python_is_taken(registry, python, suite):
     assert declared(python).base["bootstrap"]["suite"] == suite
+
+
+def test_a_release_with_two_pythons_packs_the_other_by_its_version(registry):
+    packages = {python: declared(python).base["bootstrap"]["packages"] for python in ("3.14", "3.15")}
+    assert [name for name in packages["3.14"] if "python" in name] == ["python3", "python3-venv"]
+    assert [name for name in packages["3.15"] if "python" in name] == ["python3.15", "python3.15-venv"]
 
 
 def test_the_image_of_a_registry_is_pinned_by_the_digest_of_today(registry):
@@ -141,6 +148,24 @@ def test_a_release_that_is_not_finished_is_warned_of(theirs, monkeypatch):
     said: list[str] = []
     theirs("3.14", said.append)
     assert any(line.startswith("forky is not finished") and "image vendor mine" in line for line in said)
+
+
+def test_another_python_of_the_same_release_has_packages_of_its_own(theirs, monkeypatch):
+    asked: list[tuple[str, ...]] = []
+
+    def solved(lock, **_named):
+        asked.append(lock.bootstrap.packages)
+        return ()
+
+    monkeypatch.setattr(bootstrap, "solve_base", solved)
+    root = theirs("3.14")
+    assert why_no_image("mine", project=root) == ""
+    theirs("3.15")
+    assert why_no_image("mine", project=root) == ""
+    assert ["python3.15" in packages for packages in asked] == [False, True]
+    theirs("3.13")
+    assert b"python3.13" in (root / "images/mine/base/x86_64.lock").read_bytes()
+    assert why_no_image("mine", project=root) == ""
 
 
 def test_where_no_engine_answers_no_release_is_pinned_before_one_does(theirs, monkeypatch):
