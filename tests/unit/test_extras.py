@@ -68,6 +68,19 @@ def test_a_verb_whose_extra_is_missing_ends_with_3_and_the_line_that_installs_it
     assert [code for code, _, _ in found[len(asked) :]] == [0, 1, 0]
 
 
+def test_an_environment_is_locked_with_the_extra_environments_alone(small_project, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(small_project.wheels))
+    (tmp_path / "requirements.txt").write_text("tiny\n")
+    others = ",".join(name for name, (extra, _) in extras.EXTRAS.items() if extra != "environments")
+
+    [(code, _, err)] = answers(others, [["image", "lock", "own", "--dependencies", "requirements.txt"]])
+
+    assert code == 0, err
+    assert (tmp_path / "images/own/requirements.lock").read_text().count("tiny==") == 1
+
+
 def test_what_windows_lacks_is_told_and_files_are_compared_and_judged_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     same, other = metrics_file(tmp_path / "a.jsonl", 0.5), metrics_file(tmp_path / "b.jsonl", 0.25)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packaging.utils import parse_wheel_filename
 
 from reprokit.errors import ImageError
 from reprokit.features.locking.project_file import Editable
-from reprokit.features.locking.source_builds import build_wheel
+from reprokit.features.locking.source_builds import build_wheel, check_archive
 from reprokit.images.cache import Progress
 from reprokit.images.packages import normalised
 
@@ -29,6 +29,8 @@ def fill(
     *,
     build: Sequence[str],
     python: str,
+    allowed: Mapping[str, set[str]],
+    built: Path,
     on_progress: Progress,
 ) -> None:
     """Make the folder hold exactly these; a built wheel that is there is kept, and not built again.
@@ -39,10 +41,13 @@ def fill(
         editables: Projects of the repository.
         build: ``name==version`` of packages that are distributed as source only.
         python: The environment's Python, which builds them.
+        allowed: Package → the hashes that its archive may have, where the project's file has some.
+        built: Where what is built stays, for another call that asks for more.
         on_progress: Called with a line for each that is built.
 
     Raises:
-        ImageError: A wheel cannot be built, or is for one kind of machine only.
+        ImageError: A wheel cannot be built, is of another archive than the project's file allows, or is for
+            one kind of machine only.
     """
     with tempfile.TemporaryDirectory(prefix="reprokit-local-") as name:
         fresh = Path(name)
@@ -51,7 +56,10 @@ def fill(
         for editable in editables:
             _write_editable(fresh, editable)
         for requirement in build:
-            _build(requirement, fresh, python=python, before=folder, on_progress=on_progress)
+            wheel = _kept(requirement, folder, python=python, allowed=allowed) or _built(
+                requirement, built, python=python, allowed=allowed, on_progress=on_progress
+            )
+            shutil.copyfile(wheel, fresh / wheel.name)
         shutil.rmtree(folder, ignore_errors=True)
         if any(fresh.iterdir()):
             shutil.copytree(fresh, folder)
@@ -73,14 +81,33 @@ def _write_editable(folder: Path, one: Editable) -> None:
             wheel.writestr(zipfile.ZipInfo(path, _EPOCH), content)
 
 
-def _build(requirement: str, folder: Path, *, python: str, before: Path, on_progress: Progress) -> None:
-    name, _, version = requirement.partition("==")
+def _kept(requirement: str, folder: Path, *, python: str, allowed: Mapping[str, set[str]]) -> Path | None:
+    """The wheel that was built before; its archive must be one that the project's file allows today."""
+    name, wheel = _name_of(requirement), _wheel_of(requirement, folder)
+    if wheel is not None:
+        check_archive(requirement, python=python, allowed=allowed.get(name, set()))
+    return wheel
+
+
+def _built(
+    requirement: str, folder: Path, *, python: str, allowed: Mapping[str, set[str]], on_progress: Progress
+) -> Path:
+    if (wheel := _wheel_of(requirement, folder)) is not None:
+        return wheel
+    hashes = allowed.get(_name_of(requirement), set())
+    return build_wheel(requirement, folder, python=python, allowed=hashes, on_progress=on_progress)
+
+
+def _wheel_of(requirement: str, folder: Path) -> Path | None:
+    version = requirement.partition("==")[2]
     if not version:
         what = "a package to build needs its version"
-        raise ImageError(what, where="--build", expected=f"{name}==VERSION", actual=requirement)
-    for wheel in before.glob("*.whl"):
-        identity = parse_wheel_filename(wheel.name)
-        if (str(identity[0]), str(identity[1])) == (normalised(name), version):
-            shutil.copyfile(wheel, folder / wheel.name)
-            return
-    build_wheel(requirement, folder, python=python, on_progress=on_progress)
+        expected = f"{requirement}==VERSION"
+        raise ImageError(what, where="--build", expected=expected, actual=requirement)
+    found = ((wheel, parse_wheel_filename(wheel.name)) for wheel in folder.glob("*.whl"))
+    wanted = (_name_of(requirement), version)
+    return next((wheel for wheel, one in found if (str(one[0]), str(one[1])) == wanted), None)
+
+
+def _name_of(requirement: str) -> str:
+    return normalised(requirement.partition("==")[0])

@@ -6,11 +6,19 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from reprokit import extras
 from reprokit.errors import CannotRunError, ImageError
 from reprokit.features.locking.variant_file import Declared
 from reprokit.images import cache, locks
-from reprokit.images.building import bootstrap, debian_packages, image_store
-from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE, SUITE_OF_PYTHON, USUAL_SUITE
+from reprokit.images.building import bootstrap, debian_packages
+from reprokit.images.building.suites import (
+    MOVING_SUITES,
+    PYTHON_OF_SUITE,
+    SUITE_OF_PYTHON,
+    USUAL_SUITE,
+    packages_for,
+    second_python,
+)
 from reprokit.images.cache import Progress
 from reprokit.packaged import packaged
 
@@ -24,9 +32,10 @@ def with_bases(declared: Declared, *, on_progress: Progress) -> Declared:
     What there is none of stays as it was, and so does a release that is not known here.
     """
     bases = dict(declared.base)
-    has, wanted = PYTHON_OF_SUITE.get(bases["bootstrap"]["suite"]), SUITE_OF_PYTHON.get(declared.python)
-    if has and wanted:
-        bases["bootstrap"] = {**bases["bootstrap"], "suite": wanted}
+    had, wanted = bases["bootstrap"], SUITE_OF_PYTHON.get(declared.python)
+    if had["suite"] in PYTHON_OF_SUITE and wanted:
+        packages = packages_for(declared.python, had["packages"])
+        bases["bootstrap"] = {**had, "suite": wanted, "packages": packages}
     image = bases["registry"]["image"]
     if image == _OFFICIAL and not bases["registry"]["tag"].startswith(f"{declared.python}-"):
         tag = f"{declared.python}-slim-{USUAL_SUITE}"
@@ -39,10 +48,12 @@ def with_bases(declared: Declared, *, on_progress: Progress) -> Declared:
 def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: Progress) -> None:
     """Copy the Dockerfile and the base's packages; of another release or with more packages, pin today's.
 
+    A release is pinned where an engine answers: only an image needs it, and it takes minutes.
+
     Args:
         folder: The environment that is being made, with its ``variant.toml``.
         declared: What that says.
-        is_same: Whether the packages that are there are of the same release.
+        is_same: Whether the packages that are there are of the same release and Python.
         on_progress: Called with one line for a person now and then.
 
     Raises:
@@ -56,7 +67,8 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
     if not is_same:
         pinned.unlink(missing_ok=True)
     template = templates / "base" / ("" if suite == USUAL_SUITE else suite) / pinned.name
-    is_known = suite in PYTHON_OF_SUITE and template.is_file()
+    second = second_python(declared.base["bootstrap"]["packages"])
+    is_known = suite in PYTHON_OF_SUITE and template.is_file() and not second
     if is_known and not pinned.is_file() and not declared.system_packages:
         shutil.copyfile(template, pinned)
     have = debian_packages.read_base_lock(pinned) if pinned.is_file() else ()
@@ -64,6 +76,10 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
     if not fits:
         _pin(folder, pinned, declared, on_progress=on_progress)
     elif not have and suite in PYTHON_OF_SUITE and suite != USUAL_SUITE:
+        if not _engine_answers():
+            why = "no container engine answers, so nothing is pinned for an image"
+            on_progress(f"{why}; where one does: reprokit image lock {folder.name}")
+            return
         try:
             _pin(folder, pinned, declared, on_progress=on_progress)
         except ImageError as error:  # the virtual environment needs none
@@ -72,12 +88,28 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
 
 def _digest_in_registry(reference: str) -> str:
     """The digest that a registry has for a name today; "" where no engine answers or reaches it."""
+    if not extras.is_installed("docker"):
+        return ""
+    from reprokit.images.building import image_store  # needs an extra
+
     try:
         with image_store.connected(timeout_s=_PROBE_S) as client:
             found = client.api.inspect_distribution(reference)  # type: ignore[no-untyped-call]
     except CannotRunError:
         return ""
     return str((found.get("Descriptor") or {}).get("digest") or "")
+
+
+def _engine_answers() -> bool:
+    if not extras.is_installed("docker"):
+        return False
+    from reprokit.images.building import image_store  # needs an extra
+
+    try:
+        with image_store.connected(timeout_s=_PROBE_S):
+            return True
+    except CannotRunError:
+        return False
 
 
 def _pin(folder: Path, pinned: Path, declared: Declared, *, on_progress: Progress) -> None:

@@ -36,7 +36,7 @@ from reprokit.features.locking.own_base import bring_base, with_bases
 from reprokit.features.locking.project_file import editable_of
 from reprokit.features.locking.python_limits import PythonLimit, limits_of
 from reprokit.features.locking.solve import head, rendered, versions_of
-from reprokit.features.locking.solve_target import SourceOnlyError
+from reprokit.features.locking.solve_target import SourceOnlyError, allowed_hashes
 from reprokit.features.locking.torch_builds import solve_for_device
 from reprokit.features.locking.variant_file import Declared, VariantChoice
 from reprokit.images import interpreters, locks
@@ -159,14 +159,17 @@ def lock_from(
     declared = dataclasses.replace(declared, python=found.python)
     if found.python != before.python:
         declared = with_bases(declared, on_progress=on_progress)
-    while True:
-        try:
-            made = _lock(folder, declared, project=project, write=write, on_progress=on_progress)
-            break
-        except SourceOnlyError as error:
-            if not build_missing or error.requirement in declared.build:
-                raise
-            declared = dataclasses.replace(declared, build=(*declared.build, error.requirement))
+    with tempfile.TemporaryDirectory(prefix="reprokit-built-") as built:
+        while True:
+            try:
+                made = _lock(
+                    folder, declared, project=project, built=Path(built), write=write, on_progress=on_progress
+                )
+                break
+            except SourceOnlyError as error:
+                if not build_missing or error.requirement in declared.build:
+                    raise
+                declared = dataclasses.replace(declared, build=(*declared.build, error.requirement))
     return dataclasses.replace(made, python=found.sentence)
 
 
@@ -181,7 +184,9 @@ def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Pro
     )
 
 
-def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_progress: Progress) -> Relocked:
+def _lock(
+    folder: Path, declared: Declared, *, project: Path, built: Path, write: bool, on_progress: Progress
+) -> Relocked:
     """Make the folder again elsewhere, and replace its files only when all of it is there."""
     asked = _dependencies(declared, project=project)
     editables = tuple(editable_of(one) for one in asked.editable)
@@ -200,6 +205,8 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
             editables,
             build=declared.build,
             python=declared.python,
+            allowed=allowed_hashes(asked),
+            built=built,
             on_progress=on_progress,
         )
         sources = ", ".join(declared.sources)
@@ -207,7 +214,7 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
         packages, declared = solve_for_device(asked, declared, folder=made, on_progress=on_progress)
         (made / LOCK).write_text(_text(folder.name, packages), encoding="utf-8")
         (made / locks.VARIANT).write_text(variant_file.text(folder.name, declared), encoding="utf-8")
-        is_same = before is None or before.base["bootstrap"]["suite"] == declared.base["bootstrap"]["suite"]
+        is_same = before is None or before.base["bootstrap"] == declared.base["bootstrap"]
         bring_base(made, declared, is_same=is_same, on_progress=on_progress)
         agrees = folder.is_dir() and _contents(made) == _contents(folder)
         if agrees:

@@ -49,11 +49,16 @@ class SourceOnlyError(ImageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveConditions:
-    """What a solution is for and may take: target, newest glibc, wheels at hand, those of other indexes."""
+    """What a solution is for and may take: target, newest glibc, wheels at hand, those of other indexes.
+
+    Attributes:
+        built: ``name==version`` of those at hand that were built here, of an archive that the files allow.
+    """
 
     target: Target
     glibc: str
     wheels: Path
+    built: Sequence[str] = ()
     external: Sequence[External] = ()
     constraints: Sequence[str] = ()
 
@@ -73,8 +78,16 @@ def solve_for(dependencies: Dependencies, *, given: SolveConditions, output: Pat
             shutil.copyfile(wheel, folder / wheel.name)
         pins = _pins(dependencies, given, folder=folder, output=output)
         described = _described(pins, given, folder=folder, indexes=dependencies.indexes)
-    allowed = _allowed(dependencies)
+    allowed = allowed_hashes(dependencies)
+    for built in given.built:  # the hash in the files is that of its source
+        allowed.pop(normalised(built.partition("==")[0]), None)
     return tuple(_package(one, given, allowed=allowed) for one in described)
+
+
+def allowed_hashes(dependencies: Dependencies) -> dict[str, set[str]]:
+    """Package → the hashes that the project's files allow, where they have some."""
+    hashed = (requirement for requirement in dependencies.requirements if requirement.hashes)
+    return {normalised(Parsed(one.text).name): set(one.hashes) for one in hashed}
 
 
 def _pins(dependencies: Dependencies, given: SolveConditions, *, folder: Path, output: Path) -> str:
@@ -180,11 +193,6 @@ def _no_wheel(name: str, version: str, files: Mapping[str, str], given: SolveCon
             fix=f"ask for a version of {name} that has one, or lock for another Python: --python",
         )
     return SourceOnlyError(f"{name}=={version}")
-
-
-def _allowed(dependencies: Dependencies) -> dict[str, set[str]]:
-    hashed = (requirement for requirement in dependencies.requirements if requirement.hashes)
-    return {normalised(Parsed(one.text).name): set(one.hashes) for one in hashed}
 
 
 def _tags(file: str) -> set[Tag]:

@@ -43,7 +43,9 @@ def solve_for_device(
         on_progress(f"{one} cannot be reached: solving without it")
     asked = dataclasses.replace(asked, indexes=reachable)
     target = Target(machine=declared.machines[0], python=declared.python)
-    given = SolveConditions(target=target, glibc=declared.glibc, wheels=folder / "local")
+    given = SolveConditions(
+        target=target, glibc=declared.glibc, wheels=folder / "local", built=declared.build
+    )
     for_cpu = declared.device == "cpu"
     # What was taken last time comes first, so that nothing moves unasked.
     taken = _first_that_fits(asked, given, declared.external if for_cpu else (), output=folder / LOCK)

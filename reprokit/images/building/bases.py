@@ -17,7 +17,7 @@ from reprokit.errors import EngineError, ImageError, UsageError
 from reprokit.images.building import bootstrap, build_record, image_store
 from reprokit.images.building.architecture import architecture
 from reprokit.images.building.archive import write_archive
-from reprokit.images.building.suites import PYTHON_OF_SUITE, USUAL_SUITE
+from reprokit.images.building.suites import PYTHON_OF_SUITE, USUAL_SUITE, python_of
 from reprokit.images.cache import Progress, held
 from reprokit.images.locks import Lock, RegistryBase, Variant
 from reprokit.images.packages import digest_of
@@ -70,7 +70,8 @@ def fitting_kinds(lock: Lock, variant: Variant, *, wanted: str) -> tuple[str, ..
 
 def _misfit(lock: Lock, variant: Variant, *, kind: str) -> NoBaseError | None:
     named = re.match(r"3\.\d+", lock.registry.tag)
-    python = PYTHON_OF_SUITE.get(lock.bootstrap.suite) if kind == BOOTSTRAP else named and named[0]
+    base = lock.bootstrap
+    python = python_of(base.suite, base.packages) if kind == BOOTSTRAP else named and named[0]
     where = str(variant.declared_in)
     if python and python != variant.python:
         return NoBaseError(

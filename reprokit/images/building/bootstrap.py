@@ -12,7 +12,7 @@ from reprokit.errors import ImageError
 from reprokit.images.building import debian_packages
 from reprokit.images.building.architecture import architecture
 from reprokit.images.building.debian_packages import Deb
-from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE
+from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE, second_python
 from reprokit.images.cache import Progress
 from reprokit.images.locks import BootstrapBase, Lock
 from reprokit.images.subprocesses import heartbeat, run_command
@@ -109,6 +109,8 @@ def _mmdebstrap(
     options: Sequence[str] = (),
 ) -> None:
     """Bit-identical when run twice on the same packages: the clamp is the epoch."""
+    second = second_python(base.packages)  # its packages leave the name `python3` to the release's own
+    linked = [f'ln --symbolic python{second} "$1/usr/bin/python3"'] if second else []
     command = [
         _mmdebstrap_path(),
         "--variant=minbase",
@@ -116,7 +118,7 @@ def _mmdebstrap(
         f"--architectures={architecture}",
         f"--include={','.join(sorted({*base.packages, *include}))}",
         *options,
-        *(f"--customize-hook={one}" for one in _NEUTRAL),
+        *(f"--customize-hook={one}" for one in (*_NEUTRAL, *linked)),
         base.suite,
         str(rootfs),
         *archive,

@@ -52,12 +52,19 @@ def declared(python: str) -> variant_file.Declared:
         ("3.11", "bookworm"),
         ("3.13", "trixie"),
         ("3.14", "forky"),
+        ("3.15", "forky"),
         ("3.10", "bookworm"),
         ("3.13t", "bookworm"),
     ],
 )
 def test_the_release_that_has_the_python_is_taken(registry, python, suite):
     assert declared(python).base["bootstrap"]["suite"] == suite
+
+
+def test_a_release_with_two_pythons_packs_the_other_by_its_version(registry):
+    packages = {python: declared(python).base["bootstrap"]["packages"] for python in ("3.14", "3.15")}
+    assert [name for name in packages["3.14"] if "python" in name] == ["python3", "python3-venv"]
+    assert [name for name in packages["3.15"] if "python" in name] == ["python3.15", "python3.15-venv"]
 
 
 def test_the_image_of_a_registry_is_pinned_by_the_digest_of_today(registry):
@@ -82,12 +89,12 @@ def test_no_engine_is_no_reason_to_stop(monkeypatch):
 
 @pytest.fixture
 def theirs(small_project, tmp_path, monkeypatch):
-    """A project whose environments are locked from a folder of wheels, on a host without an engine."""
+    """A project whose environments are locked from a folder of wheels, on a host that reaches no registry."""
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("UV_FIND_LINKS", str(small_project.wheels))
-    monkeypatch.setattr(own_base, "_digest_in_registry", lambda _reference: "")
+    monkeypatch.setattr(image_store, "connected", lambda **_: contextlib.nullcontext(Registry(reaches=False)))
     root = tmp_path / "theirs"
     root.mkdir()
     source = root / "requirements.txt"
@@ -141,3 +148,37 @@ def test_a_release_that_is_not_finished_is_warned_of(theirs, monkeypatch):
     said: list[str] = []
     theirs("3.14", said.append)
     assert any(line.startswith("forky is not finished") and "image vendor mine" in line for line in said)
+
+
+def test_another_python_of_the_same_release_has_packages_of_its_own(theirs, monkeypatch):
+    asked: list[tuple[str, ...]] = []
+
+    def solved(lock, **_named):
+        asked.append(lock.bootstrap.packages)
+        return ()
+
+    monkeypatch.setattr(bootstrap, "solve_base", solved)
+    root = theirs("3.14")
+    assert why_no_image("mine", project=root) == ""
+    theirs("3.15")
+    assert why_no_image("mine", project=root) == ""
+    assert ["python3.15" in packages for packages in asked] == [False, True]
+    theirs("3.13")
+    assert b"python3.13" in (root / "images/mine/base/x86_64.lock").read_bytes()
+    assert why_no_image("mine", project=root) == ""
+
+
+def test_where_no_engine_answers_no_release_is_pinned_before_one_does(theirs, monkeypatch):
+    def none(**_):
+        raise EngineError("no container engine answers")
+
+    monkeypatch.setattr(bootstrap, "solve_base", lambda *_arguments, **_named: ())
+    monkeypatch.setattr(image_store, "connected", none)
+    said: list[str] = []
+    pinned = theirs("3.14", said.append) / "images/mine/base/x86_64.lock"
+    assert not pinned.exists()
+    assert any("no container engine answers" in line and "image lock mine" in line for line in said)
+
+    monkeypatch.setattr(image_store, "connected", lambda **_: contextlib.nullcontext(Registry(reaches=False)))
+    theirs("3.14")
+    assert pinned.is_file()

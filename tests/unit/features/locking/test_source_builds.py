@@ -17,7 +17,7 @@ import pytest
 
 from reprokit.errors import ImageError
 from reprokit.features.locking.own_variants import VariantChoice, lock_from
-from reprokit.features.locking.source_builds import build_wheel
+from reprokit.features.locking.source_builds import RELEASED, build_wheel
 from reprokit.features.locking.wheel_metadata import readable
 from reprokit.images.packages import read_packages
 
@@ -162,6 +162,15 @@ def test_an_old_package_is_built_with_the_tools_of_its_date(index, tmp_path):
     assert told == [f"building source==2.0 with Python {HERE} and build tools up to 2021-10-07"]
 
 
+def test_what_tools_of_its_date_do_not_build_is_built_with_those_of_its_pythons_date(index, tmp_path):
+    with_source(index, uploaded="2011-08-25")  # before any tool that uv can call
+    told: list[str] = []
+    made = tmp_path / "made"
+    made.mkdir()
+    assert build(made, told.append) == ["source-2.0-py3-none-any.whl"]
+    assert [line.rpartition(" ")[2] for line in told] == ["2011-08-26", str(RELEASED[HERE])]
+
+
 def test_what_cannot_be_built_says_why(index, tmp_path):
     with_source(index, uploaded="2026-02-01")
     with pytest.raises(ImageError, match=r"source==2\.0 cannot be built"):
@@ -209,6 +218,23 @@ def test_what_has_no_wheel_is_built_where_init_locks_and_recorded_as_asked_for(
     index.files.clear()  # what was built is kept, and needs no index for its source again
     with_source(index, uploaded="2026-02-01")
     assert lock_from("mine", [source], **given).agrees
+
+
+def test_hashes_of_the_projects_file_are_of_the_archive_that_is_built(index, tmp_path):
+    with_source(index)
+    root = tmp_path / "theirs"
+    root.mkdir()
+    source = root / "requirements.txt"
+    digest = hashlib.sha256(archive_of("py3-none-any", "")).hexdigest()
+    source.write_text(f"source==2.0 --hash=sha256:{digest}\n")
+    given = {"project": root, "choice": VariantChoice(python=HERE), "build_missing": True}
+    lock_from("mine", [source], **given, on_progress=print)
+    assert lock_from("mine", [source], **given, on_progress=print).agrees
+
+    source.write_text(f"source==2.0 --hash=sha256:{'0' * 64}\n")  # of another archive: neither kept nor built
+    for name in ("mine", "other"):
+        with pytest.raises(ImageError, match="none of the hashes in the project's file"):
+            lock_from(name, [source], **given, on_progress=print)
 
 
 def test_requirements_that_installers_no_longer_read_are_corrected_in_the_wheel(index, tmp_path):
