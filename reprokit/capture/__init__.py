@@ -40,16 +40,20 @@ _OF_OTHERS = {"source", "plain_inside"}  # what a host says of a run to come, in
 _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 
-def capture_host(project: Path) -> MachineFacts:
-    """The section ``host`` of environment.json with its ``missing``, and as ``source`` the project's tree."""
+def capture_host(project: Path, *, source: Mapping[str, Any] | None = None) -> MachineFacts:
+    """The section ``host`` of environment.json with its ``missing``, and as ``source`` the project's tree.
+
+    With ``source`` that is what is said of the tree, and none of its files is read.
+    """
     # Not above: this package is imported inside the environment that trains, without psutil and tomllib.
     from reprokit.capture.hardware import capture_hardware  # noqa: PLC0415
     from reprokit.project import settings_of  # noqa: PLC0415
 
     machine, programs = capture_hardware(project), capture_software()
     missing = {**(machine.pop("missing") or {}), **programs.pop("missing")}
-    told = settings_of(project)
-    source = capture_source(project, apart_from=(told.runs, told.reports))
+    if source is None:
+        told = settings_of(project)
+        source = capture_source(project, apart_from=(told.runs, told.reports))
     return cast("MachineFacts", {**programs, **machine, "missing": missing, "source": source})
 
 

@@ -28,8 +28,10 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.redaction import redact_text
 
 _TIMEOUT_S = 300.0
+_LISTED = "info/sparse-checkout"
 _MOST_BRANCHES = 8
-_WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "worktree"})
+_WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "read-tree", "worktree"})
+_PATTERN = re.compile(r"([\\*?\[\]!# ])")  # what a line of a sparse checkout does not take as it is
 _LEADS_ASTRAY = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE|PREFIX|CONFIG.*)"
 )
@@ -86,6 +88,17 @@ def _branches(folder: Path) -> str:
     return ", ".join(names[:_MOST_BRANCHES]) + (" …" if len(names) > _MOST_BRANCHES else "")
 
 
+def files_of(project: Path) -> frozenset[str]:
+    """The files of a work tree, from its top: those that git has, and those that it does not ignore."""
+    listed = git(top_of(project), "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    return frozenset(listed.split("\0")) - {""}
+
+
+def top_of(project: Path) -> Path:
+    """The top of the work tree that a project lies in."""
+    return Path(git(project, "rev-parse", "--show-toplevel").strip()).resolve()
+
+
 def last_commit(path: Path) -> str:
     """The commit that last touched a folder, as it is now; a ``UsageError`` where it is in none."""
     repository = find_repository(path)
@@ -130,18 +143,39 @@ def changed_submodules(project: Path, commit: str, *, until: str | None = None) 
 
 
 @contextmanager
-def worktree(project: Path, *, commit: str) -> Iterator[Path]:
-    """The project's folder in a temporary work tree of a commit; a ``UsageError`` where there is none."""
-    top = Path(git(project, "rev-parse", "--show-toplevel").strip()).resolve()
+def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Path]:
+    """The project's folder in a temporary work tree of a commit; a ``UsageError`` where there is none.
+
+    With ``empty`` it has no file until ``check_out`` puts some there, which costs as much as they are many.
+    """
+    top = top_of(project)
     below = project.resolve().relative_to(top)
     holder = Path(tempfile.mkdtemp(prefix="reprokit-tree-"))
     tree = holder / "tree"
     try:
-        git(top, "worktree", "add", "--detach", "--quiet", str(tree), commit)
+        how = ["--no-checkout"] if empty else []
+        git(top, "worktree", "add", "--detach", "--quiet", *how, str(tree), commit)
+        if empty:
+            (tree / below).mkdir(parents=True, exist_ok=True)
         yield tree / below
     finally:
         shutil.rmtree(holder, ignore_errors=True)
         run_git(top, "worktree", "prune")  # git forgets the trees whose folders are gone
+
+
+def check_out(project: Path, paths: Sequence[str] = ()) -> None:
+    """Put files of its commit into a project in an empty work tree: all that it lacks, or those below paths.
+
+    Its index has every file at once, as in a sparse checkout, so that attributes count that lie elsewhere.
+    """
+    below = git(project, "rev-parse", "--show-prefix").strip()
+    listed = Path(git(project, "rev-parse", "--path-format=absolute", "--git-path", _LISTED).strip())
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    patterns = [_PATTERN.sub(r"\\\1", f"/{below}{path}") for path in paths] or ["/*"]
+    listed.write_text("".join(f"{pattern}\n" for pattern in patterns), encoding="utf-8")
+    git(project, "-c", "core.sparseCheckout=true", "read-tree", "-m", "-u", "HEAD")
+    if not paths:
+        listed.unlink()
 
 
 def subject(folder: Path, commit: str) -> str:
@@ -151,7 +185,7 @@ def subject(folder: Path, commit: str) -> str:
 
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     variables = _git_variables()
-    if arguments[0] in _WRITES_OR_READS_FILES:
+    if _WRITES_OR_READS_FILES.intersection(arguments):
         variables |= _without_filters(folder, variables)
     try:
         return subprocess.run(

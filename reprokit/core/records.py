@@ -113,6 +113,19 @@ class Realisation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherTree:
+    """A tree of files of which a run on this host may use none, since it is of another one.
+
+    Attributes:
+        root: Its folder.
+        files: Their names in it: what lies there besides is no one's, such as data that git ignores.
+    """
+
+    root: str
+    files: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
     """Everything a backend needs to know to realise one run.
 
@@ -132,6 +145,7 @@ class RunSpec:
         attempt: 1 for the first try.
         confined: Whether a program on this host may write to its own folders only, as in a container; where
             the system cannot see to that, ``RunResult.isolation`` says so.
+        other_tree: The files that a program on this host is watched for, and may not open; None for none.
     """
 
     recipe: str
@@ -147,6 +161,7 @@ class RunSpec:
     limits: RunLimits = field(default_factory=RunLimits)
     attempt: int = 1
     confined: bool = False
+    other_tree: OtherTree | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +180,8 @@ class RunResult:
             capabilities, user, …), or ``{"backend": "local"}``.
         outside_code: Of a pinned program on this host, which code it used that was not its own: ``files``
             (path → SHA-256), ``unknown`` (why there can be more); None of any other.
+        other_tree: Which files it opened of a tree that is not its own: ``files``, ``unknown``; None where it
+            was not watched for any.
     """
 
     outcome: Outcome
@@ -177,6 +194,7 @@ class RunResult:
     duration_s: float
     isolation: Mapping[str, Any] = field(default_factory=dict)
     outside_code: Mapping[str, Any] | None = None
+    other_tree: Mapping[str, Any] | None = None
 
     @property
     def completed(self) -> bool:

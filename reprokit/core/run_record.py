@@ -88,6 +88,18 @@ class OutsideCode(NamedTuple):
     unknown: str | None = None
 
 
+class OtherTreeFiles(NamedTuple):
+    """Files that a program opened of a tree that is not its own: of the working tree, on a side of a commit.
+
+    Attributes:
+        files: Their paths.
+        unknown: Why there may be more.
+    """
+
+    files: tuple[str, ...] = ()
+    unknown: str | None = None
+
+
 class ResumedFrom(NamedTuple):
     """Where a resumed run began.
 
@@ -169,6 +181,7 @@ class RunRecord(NamedTuple):
     printed_idle: tuple[str, ...] = ()
     metrics_problem: Mapping[str, str | None] = _NOTHING
     outside_code: OutsideCode | None = None
+    other_tree: OtherTreeFiles | None = None
     shared: Mapping[str, tuple[str, ...]] = _NOTHING
     data: Mapping[str, str] | None = None
     preparation: Mapping[str, Any] | None = None

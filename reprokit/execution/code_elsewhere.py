@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.records import OtherTree
 from reprokit.workspace import sha256_of
 
 #: What the tool itself puts next to a program: the hook, and what starts it under other conditions.
@@ -63,7 +64,8 @@ def judged(facts: Mapping[str, Any], *, python: Sequence[str]) -> dict[str, Any]
     if "opened" not in facts:
         return {"unknown": "the guard of the program was ended before it could say"}
     unknown = str(facts["unknown"])
-    names = sorted({name for one in facts["opened"] for name in _foreign(*one, python=python)})
+    used = [one for one in facts["opened"] if one[0] != "read"]
+    names = sorted({name for one in used for name in _foreign(*one, python=python)})
     if len(names) > _MOST_FILES:
         unknown = f"there is more than {_MOST_FILES:,} files of code from elsewhere"
     files, left = {}, _MOST_BYTES
@@ -74,6 +76,17 @@ def judged(facts: Mapping[str, Any], *, python: Sequence[str]) -> dict[str, Any]
             unknown = f"there is more than {_MOST_BYTES >> 20} MiB of code from elsewhere"
         files[name] = _digest(name) if left >= 0 else ""
     return {**({"files": files} if files else {}), **({"unknown": unknown} if unknown else {})}
+
+
+def of_other_tree(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
+    """The files of another tree that a program opened: ``files``, and ``unknown`` where there may be more."""
+    if "opened" not in facts:
+        return {"unknown": "the guard of the program was ended before it could say"}
+    root = os.path.realpath(tree.root)
+    read = (path for what, path, _ in facts["opened"] if what == "read")
+    files = sorted(path for path in read if os.path.relpath(path, root) in tree.files)
+    unknown = str(facts["unknown"])
+    return {"files": files[:_MOST_FILES], **({"unknown": unknown} if unknown else {})}
 
 
 def _foreign(what: str, path: str, program: str, *, python: Sequence[str]) -> Iterator[str]:

@@ -102,7 +102,9 @@ class LocalBackend:
         seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         result = watch.result(why, seen=seen, isolation=isolation)
-        if not plan["watched"]:
+        if spec.other_tree is not None:
+            result = replace(result, other_tree=code_elsewhere.of_other_tree(facts, spec.other_tree))
+        if spec.realisation is None:
             return result
         found = code_elsewhere.judged(facts, python=plan["watched"]["libraries"])
         return replace(result, outside_code=found)
@@ -139,10 +141,12 @@ def _writable(output: Path, scratch: str) -> list[str]:
 
 
 def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
-    """Where the code of a pinned program lies, for ``opened_code``; empty for one that is not pinned."""
-    if spec.realisation is None:
-        return {}
+    """Where the code of a pinned program lies, for ``opened_code``, and what no program of it may open."""
+    others = [] if spec.other_tree is None else [spec.other_tree.root]
+    if spec.realisation is None:  # its code may lie anywhere
+        return {"environment": [""], "libraries": [], "own": [], "others": others} if others else {}
     return {
+        "others": others,
         "environment": [spec.realisation.reference],
         "libraries": code_elsewhere.libraries_of(spec.realisation.python),
         "own": [str(output.parent), scratch, *(mount.path for mount in spec.mounts), *code_elsewhere.OURS],

@@ -45,7 +45,7 @@ _RECEIVE, _ANSWER, _GO_ON = 0xC0502100, 0xC0182101, 1
 #: Steps of classic BPF: load a word, skip some where it is a number or has one of some bits, return.
 _LOAD, _EQUALS, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-_NOT_TO_READ = os.O_WRONLY | os.O_RDWR | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
+_NOT_TO_READ = os.O_WRONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _EXECUTABLE, _ANONYMOUS = 4, 0x20
 _AT_CWD, _LOW_HALF = 0xFFFFFF9C, 0xFFFFFFFF
 
@@ -114,17 +114,28 @@ class OpenedCode:
             so is what a link in them leads to.
         libraries: Folders of the library of its Python, likewise; but packages in them are not its own.
         own: Other files and folders of the program, whose links may lead elsewhere.
+        others: Folders of which every file counts that is opened to be read, whatever it holds.
 
     Attributes:
-        found: Of what lies elsewhere, what was done (``started`` or ``opened``), path, and by which program.
+        found: Of what lies elsewhere, what was done (``started``, ``opened``, or ``read`` below ``others``),
+            path, and by which program.
         unknown: Why there can be more; "" where all was seen.
     """
 
-    def __init__(self, *, environment: Iterable[str], libraries: Iterable[str], own: Iterable[str]) -> None:
+    def __init__(
+        self,
+        *,
+        environment: Iterable[str],
+        libraries: Iterable[str],
+        own: Iterable[str],
+        others: Iterable[str] = (),
+    ) -> None:
         self._environment = tuple(f"{folder}/" for folder in environment)
         self._libraries = tuple(f"{folder}/" for folder in libraries)
         self._own = tuple(f"{os.path.realpath(path)}/" for path in own)
+        self._others = tuple(f"{os.path.realpath(folder)}/" for folder in others)
         self._known: set[str] = set()
+        self._read: set[str] = set()
         self._has_begun = self._has_ended = False
         self._listener = -1
         self._thread: threading.Thread | None = None
@@ -179,6 +190,7 @@ class OpenedCode:
         if call == "mmap":
             path = os.readlink(f"/proc/{pid}/fd/{words[4] & _LOW_HALF}")  # noqa: PTH115
             if self._has_begun and not path.startswith("/memfd:"):
+                self._add_read(path, pid)
                 self._add_opened(path, pid)
             return
         is_at = call in {"execveat", "openat", "openat2"}
@@ -186,9 +198,18 @@ class OpenedCode:
         folder = words[0] if is_at else _AT_CWD
         if call.startswith("exec"):
             self._has_begun = True
+            self._add_read(_absolute(path, pid, folder), pid)
             self._add_started(_absolute(path, pid, folder), pid)
-        elif self._has_begun and _CODE.fullmatch(path):
-            self._add_opened(_absolute(path, pid, folder), pid)
+        elif self._has_begun and (self._others or _CODE.fullmatch(path)):
+            self._add_read(_absolute(path, pid, folder), pid)
+            if _CODE.fullmatch(path):
+                self._add_opened(_absolute(path, pid, folder), pid)
+
+    def _add_read(self, path: str, pid: int) -> None:
+        real = os.path.realpath(path) if self._others else ""
+        if self._others and real.startswith(self._others) and real not in self._read and _is_file(real):
+            self._read.add(real)
+            self._add("read", real, pid)
 
     def _add_opened(self, path: str, pid: int) -> None:
         if path in self._known or not _is_file(path):

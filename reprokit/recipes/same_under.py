@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from reprokit.core.verdicts.same_under import claim_of
+from reprokit.errors import RecipeError
+from reprokit.recipes.overrides import parse
 from reprokit.recipes.schema_types import STRICT, Line
+
+NUM_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+#: Variable of the environment → the variation of ``immune_to`` that changes it.
+_VARIATIONS = {
+    **dict.fromkeys(NUM_THREADS, "threads"),
+    "PYTHONHASHSEED": "hash_seed",
+    "TZ": "time_zone",
+    "LC_ALL": "locale",
+    "HOME": "user_and_home",
+    "USER": "user_and_home",
+    "LOGNAME": "user_and_home",
+    "TMPDIR": "temporary_folder",
+    "HOSTNAME": "host_name",
+    "MALLOC_PERTURB_": "memory_pattern",
+    "CUDA_VISIBLE_DEVICES": "gpu_index",
+    "TORCHINDUCTOR_MAX_AUTOTUNE": "compile_autotune",
+}
 
 
 def _override(text: str) -> str:
-    path, equals, value = text.partition("=")
-    if not equals or not path.strip() or not value.strip():
-        raise PydanticCustomError("rule", "PATH=VALUE, as --set takes it")
+    try:
+        parse(text)
+    except RecipeError as error:
+        raise PydanticCustomError("rule", "PATH=VALUE, as --set takes it") from error
     return text
 
 
@@ -39,26 +62,56 @@ class SameUnder(BaseModel):
     def _must_be_one(self) -> Self:
         if sum(one is not None for one in (self.set, self.args, self.threads)) != 1:
             raise PydanticCustomError("rule", "one of set, args and threads")
-        paths = Counter(one.partition("=")[0] for one in self.set or ())
+        paths = Counter(".".join(parse(one).path) for one in self.set or ())
         if twice := sorted(path for path, count in paths.items() if count > 1):
             raise PydanticCustomError("rule", "each setting once ({what})", {"what": ", ".join(twice)})
         return self
 
 
 def distinct_claims(said: list[SameUnder]) -> list[SameUnder]:
-    """Refuse a thing that is named twice, in whatever order its settings stand."""
-    claims = Counter(_key(one) for one in said)
-    if twice := sorted(claim for claim, count in claims.items() if count > 1):
-        raise PydanticCustomError(
-            "rule", "each thing once ({what} is there twice)", {"what": "; ".join(twice)}
-        )
+    """Refuse a thing that is named twice, however it is written and in whatever order its settings stand."""
+    claims = dict[str, str]()
+    for one in said:
+        plain, key = claim_of(one.model_dump()), _key(one)
+        if key in claims:
+            both = plain if plain == claims[key] else f"{claims[key]}, and {plain}"
+            raise PydanticCustomError("rule", "each thing once ({what} is there twice)", {"what": both})
+        claims[key] = plain
     return said
 
 
+def must_not_be_varied(said: Sequence[SameUnder], immune_to: Collection[str]) -> None:
+    """Refuse a claim about what ``immune_to`` names too: one thing has one row."""
+    for one in said:
+        if (variation := _variation(one)) in immune_to:
+            told = {"what": claim_of(one.model_dump()), "variation": variation}
+            raise PydanticCustomError(
+                "rule", "`same_under: {what}` names what `immune_to: {variation}` names already", told
+            )
+
+
+def _variation(one: SameUnder) -> str:
+    """The variation that changes the same thing and nothing else; "" where there is none."""
+    if one.threads:
+        return "threads"
+    paths = [parse(text).path for text in one.set or ()]
+    found = {_VARIATIONS.get(path[-1], "") if path[0] == "env" else "" for path in paths}
+    return found.pop() if len(found) == 1 else ""
+
+
 def _key(one: SameUnder) -> str:
-    plain = one.model_dump()
-    if one.set:
-        plain["set"] = sorted("=".join(part.strip() for part in text.split("=", 1)) for text in one.set)
+    """What tells one thing from another: threads are threads, however they are set."""
     if one.args:
-        plain["args"] = " ".join(one.args.split())
-    return claim_of(plain)
+        return f"args {json.dumps(_words(one.args))}"
+    settings = {".".join(parse(text).path): parse(text).value for text in one.set or ()}
+    counts = {str(one.threads)} if one.threads else {str(value) for value in settings.values()}
+    if _variation(one) == "threads" and len(counts) == 1:
+        return f"threads {counts.pop()}"
+    return f"set {json.dumps(settings, sort_keys=True, default=str)}"
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # told where the command is made
+        return text.split()

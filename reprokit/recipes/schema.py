@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from reprokit.core.statistics.windows import LAST
 from reprokit.layout import RANKS_ALLOWED
 from reprokit.recipes.data_entries import Data, Disjoint, Prepare, must_be_declared, must_fit
-from reprokit.recipes.same_under import SameUnder, distinct_claims
+from reprokit.recipes.same_under import SameUnder, distinct_claims, must_not_be_varied
 from reprokit.recipes.schema_types import (
     STRICT,
     CheckName,
@@ -266,4 +266,9 @@ class RecipeModel(BaseModel):
     def _steps_must_fit_the_data(self) -> Self:
         must_fit(self.prepare, self.data)
         must_be_declared(self.disjoint, self.data)
+        return self
+
+    @model_validator(mode="after")
+    def _one_row_for_one_thing(self) -> Self:
+        must_not_be_varied(self.same_under, self.immune_to)
         return self

@@ -143,8 +143,9 @@ def finish(
 def _ending(result: RunResult) -> dict[str, Any]:
     """What ``run.json`` says of how a run ended; the code of a program that is not pinned it has already."""
     told = to_json(result)
-    if result.outside_code is None:
-        del told["outside_code"]
+    for name in ("outside_code", "other_tree"):
+        if told[name] is None:
+            del told[name]
     return {**told, "outcome": str(result.outcome), "state": "finished"}
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from reprokit import runs
-from reprokit.features.compare import recipe_sides, side_runs
+from reprokit.features.compare import ready_side, recipe_sides, side_runs
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.trees import ComingTrees
 from reprokit.harness.running.environments import environment
 from reprokit.images import interpreters
 from reprokit.images.building import image_store
@@ -131,19 +132,19 @@ def gives_both_sides_the_tree_of_b(patch):
 
     @contextmanager
     def trees_of(*words, **how):
-        with real(*words, **how) as trees:
-            yield {"a": trees["b"], "b": trees["b"]}
+        with real(*words, **how) as coming:
+            yield ComingTrees(made=dict.fromkeys("ab", coming.made["b"]), in_part=())
 
     patch.setattr(recipe_sides, "trees_of", trees_of)
     patch.setattr(recipe_sides, "_must_differ", lambda *_: None)
 
 
 def sets_nothing(patch):
-    patch.setattr(recipe_sides, "overrides_of", lambda *_: ())
+    patch.setattr(ready_side, "overrides_of", lambda *_: ())
 
 
 def changes_no_condition(patch):
-    patch.setattr(recipe_sides, "variations_of", lambda *_: ())
+    patch.setattr(ready_side, "variations_of", lambda *_: ())
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_a_side_in_the_environment_of_the_other_turns_the_planted_difference_red
     def with_environment(_asked, _variant, tree, **_):
         yield tree
 
-    monkeypatch.setattr(recipe_sides, "with_environment", with_environment)
+    monkeypatch.setattr(ready_side, "with_environment", with_environment)
     typed, *expected = PLANTED[name]
     with pytest.raises(AssertionError):
         must_name(compared(repository, **typed), *expected)

@@ -38,19 +38,20 @@ def rows(evidence: Evidence) -> Iterator[CheckResult]:
     recipe = evidence.recipe or {}
     name = str(recipe.get("name"))
     for claim in map(claim_of, recipe.get(KEY) or ()):
-        finding = _finding(claim, evidence.same_under)
+        found = finding(claim, evidence.same_under)
         yield CheckResult(
             id=f"{PREFIX}{claim}",
             title=f"The result is the same under {claim}",
-            status=finding.status,
-            reason=finding.reason,
-            remedy=finding.remedy.replace("RECIPE", name),
-            evidence=finding.evidence,
-            required=finding.applies,
+            status=found.status,
+            reason=found.reason,
+            remedy=found.remedy.replace("RECIPE", name),
+            evidence=found.evidence,
+            required=found.applies,
         )
 
 
-def _finding(claim: str, seen: Sequence[SameUnderResult] | None) -> Finding:
+def finding(claim: str, seen: Sequence[SameUnderResult] | None) -> Finding:
+    """What the runs with a claim say of it; None for runs that no one asked for."""
     if seen is None:
         return not_applicable("the recipe says that it does not matter; it was not requested", _ASK)
     made = [one for one in seen if one.claim == claim]

@@ -95,7 +95,8 @@ def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Ans
 def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> str:
     """What code of the working tree a run used besides its own, one sentence; "" where none is known.
 
-    Of a pinned program the kernel reported it; of others what stands on their path and next to them.
+    Of a pinned program the kernel reported it, of others what stands on their path and next to them is
+    known; and of both which files of the working tree they opened.
     """
     for name in SIDES if asked.working_tree else ():
         for run in stored[name]:
@@ -103,12 +104,15 @@ def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked
             for file in sorted(outside.files) if outside else ():
                 if Path(file).is_relative_to(asked.working_tree):
                     return f"side {name} used code of the working tree, not its own: {file}"
+            opened = run.record.other_tree
+            if opened and opened.files:
+                return f"side {name} opened a file of the working tree, not its own: {opened.files[0]}"
     return ""
 
 
 def _must_use_own_code(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> None:
     if problem := other_code_used(stored, asked):
-        raise _NoEvidenceError(problem, "a program in a container sees its own files only: --backend docker")
+        raise _NoEvidenceError(problem, _OWN_FILES)
 
 
 def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:
@@ -126,6 +130,10 @@ def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:
             raise _NoEvidenceError(f"two of the runs have one {one}: they are one run")
 
 
+_OWN_FILES = (
+    "let the program name its files from its own folder; a pinned one in a container sees no others: "
+    "--backend docker"
+)
 _WRITTEN = "a program may write to {run_dir} only: see which one wrote elsewhere, and compare again"
 
 
@@ -281,6 +289,10 @@ def _notes(stored: Mapping[str, Sequence[runs.StoredRun]], found: Comparison) ->
     if left:
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         notes.append(f"a later run could read what an earlier one left: {', '.join(left[:3])}{more}")
+    for run in (stored[name][0] for name in SIDES):
+        if run.record.other_tree and run.record.other_tree.unknown:
+            why = run.record.other_tree.unknown
+            notes.append(f"which files of the working tree {run.path.name} opened is not known: {why}")
     if len({(stored[name][0].path / TRACE).is_file() for name in SIDES}) == 2:
         notes.append("only one side has a trace, so parameters and random states were not compared")
     if found.identical and found.records_compared == 1:

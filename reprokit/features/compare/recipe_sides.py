@@ -7,27 +7,28 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reprokit import recipes
 from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 from reprokit.features.compare.answer import SIDES
-from reprokit.features.compare.asked import SideAsked, overrides_of
-from reprokit.features.compare.conditions import variations_of
+from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.describe import commit_told
-from reprokit.features.compare.environments import with_environment
-from reprokit.features.compare.imports import imported_from
+from reprokit.features.compare.ready_side import known_side, may_have_runs, ready_side, recipe_on
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
-from reprokit.features.compare.side_runs import ReadySide, made_sides, one_more_run, seeds_of_sides
-from reprokit.features.compare.trees import SideTree, changed_submodules, is_same_tree, trees_of
-from reprokit.harness.running.environments.environment import backend_of
+from reprokit.features.compare.side_runs import (
+    ReadySide,
+    made_sides,
+    one_more_run,
+    seeds_of_sides,
+)
+from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree, trees_of
 from reprokit.harness.running.programs.program_files import may_see
-from reprokit.harness.running.run_inputs import planned_inputs
-from reprokit.harness.running.run_kinds import RunKind, VariedRun, WholeRun
-from reprokit.harness.running.start_runs import ready_to_run
-from reprokit.recipes import NO_VARIANT, Recipe, StatisticalMetric
+from reprokit.harness.running.run_kinds import VariedRun
+from reprokit.recipes import Recipe, StatisticalMetric
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import Variation
@@ -81,10 +82,15 @@ def run_sides(
     """
     with ExitStack() as stack:
         revisions = {side: asked[side].revision for side in SIDES}
-        trees = stack.enter_context(trees_of(revisions, session.project, share=share, aside=aside))
-        ready = _both_ready(
-            name, asked, trees, request, over_seeds=num_seeds is not None, stack=stack, session=session
+        only_bits = num_seeds is None and and_then is None  # else runs are made on a side that has some
+        may_be_known = partial(may_have_runs, name, session) if only_bits else None
+        coming = stack.enter_context(
+            trees_of(revisions, session.project, share=share, may_be_known=may_be_known, aside=aside)
         )
+        how: dict[str, Any] = {"stack": stack, "session": session}
+        known = _known(name, asked, coming, request, **how)
+        trees = {side: coming.tree(side) for side in SIDES}
+        ready = _both_ready(name, asked, trees, request, known=known, over_seeds=num_seeds is not None, **how)
         inputs = [ready[side].inputs for side in SIDES]
         if inputs[0] is not None and inputs[0] == inputs[1] and ready["a"].seed == ready["b"].seed:
             return MadeSides(
@@ -105,6 +111,17 @@ def run_sides(
         )
 
 
+def _known(
+    name: str, asked: Mapping[str, SideAsked], coming: ComingTrees, request: Request, **how: Any
+) -> dict[str, ReadySide]:
+    """Sides of trees that are not whole whose runs are there, found while the other tree is made."""
+    found = {
+        side: known_side(name, side, asked[side], coming.tree(side), request, **how)
+        for side in coming.in_part
+    }
+    return {side: ready for side, ready in found.items() if ready is not None}
+
+
 def _makes_runs(ready: ReadySide, seals: Seals) -> MakeRun:
     """Further runs of a side under a variation."""
 
@@ -121,6 +138,7 @@ def _both_ready(
     trees: Mapping[str, SideTree],
     request: Request,
     *,
+    known: Mapping[str, ReadySide],
     over_seeds: bool,
     stack: ExitStack,
     session: Session,
@@ -128,22 +146,31 @@ def _both_ready(
     _must_have(name, trees)
     _must_have_same_submodules(name, trees)
     _must_differ(asked, trees)
+    whole = {tree.commit: tree.whole() for side, tree in trees.items() if side not in known}
+    trees = {side: whole.get(tree.commit, tree) for side, tree in trees.items()}
     recipe_of = {}
     for side in SIDES:
         with trees[side].named_by_commit():
-            recipe_of[side] = _recipe(name, asked[side], trees[side], request)
+            recipe_of[side] = recipe_on(name, asked[side], trees[side], request)
     if over_seeds:
         _must_fit_seeds(asked, recipe_of)
-    how: dict[str, Any] = {"stack": stack, "session": session}
-    ready = {}
+    ready = dict(known)
     for side in SIDES:
-        try:
-            with trees[side].named_by_commit(), session.phase("environment"):
-                ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
-        except CannotRunError as error:
-            what = f"side {side} cannot run: {error.told()}"
-            raise CannotRunError(what, fix=error.fix) from error
+        if side not in ready:
+            how: dict[str, Any] = {"stack": stack, "session": session}
+            ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
     return ready
+
+
+def _ready(
+    side: str, asked: SideAsked, tree: SideTree, recipe: Recipe, request: Request, **how: Any
+) -> ReadySide:
+    try:
+        with tree.named_by_commit():
+            return ready_side(side, asked, tree, recipe, request, **how)
+    except CannotRunError as error:
+        what = f"side {side} cannot run: {error.told()}"
+        raise CannotRunError(what, fix=error.fix) from error
 
 
 def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) -> None:
@@ -166,14 +193,6 @@ def _must_have(name: str, trees: Mapping[str, SideTree]) -> None:
             where=trees[absent].commit or str(trees[absent].root),
             fix="name a commit that has it",
         )
-
-
-def _recipe(name: str, asked: SideAsked, tree: SideTree, request: Request) -> Recipe:
-    """The recipe of a side, with everything set."""
-    recipes_dir = tree.project.recipes_dir
-    plain = recipes.load(name, recipes_dir=recipes_dir, overrides=request.overrides)
-    overrides = (*request.overrides, *overrides_of(asked, plain))
-    return recipes.load(name, recipes_dir=recipes_dir, overrides=overrides)
 
 
 def _must_fit_seeds(asked: Mapping[str, SideAsked], recipe_of: Mapping[str, Recipe]) -> None:
@@ -205,52 +224,3 @@ def _must_have_same_submodules(name: str, trees: Mapping[str, SideTree]) -> None
                 fix="name the files that the program reads under `sees`, or put those of the submodule "
                 "into the project",
             )
-
-
-def _ready(
-    side: str,
-    asked: SideAsked,
-    tree: SideTree,
-    recipe: Recipe,
-    request: Request,
-    *,
-    stack: ExitStack,
-    session: Session,
-) -> ReadySide:
-    _must_import_own_code(side, tree, recipe, session=session)
-    if asked.needs_lock and recipe.variant != NO_VARIANT:
-        tree = stack.enter_context(with_environment(asked, recipe.variant, tree, session=session))
-    elif asked.lock or asked.packages:
-        raise UsageError(
-            f"side {side} has no lock to change: its variant is none", where=recipe.where("variant")
-        )
-    # A container sees nothing above its own folders, and is found by the runs folder if the tool is killed.
-    is_local = backend_of(recipe, request) == "local"
-    project = dataclasses.replace(tree.project, runs_dir=tree.runs_dir) if is_local else tree.project
-    here = dataclasses.replace(session, project=project)
-    request = dataclasses.replace(request, overrides=recipe.asked, repeats=2)
-    conditions = variations_of(asked, recipe, request)
-    kinds: list[RunKind] = [VariedRun(number=number, chosen=conditions) for number in (1, 2)]
-    kinds = kinds if conditions else [WholeRun(repeats=2)]
-    prepared = [(kind, ready_to_run(recipe, request, kind, session=here, host=tree.host)) for kind in kinds]
-    first, host = prepared[0][1]
-    inputs = None if conditions else planned_inputs(first.plan.specs[0], facts=first.plan.facts, host=host)
-    return ReadySide(
-        tree=tree,
-        recipe=recipe,
-        request=request,
-        session=here,
-        home=session.project.runs_dir,
-        conditions=conditions,
-        prepared=tuple(prepared),
-        inputs=inputs,
-    )
-
-
-def _must_import_own_code(side: str, tree: SideTree, recipe: Recipe, *, session: Session) -> None:
-    unpinned = recipe.variant == NO_VARIANT and tree.commit is not None
-    if unpinned and (found := imported_from(session.project.root, recipe)):
-        raise CannotJudgeError(
-            f"side {side} would import code of the working tree in place of its own: {found}",
-            fix="pin its environment: `reprokit image lock NAME --dependencies …`",
-        )

@@ -129,11 +129,15 @@ def _fit_at_one_time(ready: Mapping[str, ReadySide]) -> bool:
     return all(taken) and len(usable_cores()) >= sum(map(len, taken))
 
 
-def _finished(ready: ReadySide, seals: Seals) -> tuple[Path, ...]:
-    """The newest two finished runs of exactly this side, where there are two."""
+def has_runs(ready: ReadySide) -> bool:
+    """Whether there are two finished runs of exactly this side."""
+    return len(_finished_runs(ready)) > 1
+
+
+def _finished_runs(ready: ReadySide) -> list[Path]:
     if ready.inputs is None:
-        return ()
-    found = [
+        return []
+    return [
         one.path
         for one in whole_runs(ready.home, recipe=ready.recipe.name)
         if one.seed == ready.seed
@@ -141,6 +145,11 @@ def _finished(ready: ReadySide, seals: Seals) -> tuple[Path, ...]:
         and one.asked == ready.recipe.asked
         and runs.read(one.path).complete
     ]
+
+
+def _finished(ready: ReadySide, seals: Seals) -> tuple[Path, ...]:
+    """The newest two finished runs of exactly this side, where there are two."""
+    found = _finished_runs(ready)
     if len(found) < 2:
         return ()
     ready.session.progress.note("earlier runs of the same inputs are used again")
@@ -154,7 +163,7 @@ def _made(ready: ReadySide, *, lane: int, seals: Seals, stop: threading.Event) -
     made: list[Path] = []
     with _brought_home(ready, seals):
         for kind, (prepared, host) in ready.prepared:
-            sealed = dataclasses.replace(_in_lane(prepared, lane), on_closed=seals.close)
+            sealed = _watched(ready, _in_lane(prepared, lane), seals)
             made += run_recipe(
                 ready.recipe, ready.request, kind, session=ready.session, ready=(sealed, host), stop=stop
             )
@@ -169,12 +178,19 @@ def one_more_run(ready: ReadySide, kind: RunKind, *, seals: Seals) -> Path:
     request = ready.request
     prepared, host = ready_to_run(ready.recipe, request, kind, session=ready.session, host=ready.tree.host)
     with _brought_home(ready, seals):
-        sealed = dataclasses.replace(prepared, on_closed=seals.close)
+        sealed = _watched(ready, prepared, seals)
         made = run_recipe(ready.recipe, request, kind, session=ready.session, ready=(sealed, host))
         for folder in made:
             if not seals.has(folder):  # one that could not even start
                 seals.close(folder)
     return ready.at_home(made[0])
+
+
+def _watched(ready: ReadySide, prepared: PreparedRuns, seals: Seals) -> PreparedRuns:
+    """The same runs, each remembered as it is closed; those of a commit are watched for the working tree."""
+    specs = (dataclasses.replace(spec, other_tree=ready.tree.other_tree) for spec in prepared.plan.specs)
+    plan = dataclasses.replace(prepared.plan, specs=tuple(specs))
+    return dataclasses.replace(prepared, plan=plan, on_closed=seals.close)
 
 
 def _in_lane(prepared: PreparedRuns, lane: int) -> PreparedRuns:
@@ -217,7 +233,7 @@ def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int, seals: Seals) -
         )
         if group.ready is None:
             raise CannotRunError(group.problem)
-        group = dataclasses.replace(group, ready=dataclasses.replace(group.ready, on_closed=seals.close))
+        group = dataclasses.replace(group, ready=_watched(ready, group.ready, seals))
         made = run_first_members(group, num_seeds, session=session, same_overrides=True)
     folders = tuple(map(ready.at_home, made))
     for folder in folders:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -19,8 +19,9 @@ from pathlib import Path, PurePosixPath
 from reprokit import capture
 from reprokit.capture import git_history, git_objects
 from reprokit.core.environment_record import MachineFacts
+from reprokit.core.records import OtherTree
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
-from reprokit.harness.running.numbers import package_of
+from reprokit.harness.running.numbers import package_of, trainers_paths
 from reprokit.layout import RECIPE
 from reprokit.project import Project, project_folder, settings_of
 
@@ -37,12 +38,23 @@ class SideTree:
         commit: The commit that it is; None for the working tree.
         project: Its recipes and environments, with the runs and reports of the project that asks.
         host: What this machine is, and what the tree is.
+        other_tree: The working tree, of which no program of a commit may open a file; None for itself.
+        is_whole: False where only the files are there that tell what a trainer's runs stand on.
     """
 
     root: Path
     commit: str | None
     project: Project
     host: MachineFacts
+    other_tree: OtherTree | None = None
+    is_whole: bool = True
+
+    def whole(self) -> SideTree:
+        """The same with every file of its commit."""
+        if self.is_whole:
+            return self
+        git_history.check_out(self.root)
+        return replace(self, host=capture.capture_host(self.root), is_whole=True)
 
     @property
     def runs_dir(self) -> Path:
@@ -65,18 +77,42 @@ class SideTree:
             raise
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComingTrees:
+    """The trees of both sides, which are being made.
+
+    Attributes:
+        made: Side → its tree, once it is there.
+        in_part: The sides whose tree is not whole, and there first.
+    """
+
+    made: Mapping[str, Future[SideTree]]
+    in_part: tuple[str, ...]
+
+    def tree(self, side: str) -> SideTree:
+        """The tree of a side; waits for it."""
+        return self.made[side].result()
+
+
 @contextmanager
 def trees_of(
-    revisions: Mapping[str, str | None], project: Project, *, share: Sequence[str], aside: ThreadPoolExecutor
-) -> Iterator[dict[str, SideTree]]:
-    """The trees of both sides, by name: each the working tree for None, else a work tree of the commit.
+    revisions: Mapping[str, str | None],
+    project: Project,
+    *,
+    share: Sequence[str],
+    may_be_known: Callable[[str], bool] | None,
+    aside: ThreadPoolExecutor,
+) -> Iterator[ComingTrees]:
+    """The trees of both sides: each the working tree for None, else a work tree of the commit.
 
-    They are made at the same time and removed while others go on; there is one where both are of one commit.
+    They are made and removed while others go on; there is one where both are of one commit.
 
     Args:
         revisions: Side → commit, branch or tag.
         project: That of the working tree.
         share: Files and folders of the working tree that a clean one gets too, since git ignores them.
+        may_be_known: Whether a commit has runs that may be used again, so that its tree need not be whole;
+            None where every tree must be.
         aside: Makes and removes them.
 
     Raises:
@@ -88,12 +124,19 @@ def trees_of(
         for side, revision in revisions.items()
     }
     stacks = {commit: ExitStack() for commit in commits.values()}
+    asked = may_be_known if not share else None  # what is shared lies beside what the commit has
+    in_part = {commit for commit in stacks if commit and asked and asked(commit)}
     made = {
-        commit: aside.submit(stack.enter_context, _tree_of(commit, project, share=share))
+        commit: aside.submit(
+            stack.enter_context, _tree_of(commit, project, share=share, is_whole=commit not in in_part)
+        )
         for commit, stack in stacks.items()
     }
     try:
-        yield {side: made[commit].result() for side, commit in commits.items()}
+        yield ComingTrees(
+            made={side: made[commit] for side, commit in commits.items()},
+            in_part=tuple(side for side, commit in commits.items() if commit in in_part),
+        )
     finally:
         wait(made.values())
         for stack in stacks.values():
@@ -101,13 +144,18 @@ def trees_of(
 
 
 @contextmanager
-def _tree_of(commit: str | None, project: Project, *, share: Sequence[str]) -> Iterator[SideTree]:
+def _tree_of(
+    commit: str | None, project: Project, *, share: Sequence[str], is_whole: bool
+) -> Iterator[SideTree]:
     if commit is None:
         host = capture.capture_host(project.root)
         yield SideTree(root=project.root, commit=None, project=project, host=host)
         return
-    with git_history.worktree(project.root, commit=commit) as tree:
+    with git_history.worktree(project.root, commit=commit, empty=not is_whole) as tree:
         _must_lie_outside(tree, project.root)
+        if not is_whole:
+            git_history.check_out(tree, [_PROJECT_FILE])  # it says where the others are
+            git_history.check_out(tree, [_PROJECT_FILE, *trainers_paths(tree)])
         for path in share:
             _share(path, project.root, tree)
         there = replace(
@@ -116,7 +164,14 @@ def _tree_of(commit: str | None, project: Project, *, share: Sequence[str]) -> I
             recipes_dir=project_folder(tree, "recipes"),
             package=package_of(tree),
         )
-        yield SideTree(root=tree, commit=commit, project=there, host=capture.capture_host(tree))
+        # git has put there what the commit has, and no program was there yet.
+        source = None if is_whole else {"commit": commit, "dirty": False}
+        host = capture.capture_host(tree, source=source)
+        top = git_history.top_of(project.root)
+        other = OtherTree(root=str(top), files=git_history.files_of(project.root))
+        yield SideTree(
+            root=tree, commit=commit, project=there, host=host, other_tree=other, is_whole=is_whole
+        )
 
 
 def _must_lie_outside(tree: Path, project: Path) -> None:

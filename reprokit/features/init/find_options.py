@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 _SEEDS = ("seed", "random-seed", "random-state", "manual-seed", "rng-seed", "global-seed")
 _FOLDERS = (
@@ -55,21 +56,49 @@ class Options:
     folder: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredOption:
+    """An option of a program.
+
+    Attributes:
+        typed: As it is typed: ``--num-workers``.
+        default: What it is where it is not given; None where that is not known.
+        is_flag: Whether it takes no value.
+    """
+
+    typed: str
+    default: Any = None
+    is_flag: bool = False
+
+
 def find_options(source: str) -> Options:
     """The options of a program, from its source.
 
     Returns:
         Empty options where the source is no Python, or declares none.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parsed(source)
+    if tree is None:
         return Options()
     framework = _framework(tree)
-    declared = list(_declared(tree, framework))
+    declared = [one.typed for one in _declared(tree, framework)]
     if framework == "hydra":
         return Options(seed="seed=")
     return Options(seed=_first(declared, _SEEDS), folder=_first(declared, _FOLDERS))
+
+
+def declared_options(source: str) -> tuple[DeclaredOption, ...]:
+    """Every option of a program, with its default; none of one that Hydra configures."""
+    tree = _parsed(source)
+    framework = "" if tree is None else _framework(tree)
+    return () if tree is None or framework == "hydra" else tuple(_declared(tree, framework))
+
+
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _first(declared: list[str], wanted: tuple[str, ...]) -> str:
@@ -96,25 +125,46 @@ def _framework(tree: ast.Module) -> str:
     return next((name for name in known if name in imported), "")
 
 
-def _declared(tree: ast.Module, framework: str) -> Iterator[str]:
+def _declared(tree: ast.Module, framework: str) -> Iterator[DeclaredOption]:
     """Every option as it is typed."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _called(node) in _DECLARING:
-            texts = [
-                arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
-            ]
-            if _ABSL.fullmatch(_called(node)):
-                yield from (f"--{text}" for text in texts[:1])
-            yield from (text for text in texts if text.startswith("--"))
+            yield from _of_call(node)
         elif framework in {"tyro", "simple_parsing", "transformers"} and isinstance(node, ast.ClassDef):
             for item in node.body:
                 if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
                     dashed = item.target.id.replace("_", "-") if framework == "tyro" else item.target.id
-                    yield f"--{dashed}"
+                    yield _option(f"--{dashed}", item.value)
         elif framework in {"fire", "typer"} and isinstance(node, ast.FunctionDef):
             named = [*node.args.args, *node.args.kwonlyargs]
+            given = [*node.args.defaults, *node.args.kw_defaults]
+            defaults = [None] * (len(named) - len(given)) + given
             dash = "-" if framework == "typer" else "_"
-            yield from (f"--{one.arg.replace('_', dash)}" for one in named if one.arg != "self")
+            for one, default in zip(named, defaults, strict=True):
+                if one.arg != "self":
+                    yield _option(f"--{one.arg.replace('_', dash)}", default)
+
+
+def _of_call(node: ast.Call) -> Iterator[DeclaredOption]:
+    """The options that a call declares: ``add_argument("-s", "--seed", default=1)``."""
+    texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    said = {one.arg: one.value for one in node.keywords}
+    is_absl = bool(_ABSL.fullmatch(_called(node)))
+    default = node.args[1] if is_absl and len(node.args) > 1 else said.get("default")
+    action, flag = said.get("action"), said.get("is_flag")
+    is_switch = (isinstance(action, ast.Constant) and action.value == "store_true") or (
+        isinstance(flag, ast.Constant) and flag.value is True
+    )
+    typed = (
+        [f"--{text}" for text in texts[:1]] if is_absl else [text for text in texts if text.startswith("--")]
+    )
+    for text in typed:
+        yield _option(text, default, is_switch=is_switch)
+
+
+def _option(typed: str, default: ast.expr | None, *, is_switch: bool = False) -> DeclaredOption:
+    value = default.value if isinstance(default, ast.Constant) else None
+    return DeclaredOption(typed=typed, default=value, is_flag=is_switch or isinstance(value, bool))
 
 
 def _called(node: ast.Call) -> str:

@@ -27,6 +27,7 @@ from reprokit.session import Session
         "reprokit init --yes              # look for the program, take what is proven",
         "reprokit init --dry-run -- python train.py",
         "reprokit init --yes --python 3.10 -- python train.py",
+        "reprokit init --same-under --name train   # of a recipe: what does not matter?",
     ),
 )
 @click.option("--yes", is_flag=True, help="Write without asking.")
@@ -43,6 +44,12 @@ from reprokit.session import Session
     type=click.Choice(["none"]),
     help="Lock nothing: run in the Python that the command starts, which nothing pins.",
 )
+@click.option(
+    "--same-under",
+    is_flag=True,
+    help="Also try what usually does not matter, a run each (worker counts, threads, accumulation, "
+    "compilation, as far as the program has them), and write what held as `same_under`.",
+)
 @json_option()
 def command(
     *,
@@ -52,6 +59,7 @@ def command(
     python: str | None,
     fetch_python: bool,
     variant: str | None,
+    same_under: bool,
     as_json: bool,
 ) -> int:
     """Write a recipe for the command after --, or for the program that is found here.
@@ -73,7 +81,7 @@ def command(
     with show_report.progress() as progress:
         asked = PythonAsked(version=python, fetch=fetch_python, is_locked=variant is None)
         session = Session(project=project, progress=progress)
-        proposal = propose(words or (), name=name, python=asked, session=session)
+        proposal = propose(words or (), name=name, python=asked, same_under=same_under, session=session)
     if as_json:
         click.echo(json.dumps(proposal.as_data(), indent=2))
     else:

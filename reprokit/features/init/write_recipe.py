@@ -32,6 +32,7 @@ from reprokit.features.init.trial import (
     trial_of,
     written_files,
 )
+from reprokit.features.init.try_claims import propose_for_recipe, with_claims
 from reprokit.harness.judging.differences.clock_evidence import only_the_clock
 from reprokit.harness.judging.seed_response import responses
 from reprokit.harness.running.programs import program_files
@@ -58,6 +59,7 @@ def propose(
     *,
     name: str | None = None,
     python: PythonAsked | None = None,
+    same_under: bool = False,
     session: Session,
 ) -> Proposal:
     """Find out what a recipe for a program would say.
@@ -68,6 +70,7 @@ def propose(
         words: The command that trains; empty to look for it.
         name: Of the recipe; that of the program's file when None.
         python: What a person says of the program's Python.
+        same_under: Whether what usually does not matter is tried too, on a recipe that is there as well.
         session: The project, and the progress that is shown.
 
     Raises:
@@ -76,6 +79,8 @@ def propose(
         RecipeError: There is a recipe of that name for something else.
         CannotRunError: The environment cannot be made, or the program does not end well in it.
     """
+    if same_under and not words and name and (session.project.recipes_dir / name / RECIPE).is_file():
+        return propose_for_recipe(name, session=session)
     command = given_command(words, session.project.root) if words else found_command(session.project.root)
     missing = next((word for word in command.words if word.endswith(".py")), "")
     if missing and not command.script:
@@ -85,12 +90,16 @@ def propose(
     name = name or recipe_name(command)
     existing = session.project.recipes_dir / name / RECIPE
     if existing.is_file():
-        return _unchanged(name, existing, command, golden_dir=session.project.golden_dir)
+        proposal = _unchanged(name, existing, command, golden_dir=session.project.golden_dir)
+        return propose_for_recipe(name, session=session) if same_under else proposal
     with trial_of(session.project, progress=session.progress) as trial:
         inspection = _ProgramInspection(
             trial, command, name=name, project=session.project, python=python or PythonAsked()
         )
-        return inspection.answer()
+        proposal = inspection.answer()
+        if same_under and not proposal.problem:
+            return with_claims(proposal, trial=trial, project=session.project)
+        return proposal
 
 
 def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:

@@ -13,11 +13,10 @@ from reprokit.harness.judging.varied_evidence import agree
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.recipes import Recipe
+from reprokit.recipes.same_under import NUM_THREADS
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import Variation
-
-_NUM_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 def claimed_recipes(recipe: Recipe, *, session: Session) -> tuple[Recipe, ...]:
@@ -73,6 +72,6 @@ def _with_threads(number: int, threads: int) -> VariedRun:
         fix="fix the number of threads",
         name=thread_name(threads),
         says=f"{threads} threads",
-        environment=dict.fromkeys(_NUM_THREADS, str(threads)),
+        environment=dict.fromkeys(NUM_THREADS, str(threads)),
     )
     return VariedRun(number=number, chosen=(variation,))

@@ -150,6 +150,13 @@ def paths_of(recipe: Recipe, project: Project) -> list[str]:
     return [*_outside_package(recipe, project), *own]
 
 
+def trainers_paths(root: Path) -> tuple[str, ...]:
+    """Where all that ``digests_of`` digests lies, of any recipe with a trainer in a tree."""
+    told = settings_of(root)
+    own = ("__main__.py", *_RUNTIME)
+    return (told.recipes, told.images, *(f"{PACKAGE.name}/{name}" for name in own))
+
+
 def tree_paths_of(recipe: Recipe, project: Project) -> list[str]:
     """The same for ``tree_digest``."""
     if recipe.trainer is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.capture import git_history
+from reprokit.capture.source import capture_source
 from reprokit.errors import UsageError
 
 
@@ -96,6 +97,50 @@ def test_a_project_below_the_top_of_the_tree_is_found_in_the_worktree(repository
     with git_history.worktree(repository / "sub", commit="HEAD") as tree:
         assert (tree / "recipe").read_text() == "r"
     assert git_history.file_at(repository / "sub", "HEAD", "recipe") == b"r"
+
+
+@pytest.mark.parametrize("below", [".", "sub"])
+def test_an_empty_worktree_gets_the_files_that_are_asked_for_and_then_all(repository, below):
+    for name in ("a b/#x", "other/y", "[z]", "train.py"):
+        file = repository / below / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    (repository / "train.py").write_text("at the top")
+    commit(repository, "second")
+    with git_history.worktree(repository / below, commit="HEAD", empty=True) as tree:
+        there = lambda: {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}  # noqa: E731
+        assert there() - {".git"} == set()
+        git_history.check_out(tree, ["a b", "[z]", "not there"])
+        assert there() - {".git"} == {"a b/#x", "[z]"}
+        git_history.check_out(tree)
+        assert {"a b/#x", "[z]", "other/y", "train.py"} <= there()
+        assert git(tree, "status", "--porcelain") == ""
+        assert capture_source(tree)["dirty"] is False
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+def test_a_file_that_an_attribute_elsewhere_is_about_is_as_in_a_whole_worktree(repository):
+    (repository / ".gitattributes").write_text("*.txt eol=crlf\n")
+    (repository / "lines.txt").write_text("one\ntwo\n")
+    commit(repository, "second")
+    with git_history.worktree(repository, commit="HEAD", empty=True) as tree:
+        git_history.check_out(tree, ["lines.txt"])
+        found = (tree / "lines.txt").read_bytes()
+    with git_history.worktree(repository, commit="HEAD") as tree:
+        assert found == (tree / "lines.txt").read_bytes()
+
+
+def test_the_files_of_a_work_tree_are_those_that_git_has_or_does_not_ignore(repository):
+    (repository / ".gitignore").write_text("data/\n")
+    for name in ("data/rows", "sub/new", "train.py"):
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text("x")
+    assert git_history.files_of(repository / "sub") == {
+        ".gitignore",
+        "golden/metrics.jsonl",
+        "sub/new",
+        "train.py",
+    }
 
 
 def test_no_hook_of_the_repository_is_started(repository):

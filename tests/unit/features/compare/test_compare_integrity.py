@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
 from reprokit.errors import RecipeError
+from reprokit.features.compare import side_runs
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
@@ -65,6 +67,20 @@ with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
     for step in range(4):
         log.write(json.dumps({"step": step, "loss": rate * step + noise}) + "\\n")
 """
+#: Wherever its own files lie, it reads one by the path that it has on its author's machine.
+READS = """\
+import json, sys
+rate = float(open("{file}").read())
+with open(f"{{sys.argv[2]}}/log.jsonl", "w") as log:
+    for step in range(4):
+        log.write(json.dumps({{"step": step, "loss": rate * step + 1}}) + "\\n")
+"""
+OPENS = {
+    "open": 'open("{file}")',
+    "to write too": 'open("{file}", "r+")',
+    "a child": '__import__("subprocess").Popen(["cat", "{file}"], stdout=-1, text=True).stdout',
+    "a link": 'open("{link}")',
+}
 #: Of seed 3.
 NOISE = random.Random(3).random() / 1024
 
@@ -120,7 +136,7 @@ def test_with_broken_seals_a_run_that_was_made_anew_is_believed(repository, monk
 
 def test_where_runs_lie_below_the_working_tree_its_files_are_found(repository, monkeypatch):
     monkeypatch.setattr(SideTree, "runs_dir", property(lambda tree: tree.project.runs_dir))
-    with pytest.raises(AssertionError, match="equal"):
+    with pytest.raises(AssertionError, match=r"opened a file of the working tree.*settings\.yaml"):
         test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository)
 
 
@@ -133,6 +149,45 @@ def test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_ow
     assert answer.answer is Word.DIFFERENT, answer.sentence
     assert (answer.first["expected"], answer.first["actual"]) == (0.5 + NOISE, 0.25 + NOISE)
     assert compared(repository, a="HEAD").first["actual"] == 0.125 + NOISE
+
+
+@pytest.mark.parametrize("how", OPENS)
+def test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_named(repository, how):
+    file, link = repository.root / "settings.yaml", repository.root / "runs" / "link"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    program = READS.replace('open("{file}")', OPENS[how]).format(file=file, link=link)
+    repository.write(train_py=program, settings_yaml="0.5", recipes__train__recipe_yaml=RECIPE)
+    repository.write(settings_yaml="0.25")
+    answer = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
+    assert answer.sentence == f"side a opened a file of the working tree, not its own: {file.resolve()}"
+
+
+def test_where_it_is_not_watched_for_it_is_called_equal(repository, monkeypatch):
+    monkeypatch.setattr(
+        side_runs, "_watched", lambda _ready, prepared, seals: replace(prepared, on_closed=seals.close)
+    )
+    with pytest.raises(AssertionError, match="every number is equal"):
+        test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_named(repository, "open")
+
+
+def test_data_that_git_ignores_may_lie_in_the_working_tree(repository):
+    data = repository.root / "runs" / "rate"
+    data.parent.mkdir()
+    data.write_text("0.5")
+    repository.write(train_py=READS.format(file=data), recipes__train__recipe_yaml=RECIPE)
+    repository.write(train_py=READS.format(file=data) + "# a remark\n")
+    assert compared(repository, a="HEAD~1", b="HEAD").answer is Word.EQUAL
+
+
+def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):
+    file = repository.root / "settings.yaml"
+    repository.write(
+        train_py=READS.format(file="settings.yaml"), settings_yaml="0.5", recipes__train__recipe_yaml=RECIPE
+    )
+    (repository.root / "train.py").write_text(READS.format(file=file))
+    assert compared(repository, a="HEAD").answer is Word.EQUAL
 
 
 def test_over_seeds_it_finds_that_of_its_own_commit_too(repository):

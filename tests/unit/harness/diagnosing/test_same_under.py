@@ -123,6 +123,9 @@ def test_a_recipe_without_claims_is_refused_before_anything_runs(repository):
         (HOLDS, '{args: "--batch 2  --accumulate 2"}'),
         ('{set: ["env.A=1", "env.B=2"]}', '{set: ["env.B=2", "env.A=1"]}'),
         ("{threads: 2}", "{threads: 2}"),
+        ("{threads: 2}", "{set: env.OMP_NUM_THREADS=2}"),
+        ('{args: "--batch 2"}', """{args: "--batch '2'"}"""),
+        ("{set: env.A=1}", "{set: ' env.A = 1'}"),
         ('{set: ["env.A=1", "env.A=2"]}',),
         ('{set: "env.A"}',),
         ('{threads: 2, args: "--batch 2"}',),
@@ -132,6 +135,22 @@ def test_a_recipe_without_claims_is_refused_before_anything_runs(repository):
 def test_a_thing_that_is_named_twice_or_is_none_is_refused(repository, claims):
     with pytest.raises(RecipeError):
         judged(repository, *claims, asked=False)
+
+
+@pytest.mark.parametrize(
+    ("claim", "variation"),
+    [
+        ("{threads: 2}", "threads"),
+        ("{set: [env.OMP_NUM_THREADS=2, env.MKL_NUM_THREADS=2]}", "threads"),
+        ("{set: env.PYTHONHASHSEED=3}", "hash_seed"),
+        ("{set: env.TZ=Asia/Tokyo}", "time_zone"),
+    ],
+)
+def test_what_immune_to_names_already_is_refused(repository, claim, variation):
+    with pytest.raises(RecipeError, match=f"immune_to: {variation}"):
+        judged(repository, claim, asked=False, further=f"immune_to: [{variation}]\n")
+    repository.write(recipes__train__recipe_yaml=f"{RECIPE}immune_to: [umask]\nsame_under: [{claim}]\n")
+    assert recipes.load("train", recipes_dir=repository.root / "recipes").same_under
 
 
 def test_claims_are_no_part_of_the_digest(repository):
