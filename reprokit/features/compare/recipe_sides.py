@@ -105,6 +105,19 @@ def run_sides(
         )
 
 
+def ready_side(
+    name: str, asked: SideAsked, tree: SideTree, request: Request, *, stack: ExitStack, session: Session
+) -> ReadySide:
+    """One side alone, ready to run.
+
+    Raises:
+        ReprokitError: The tree has no such recipe, or its environment cannot be made.
+    """
+    with tree.named_by_commit(), session.phase("environment"):
+        recipe = _recipe(name, asked, tree, request)
+        return _ready("a", asked, tree, recipe, request, stack=stack, session=session)
+
+
 def _makes_runs(ready: ReadySide, seals: Seals) -> MakeRun:
     """Further runs of a side under a variation."""
 
