@@ -29,6 +29,7 @@ class Request:
         command: The command line as typed, for the report.
         vary: Train once more under the variations that the recipe says it is immune to.
         same_under: Train once more with each thing that the recipe says must not matter.
+        rounding: Where the golden is stale, find out whether its environment differs by more than rounding.
         diagnose: Where two runs differ, find out why.
         resume: Kill one more training on its way, resume it, and compare it with the first.
         stop_at: The step at which; None for one that is drawn from the seed.
@@ -55,6 +56,7 @@ class Request:
     command: str = ""
     vary: bool = False
     same_under: bool = False
+    rounding: bool = False
     diagnose: bool = False
     resume: bool = False
     stop_at: int | None = None

@@ -102,6 +102,8 @@ class Report:
             SHA-256, so that evidence exchanged later is found.
         code_changes: Where the runs differ from the golden or from each other, what changed since the golden.
         attribution: Where it was asked for, whose fault that is.
+        rounding: Where it was asked for, whether a stale golden's environment does more than rounding: as in
+            the answer of ``compare``, with ``twins_of`` (``golden`` or ``today``) and a ``sentence``.
         cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
             ``--json`` has it; ``problem`` alone where it could not.
         bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``.
@@ -134,6 +136,7 @@ class Report:
     evidence_digests: Mapping[str, str] = field(default_factory=dict)
     code_changes: CodeChanges | None = None
     attribution: Attribution | None = None
+    rounding: Mapping[str, Any] | None = None
     cause: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] | None = None
     statistical: Mapping[str, Any] | None = None

@@ -6,7 +6,7 @@ Judged again from the run folders that the report names; nothing that the report
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from reprokit.core.verdicts.same_under import PREFIX
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
+from reprokit.harness.judging.rounding_of_golden import rounding_again, runs_of_rounding
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.plan import shell_line
@@ -106,6 +107,7 @@ def _places(report: Report) -> tuple[str, ...]:
         *report.runs,
         *((report.golden,) if report.golden else ()),
         *(str(folder) for folder in _beside(report).folders),
+        *map(str, runs_of_rounding(report)),
     )
 
 
@@ -134,7 +136,8 @@ def _beside(report: Report) -> RunsBesidePair:
 
 
 def _exchanged(report: Report) -> Iterator[str]:
-    today = evidence_digests([Path(folder) for folder in report.runs], report.golden)
+    folders = [Path(folder) for folder in report.runs]
+    today = evidence_digests([*folders, *runs_of_rounding(report)], report.golden)
     for path in sorted(set(today) | set(report.evidence_digests)):
         if path not in today:
             yield f"{path} is gone"
@@ -194,6 +197,8 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
     folders = [Path(folder) for folder in report.runs]
     try:
         again = _judge_again(report, folders, project)
+        # Which of the files there are now are those of then is said before (``_exchanged``).
+        again = replace(again, rounding=rounding_again(report), evidence_digests=report.evidence_digests)
     except ReprokitError as error:
         yield f"the evidence cannot be judged: {error}"
         return

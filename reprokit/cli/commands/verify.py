@@ -64,7 +64,8 @@ if TYPE_CHECKING:
         "--watch-golden/--no-watch-golden",
         default=True,
         show_default=True,
-        help="Stop a pair as soon as both differ from the golden; not with --resume, --vary, --statistical.",
+        help="Stop a pair as soon as both differ from the golden; not with --resume, --vary, --same-under, "
+        "--rounding, --statistical.",
     ),
 )
 @titled(

@@ -17,4 +17,8 @@ FEATURE = Feature(
         "report verify": "reprokit.features.compare.verify_options:REPORT",
         "verify": "reprokit.features.compare.verify_options:GATE",
     },
+    offers={
+        "rounding_of_golden": "reprokit.features.compare.rounding.of_golden:rounding_of_golden",
+        "rounding_again": "reprokit.features.compare.rounding.of_golden:rounding_again",
+    },
 )

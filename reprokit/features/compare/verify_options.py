@@ -107,6 +107,12 @@ GATE = Extension(
                 help="Write what --compare found as JSON, for `reprokit report comment`.",
             ),
             click.option(
+                "--rounding",
+                is_flag=True,
+                help="Of a stale golden: did its environment move the numbers by more than rounding? "
+                "PyTorch; up to 15 runs.",
+            ),
+            click.option(
                 "--moved-fails", is_flag=True, help="Fail where --compare does not find every number equal."
             ),
         ),

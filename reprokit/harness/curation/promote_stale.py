@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from reprokit import capture, checks, golden, recipes, runs
 from reprokit.core import fingerprint, inputs
@@ -16,8 +18,11 @@ from reprokit.errors import GoldenError, ReprokitError, UsageError
 from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens
 from reprokit.harness.curation.promote import newest_pair, promote
 from reprokit.harness.judging.gather import gather
+from reprokit.harness.judging.rounding_of_golden import kept_in_provenance, rounding_again
 from reprokit.harness.running.numbers import recipe_digests
 from reprokit.project import Project
+from reprokit.reports.formats import to_json
+from reprokit.runs import listing
 from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
@@ -46,6 +51,7 @@ class StaleGoldens:
 class _Stale:
     place: Path
     folders: tuple[Path, ...]
+    rounding: Mapping[str, Any] | None = None
 
 
 def promote_stale(
@@ -87,8 +93,9 @@ def promote_stale(
     if faults:
         raise _refused(faults)
 
-    def promote_one(folders: Sequence[Path], into: Project) -> golden.Golden:
-        return promote(folders, project=into, promotion=promotion, progress=progress)
+    def promote_one(one: _Stale, into: Project) -> golden.Golden:
+        told = {"rounding": one.rounding} if one.rounding else None
+        return promote(one.folders, project=into, promotion=promotion, progress=progress, told=told)
 
     moved = _promoted(stale, project, promote_one, write=write) if stale else ()
     return StaleGoldens(moved=moved, left=tuple(left), written=write and bool(moved))
@@ -142,7 +149,32 @@ def _judged(row: golden.GoldenRow, project: Project) -> _Stale | None:
     if code and not blessed.comparison.identical:
         what = f"{', '.join(code)} changed too, so its environment alone does not explain its numbers"
         raise GoldenError(what, fix=f"`reprokit golden promote {row.recipe}` with a reason of its own")
-    return _Stale(place=row.path, folders=folders)
+    return _Stale(place=row.path, folders=folders, rounding=_rounding_of(folders, project))
+
+
+def _rounding_of(folders: Sequence[Path], project: Project) -> Mapping[str, Any] | None:
+    """What the newest report on these runs says of rounding, judged again; None where none was asked.
+
+    Raises:
+        GoldenError: It does not follow from its runs.
+    """
+    names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
+    notes = listing.report_notes(project.reports_dir, now_ns=time.time_ns())
+    for note in sorted(notes, key=lambda note: note.created_at, reverse=True):
+        if note.problem or set(note.judged) != names:
+            continue
+        report = to_json.load(Path(note.path))
+        if report.rounding is None:
+            continue
+        again = to_json.to_dict(replace(report, rounding=rounding_again(report)))["rounding"]
+        if again != to_json.to_dict(report)["rounding"]:
+            raise GoldenError(
+                "what its report says of rounding does not follow from its runs",
+                where=note.path,
+                fix="`reprokit verify --rounding` makes them again",
+            )
+        return kept_in_provenance(again)
+    return None
 
 
 def _must_be_newest(folders: Sequence[Path], row: golden.GoldenRow, project: Project) -> None:
@@ -168,7 +200,7 @@ def _must_be_newest(folders: Sequence[Path], row: golden.GoldenRow, project: Pro
 def _promoted(
     stale: Sequence[_Stale],
     project: Project,
-    promote_one: Callable[[Sequence[Path], Project], golden.Golden],
+    promote_one: Callable[[_Stale, Project], golden.Golden],
     *,
     write: bool,
 ) -> tuple[GoldenDiff, ...]:
@@ -183,7 +215,7 @@ def _promoted(
             place = staging / one.place.relative_to(project.golden_dir)
             shutil.copytree(one.place, place)  # so that the new one names the one that it replaces
             try:
-                fresh = promote_one(one.folders, replace(project, golden_dir=staging))
+                fresh = promote_one(one, replace(project, golden_dir=staging))
                 moved.append(compare_goldens(golden.load(one.place), fresh))
             except ReprokitError as error:
                 faults.append(f"{_name(one.place)}: {error}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reprokit.core.checklist import Report
 from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, FileChange
@@ -14,6 +15,7 @@ from reprokit.reports.formats.statistical_gate import statistical_facts
 
 GATE_TITLE = Visible("Statistical gate")
 ATTRIBUTION_TITLE = Visible("Code or environment")
+ROUNDING_TITLE = Visible("Is it only rounding?")
 CODE_TITLE = Visible("Code since the golden")
 _SHOWN = 20
 
@@ -23,6 +25,7 @@ def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
     found = (
         (GATE_TITLE, statistical_facts(report.statistical)),
         (ATTRIBUTION_TITLE, _attribution(report.attribution)),
+        (ROUNDING_TITLE, _rounding(report.rounding)),
         (CODE_TITLE, _code_changes(report.code_changes)),
         (Visible("Learning"), _learning(report)),
     )
@@ -88,6 +91,22 @@ def _attribution(found: Attribution | None) -> Facts:
         for cell in found.cells
     ]
     return (_fact("answer", f"{found.answer}: {found.sentence}"), *cells)
+
+
+def _rounding(found: Mapping[str, Any] | None) -> Facts:
+    """Whether the environment moved the numbers as rounding does, and what is said of each metric."""
+    if found is None:
+        return ()
+    rows = [_fact(name, _of_metric(one)) for name, one in found.get("metrics", {}).items()]
+    if len(rows) > _SHOWN:
+        rows = [*rows[:_SHOWN], _fact("more", f"{len(rows) - _SHOWN:,} metrics in report.json")]
+    return (_fact("rounding", found.get("sentence", "")), *rows)
+
+
+def _of_metric(one: Mapping[str, Any]) -> str:
+    judged = f"{one['until']:,} of {one['records']:,} records judged"
+    why = f"; {one['why']}" if one["why"] else ""
+    return f"{one['finding']}, at most {float(one['ratio']):.3g} times the twins; {judged}{why}"
 
 
 def _fact(label: object, value: object) -> tuple[Visible, Visible]:

@@ -44,6 +44,16 @@ class _Difference:
     why: str = ""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _RoundedMetric:
+    finding: str
+    ratio: float
+    at: int | None
+    until: int
+    records: int
+    why: str
+
+
 _OBJECTS = Sequence[Mapping[str, Any]]
 
 #: What ``Report`` types only as a mapping, and every reader of a report relies on.
@@ -53,6 +63,9 @@ _PARTS: Mapping[str, Any] = {
     "statistical.margins": Mapping[str, float],
     "statistical.rates": Mapping[str, Any],
     "statistical.outcome": GateOutcome | None,
+    "rounding.metrics": Mapping[str, _RoundedMetric],
+    "rounding.runs": Mapping[str, Any] | None,
+    **{f"rounding.{name}": str for name in ("answer", "why", "sentence", "twins_of", "centre", "why_today")},
     "cause.divergence": Mapping[str, Any] | None,
     **{f"cause.{name}": _OBJECTS for name in ("causes", "ruled_out", "not_varied", "taps")},
     **{f"cause.{name}": Sequence[str] for name in ("known", "replay", "limits")},
@@ -73,7 +86,12 @@ _EXPECTED = {
 def to_dict(report: Report) -> dict[str, Any]:
     """The report in plain JSON types without secrets, ``schema`` first, then field for field."""
     names = ["schema", *(f.name for f in dataclasses.fields(report) if f.name != "schema")]
-    for name in ("bundle", "statistical", "nearby"):  # reports that are older than these stay what they were
+    for name in (
+        "bundle",
+        "rounding",
+        "statistical",
+        "nearby",
+    ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)
     return {name: _json_value(getattr(report, name)) for name in names}

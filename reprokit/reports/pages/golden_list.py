@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,8 @@ def provenance_lines(golden: Golden) -> Iterator[str]:
         yield f"  {one_line(name):<10} {one_line(value)}"
     for name, value in told.image.items():
         yield f"  {one_line('image ' + name):<12} {one_line(value)}"
+    if isinstance(rounding := golden.document.get("rounding"), Mapping):
+        yield f"{'rounding':<12} {one_line(rounding.get('sentence'), limit=1000)}"
 
 
 def finding_line(found: GoldenFinding, *, root: Path) -> str:

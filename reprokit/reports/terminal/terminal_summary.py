@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
-from reprokit.reports.formats.explanations import CODE_TITLE, GATE_TITLE
+from reprokit.reports.formats.explanations import CODE_TITLE, GATE_TITLE, ROUNDING_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.terminal.row_groups import that_matter
@@ -80,6 +80,7 @@ def what_changed(found: Outline) -> list[tuple[Visible, Visible]]:
     mattering, _, _ = that_matter(found)
     environment = [(row.field, Visible(f"golden {row.expected}, now {row.actual}")) for row in mattering]
     answer = [fact for fact in explained.get("Code or environment", ()) if fact[0] == "answer"]
+    answer += explained.get(str(ROUNDING_TITLE), ())[:1]
     return [*answer, *explained.get(str(CODE_TITLE), ())[1:], *environment]
 
 

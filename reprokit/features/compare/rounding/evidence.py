@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
+from reprokit.adapters.folders import run_files
+from reprokit.compressed import stored
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.features.compare.rounding.rule import (
@@ -24,9 +26,10 @@ from reprokit.features.compare.rounding.rule import (
 from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE, TwinRuns
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.instrumentation.reprokit_hook.rounding import CONTROL, FACT, MODULES, UPDATES
-from reprokit.layout import OUTPUT
+from reprokit.layout import METRICS, OUTPUT
 
 Series = dict[str, adapters.Series]
+SIDES_OF_COMPARE = ("a", "b")
 BOTH_CHANGED = "code and environment both changed, which is never rounding: change one at a time"
 _ENVIRONMENT = frozenset({"package", "python", "cpu", "device", "environment", "condition"})
 _CODE = frozenset({"code", "setting", "recipe", "argument", "command"})
@@ -38,6 +41,9 @@ def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
     Raises:
         MetricsError: They cannot be read.
     """
+    if stored(folder / METRICS).is_file() and not run_files.is_of_plain_command(folder):
+        every = adapters.read_series(folder / METRICS)
+        return {name: one for name, one in every.items() if names is None or name in names}
     found: Series = {}
     pairs, _ = adapters.pair_runs(folder, folder)
     for source, _ in pairs:
@@ -71,14 +77,16 @@ def rounded_of(folder: Path) -> tuple[int, float]:
     return sum(int(one["rounded"]) for one in found), max((float(one["epsilon"]) for one in found), default=0)
 
 
-def judged_with(a: Path, b: Path, twins: TwinRuns, names: Collection[str]) -> Judged:
+def judged_with(
+    a: Path, b: Path, twins: TwinRuns, names: Collection[str], *, sides: tuple[str, str] = SIDES_OF_COMPARE
+) -> Judged:
     """The rule on two sides and the twins of a."""
     others = [_values(series_of(one, names)) for one in twins.twins]
     epsilon = max(rounded_of(one)[1] for one in twins.twins)
     first, other = series_of(a, names), series_of(b, names)
-    found = dict(judged(_values(first), _values(other), others, epsilon=epsilon).metrics)
+    found = dict(judged(_values(first), _values(other), others, epsilon=epsilon, sides=sides).metrics)
     found |= {
-        name: unjudged("b has it at different steps")
+        name: unjudged(f"{sides[1]} has it at different steps")
         for name in {*first} & {*other}
         if first[name].steps != other[name].steps
     }
@@ -86,20 +94,25 @@ def judged_with(a: Path, b: Path, twins: TwinRuns, names: Collection[str]) -> Ju
 
 
 def rounding_evidence(
-    a: Path, b: Path, twins: TwinRuns, metrics: Mapping[str, Mapping[str, Any]]
+    a: Path,
+    b: Path,
+    twins: TwinRuns,
+    metrics: Mapping[str, Mapping[str, Any]],
+    *,
+    sides: tuple[str, str] = SIDES_OF_COMPARE,
 ) -> dict[str, Any]:
     """The answer on rounding as the report has it, about all metrics of ``compare``.
 
     Raises:
-        CannotJudgeError: A twin did not end, or rounded nothing.
+        CannotJudgeError: A twin did not end, rounded nothing, or is no run of side a.
         MetricsError: Metrics cannot be read.
     """
     for folder in twins.twins:
-        _must_be_of_kind(folder, {UPDATES, MODULES})
+        _must_be_of_kind(folder, {UPDATES, MODULES}, of=a)
     if twins.control is not None:
-        _must_be_of_kind(twins.control, {CONTROL})
+        _must_be_of_kind(twins.control, {CONTROL}, of=a)
     names = tuple(metrics)
-    seen = judged_with(a, b, twins, names)
+    seen = judged_with(a, b, twins, names, sides=sides)
     no_numbers = {
         name: unjudged("it differs, and is not a number")
         for name, one in metrics.items()
@@ -173,14 +186,16 @@ def _first(found: Judged, steps: Series) -> dict[str, Any] | None:
     return {"metric": name, "record": at, "step": steps[name].steps[at]}
 
 
-def _must_be_of_kind(folder: Path, kinds: Collection[str]) -> None:
-    run = runs.read(folder)
+def _must_be_of_kind(folder: Path, kinds: Collection[str], *, of: Path) -> None:
+    run, first = runs.read(folder), runs.read(of, verify=False).record
     if not run.complete:
         raise CannotJudgeError(f"a twin did not end: {run.record.message or run.incomplete_because}")
     if not rounded_of(folder)[0]:
         raise CannotJudgeError(f"a twin rounded nothing, so that it shows nothing: {folder}")
     if not all(one["kind"] in kinds for one in _facts(folder)):
         raise CannotJudgeError(f"this run is not of the kind that its name says: {folder}")
+    if (run.record.seed, run.record.digests) != (first.seed, first.digests):
+        raise CannotJudgeError(f"this run has another seed or other inputs: {folder}")
 
 
 def _values(series: Series) -> dict[str, list[float]]:

@@ -81,7 +81,14 @@ class Judged:
 Values = Mapping[str, Sequence[float]]
 
 
-def judged(a: Values, b: Values, twins: Sequence[Values], *, epsilon: float = _SINGLE_EPSILON) -> Judged:
+def judged(
+    a: Values,
+    b: Values,
+    twins: Sequence[Values],
+    *,
+    epsilon: float = _SINGLE_EPSILON,
+    sides: tuple[str, str] = ("a", "b"),
+) -> Judged:
     """Compare B with A and its twins.
 
     Args:
@@ -89,8 +96,9 @@ def judged(a: Values, b: Values, twins: Sequence[Values], *, epsilon: float = _S
         b: The same of the other side.
         twins: The same of each twin.
         epsilon: The ε of the dtype in which the program computes.
+        sides: How sentences call A and B.
     """
-    found = {name: _of_metric(name, a, b, twins, epsilon=epsilon) for name in a if name in b}
+    found = {name: _of_metric(name, a, b, twins, epsilon=epsilon, sides=sides) for name in a if name in b}
     found |= {name: unjudged("only one side has it") for name in sorted({*a} ^ {*b})}
     return together(found)
 
@@ -110,14 +118,16 @@ def together(found: Mapping[str, MetricFinding]) -> Judged:
     )
 
 
-def _of_metric(name: str, a: Values, b: Values, twins: Sequence[Values], *, epsilon: float) -> MetricFinding:
+def _of_metric(
+    name: str, a: Values, b: Values, twins: Sequence[Values], *, epsilon: float, sides: tuple[str, str]
+) -> MetricFinding:
     one, two = list(a[name]), list(b[name])
     others = [list(twin[name]) for twin in twins if name in twin and len(twin[name]) == len(one)]
     size = len(one)
     if one == two or (len(two) == size and all(map(_same, one, two))):
         return MetricFinding(finding=Finding.EQUAL, until=size, records=size)
     if len(two) != size:
-        return unjudged(f"a has {size} values of it, b {len(two)}", records=size)
+        return unjudged(f"{sides[0]} has {size} values of it, {sides[1]} {len(two)}", records=size)
     if len(others) < len(twins):
         return unjudged("not every twin has as many values of it", records=size)
     kind = kind_of([v for values in (one, two, *others) for v in values if math.isfinite(v)])
@@ -125,7 +135,7 @@ def _of_metric(name: str, a: Values, b: Values, twins: Sequence[Values], *, epsi
         first = next(at for at in range(size) if not _same(one[at], two[at]))
         why = f"it counts whole things, which show no rounding; it differs from record {first} on"
         return unjudged(why, until=first, records=size)
-    return _judge(one, two, others, unit=kind.unit, epsilon=epsilon)
+    return _judge(one, two, others, unit=kind.unit, epsilon=epsilon, other_side=sides[1])
 
 
 def bound_of(one: Sequence[float], twins: Sequence[Sequence[float]], *, epsilon: float) -> list[float]:
@@ -162,6 +172,7 @@ def _judge(
     *,
     unit: float,
     epsilon: float,
+    other_side: str,
 ) -> MetricFinding:
     ratios: list[float] = []
     for value, other, floor in zip(one, two, _floors(one, twins, unit=unit, epsilon=epsilon), strict=False):
@@ -178,7 +189,8 @@ def _judge(
     if outside is not None:
         if _is_jump(ratios, outside) and _twins_jump_as_far(one, two, twins, outside, until):
             return unjudged(
-                f"b jumps at record {outside} by no more than twins do later: a decision may have flipped",
+                f"{other_side} jumps at record {outside} by no more than twins do later: a decision may have "
+                "flipped",
                 until=outside,
                 records=len(one),
             )

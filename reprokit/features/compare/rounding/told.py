@@ -135,23 +135,25 @@ def _sentence(answer: Answer, evidence: Mapping[str, Any]) -> str:
     if evidence["answer"] == "rounding":
         return (
             f"the sides differ as rounding does: by at most {evidence['ratio']:.2g} times as much as {twins} "
-            f"of side a, in {_extent(evidence)}; a learning rate higher by {evidence['resolution']:.1g} of "
+            f"of side a, in {extent(evidence)}; a learning rate higher by {evidence['resolution']:.1g} of "
             "itself would have been seen"
         )
     if evidence["answer"] == "different":
         first = evidence["first"]
         return (
             f"the sides differ by more than rounding: {first['metric']} from step {first['step']:g} on, "
-            f"up to {_times(evidence['ratio'])} times what {twins} of side a show; {answer.sentence}"
+            f"up to {times(evidence['ratio'])} times what {twins} of side a show; {answer.sentence}"
         )
     return f"{answer.sentence}; whether that is rounding is not known: {evidence['why']}"
 
 
-def _extent(evidence: Mapping[str, Any]) -> str:
+def extent(evidence: Mapping[str, Any]) -> str:
+    """How many records of how many metrics are rounding."""
     judged_metrics = [one for one in evidence["metrics"].values() if one["finding"] == "rounding"]
     records = max((one["until"] for one in judged_metrics), default=0)
     return f"{counted(records, 'record')} of {counted(len(judged_metrics), 'metric')}"
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """A factor to read."""
     return f"{ratio:,.0f}" if ratio < 1e7 else f"{ratio:.0e}"

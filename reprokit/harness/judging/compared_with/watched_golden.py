@@ -19,10 +19,11 @@ _THREADS = ("inside.torch.threads", "inside.numpy.openblas.threads")
 def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> FindGolden | None:
     """What finds the golden of runs that have begun; None where they must go to their end.
 
-    That is where other runs are compared with the end of these (``--resume``, ``--vary``, ``--statistical``),
-    and for commands, whose metrics the host writes when they have ended.
+    That is where other runs are compared with the end of these (``--resume``, ``--vary``, ``--same-under``,
+    ``--rounding``, ``--statistical``), and for commands, whose metrics the host writes when they have ended.
     """
-    if request.resume or request.vary or request.same_under or request.statistical or not recipe.traces:
+    beside = request.resume or request.vary or request.same_under or request.rounding
+    if beside or request.statistical or not recipe.traces:
         return None
     seed = request.seed_of(recipe.seeds)
 
