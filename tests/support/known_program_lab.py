@@ -28,7 +28,7 @@ class Lab:
         self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
         self.about = 0
-        self.in_source = str
+        self.in_source, self.lost = str, ""
         self._number, self._of = number, {}
 
     def expect(self, more):
