@@ -45,7 +45,8 @@ class Lab:
         self.made += 1
         drawn = {name: self.made * 10 + at for at, name in enumerate(self._names)}
         if given.like is not None:
-            drawn |= {name: self._of[given.like.label][0][name] for name in given.pins}
+            pins = self._names if "*" in given.pins else given.pins
+            drawn |= {name: self._of[given.like.label][0][name] for name in pins}
         label = f"{self.made}-{label}"
         self._of[label] = (drawn, self._number(drawn, self.made, given))
         return ran(label, drawn)
