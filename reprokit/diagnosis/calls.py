@@ -17,7 +17,7 @@ from reprokit.errors import CannotJudgeError
 _SITE = re.compile(r"^(.*):(\d+):\d+(?:-\d+(?:\+-?\d+)?|:\w+)$", re.DOTALL)
 _SAME = "="
 #: So many rounds of each loop and function are all watched, from the first on.
-_FIRST_ROUNDS = 32
+_FIRST_ROUNDS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ class Lab:
         self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
         self.about = 0
-        self.in_source = str
+        self.in_source, self.lost = str, ""
         self._number, self._of = number, {}
 
     def expect(self, more):
@@ -45,7 +45,8 @@ class Lab:
         self.made += 1
         drawn = {name: self.made * 10 + at for at, name in enumerate(self._names)}
         if given.like is not None:
-            drawn |= {name: self._of[given.like.label][0][name] for name in given.pins}
+            pins = self._names if "*" in given.pins else given.pins
+            drawn |= {name: self._of[given.like.label][0][name] for name in pins}
         label = f"{self.made}-{label}"
         self._of[label] = (drawn, self._number(drawn, self.made, given))
         return ran(label, drawn)

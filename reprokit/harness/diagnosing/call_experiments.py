@@ -38,7 +38,7 @@ class Proof:
     """Experiments with the suspicious calls of two runs.
 
     Attributes:
-        kept: A run in which what the calls gave is kept; and a second one, where they are compared.
+        kept: A run in which what the calls gave is kept; and a second one, where runs are equal now and then.
         odds: Of what was proven, or None.
     """
 

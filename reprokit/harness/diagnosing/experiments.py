@@ -7,7 +7,7 @@ changes nothing, is no cause.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from reprokit import diagnosis
 from reprokit.harness.diagnosing.diagnosis import RuledOut
@@ -33,15 +33,20 @@ _LIKELY = {"unseeded": 8.0, "torch_unseeded": 8.0}
 _LIKELY |= dict.fromkeys(["set_order", "completion_order", "queue_order"], 4.0)
 
 
-def explain(inquiry: Investigation) -> tuple[str, ...] | None:
-    """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
+def explain(
+    inquiry: Investigation, *, before_search: Callable[[Investigation], None] | None = None
+) -> tuple[str, ...] | None:
+    """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough.
+
+    ``before_search`` is called where all of it is enough under natural conditions, and is to be divided.
+    """
     lab = inquiry.lab
     lab.progress.phase("which line makes them differ?")
     units = _units(inquiry)
     inquiry.num_units = max(1, len(units))
     search = len(units).bit_length()
     lab.expect(search + max(0, inquiry.evidence(()).left - min(search, EQUAL_RUNS)))
-    held = _suspected_units(inquiry, units)
+    held = _suspected_units(inquiry, units, before_search)
     if not held or lab.spent:
         return held
     before = lab.made
@@ -67,17 +72,21 @@ def explain(inquiry: Investigation) -> tuple[str, ...] | None:
     return held
 
 
-def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[str, ...] | None:
+def _suspected_units(
+    inquiry: Investigation, units: tuple[str, ...], before_search: Callable[[Investigation], None] | None
+) -> tuple[str, ...] | None:
     """The smallest set that was equal whenever it was held, confirmed unless the budget is used up."""
     lab = inquiry.lab
     if not units or not (inquiry.variations or _all_are_enough(inquiry, units)):
         return None
+    if before_search is not None and not inquiry.variations:
+        before_search(inquiry)
     held = _isolated(inquiry, units, repeats=1)
     if lab.cut is not None and not lab.spent:
         if not equal_with(inquiry, held, closely=True):
             lab.cut = None  # what differs later has another cause
             inquiry.forget_runs(but_different=True)
-            return _suspected_units(inquiry, units)
+            return _suspected_units(inquiry, units, None)
         inquiry.confirmed += 1
     inquiry.suspect(held)
     if lab.spent or _confirmed(inquiry, held, rest=_rest(units, held)):
@@ -96,10 +105,12 @@ def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[st
 def _all_are_enough(inquiry: Investigation, units: tuple[str, ...]) -> bool:
     """Whether the runs are equal where all is held: lines first, where one is likely to be enough.
 
-    Where they differ by rounding, seldom one is: then all is held at once, and one run less is made.
+    Seldom one is where they differ by rounding, or where the likeliest lines were held in vain: then all is
+    held at once, and one run less is made.
     """
     lines = tuple(unit for unit in units if unit not in _general(units))
-    if by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
+    in_vain = any(held and not equal for held, equal in inquiry.held_runs)
+    if in_vain or by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
         return _enough(inquiry, units)
     return bool(lines and _enough(inquiry, lines)) or _enough(inquiry, units)
 

@@ -98,14 +98,13 @@ def by_first_call(inquiry: Investigation, look: Look) -> FirstCall | None:
 
 def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> FirstCall:
     """By threads first, which takes fewer runs: where they decide, and one call alone differs, it is that."""
-    first, pool, reasons = candidates[0], None, Reasons(proof)
+    first, reasons = candidates[0], Reasons(proof, look.pair)
+    pool = None if any(one.elsewhere for one in candidates) else reasons.pool(first)
     held: tuple[Candidate, ...] = ()
-    if proof.begin(candidates):
-        pool = None if any(one.elsewhere for one in candidates) else reasons.pool(first)
-        if pool and len(candidates) == 1 and not look.unlike.sampled:
-            held = candidates
-        else:
-            held = proof.held(candidates)
+    if pool and len(candidates) == 1 and not look.unlike.sampled:
+        held = candidates
+    elif proof.begin(candidates):
+        held = proof.held(candidates)
     not_seen = _not_seen(look.pair)
     if not held:
         cause = reasons.by_threads(first, pool) if pool else _unproven(first, proof)
@@ -150,7 +149,8 @@ def _pair(
     """Two runs whose calls are watched, and that differ; a quick program is run again until it does."""
     lab = inquiry.lab
     given = watched(inquiry, mode="watch", window=window)
-    first = lab.run("calls", given)
+    first = inquiry.watched_run if window is None and not inquiry.hash_is_free else None
+    first = first or lab.run("calls", given)
     if first.trouble:
         inquiry.known.append(f"with its calls watched the program does not finish: {first.trouble}")
         return None

@@ -31,7 +31,8 @@ class FreeRuns:
 
     def __init__(self, inquiry: Investigation, more: Sequence[InstrumentedRun] = ()) -> None:
         self._inquiry = inquiry
-        self._runs = [inquiry.first, inquiry.other, *inquiry.whole_runs, *more]
+        runs = [inquiry.first, inquiry.other, *inquiry.whole_runs, *more]
+        self._runs = list({one.label: one for one in runs}.values())  # one may be there as both
         self._pairs: dict[tuple[str, str], bool] = {}
 
     def add(self, ran: InstrumentedRun) -> None:

@@ -44,6 +44,7 @@ class Investigation:
         not_seen: What could not be read of calls: type → how often.
         never_seeded: Where it is the cause: the global generator for which no seed call was seen; else "".
         hash_is_free: Whether each run with calls watched has a hash seed of its own.
+        watched_run: A run with the first one's hash seed and all calls watched, where one was made early.
         free_equal: Runs under equal conditions that equal the first.
         by_replay: Whether a run became another one in so many digits that no luck does it.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
@@ -73,6 +74,7 @@ class Investigation:
     not_seen: dict[str, int] = field(default_factory=dict)
     never_seeded: str = ""
     hash_is_free: bool = False
+    watched_run: InstrumentedRun | None = None
     free_equal: int = 0
     by_replay: bool = False
 

@@ -114,14 +114,12 @@ def _explained(inquiry: Investigation) -> Diagnosis:
         if held == (HASH_SEED,):
             _named(inquiry, held)
         return answer(inquiry, held)
-    if not inquiry.variations:
-        look_at_pairs(inquiry)
     found = lab.compare(first, inquiry.other)
     if not (
         lab.outputs or by_rounding(found)
     ):  # an output file is whole at the end; rounding differs anywhere
         lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
-    held = explain(inquiry)
+    held = explain(inquiry, before_search=look_at_pairs)
     lab.cut = None
     if inquiry.suspected:
         return provisional(inquiry, _SPENT)

@@ -13,6 +13,7 @@ from pathlib import Path
 from reprokit import diagnosis
 from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import Site
+from reprokit.harness.diagnosing.call_experiments import watched
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
@@ -57,10 +58,10 @@ class Source:
 def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
     """The line that explains the difference, proven by one run for each that is tried; None where none is.
 
-    Where the runs differ by rounding no such run is proof, and none is made.
+    Where the runs differ by rounding no such run is proof, and none is made for a line.
     """
     if by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
-        return None
+        return _hash_seed(inquiry)
     chosen = [one for kinds in _KINDS for one in _sources(inquiry, kinds)[:_MOST_OF_A_KIND]]
     chosen = chosen or _sources(inquiry, _ELSE)[:1]
     inquiry.lab.progress.phase("is it a simple cause?")
@@ -69,6 +70,8 @@ def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
             break
         if _explains(inquiry, source):
             return _answer(inquiry, source)
+        if _is_in_workers(inquiry, source):
+            break  # which of them does what may differ: such a line is seldom proven here, and may be it
     both = [one for one in chosen[:_MOST_TRIED] if one.generator]
     if len(both) == 2 and inquiry.lab.can_make(1):  # neither was enough alone: if both are, it takes both
         together = Source(sites=(*both[0].sites, *both[1].sites), generator="")
@@ -78,12 +81,19 @@ def simple_cause(inquiry: Investigation) -> tuple[str, ...] | None:
 
 
 def _hash_seed(inquiry: Investigation) -> tuple[str, ...] | None:
-    """Python's hash seed, where no line differs and a run with the first one's is proof."""
+    """Python's hash seed, where no line differs and a run with the first one's is proof.
+
+    Calls are watched in that run: where the hash seed does not decide, they are what is asked about next.
+    """
     lab, held = inquiry.lab, (HASH_SEED,)
     differ = diagnosis.differing(inquiry.first.trace, inquiry.other.trace)
     if lab.hash_is_fixed or differ or not lab.can_make(1):
         return None
-    ran = lab.run("simple", Conditions(like=inquiry.first, hash_seed=True))
+    ran = None if lab.left or lab.lost else lab.run("calls", watched(inquiry, mode="watch", window=None))
+    if ran is None or ran.trouble:
+        ran = lab.run("simple", Conditions(like=inquiry.first, hash_seed=True))
+    else:
+        inquiry.watched_run = ran
     if not (inquiry.saw(ran, held=held) and by_replay(inquiry, ran, held=held)):
         return None
     inquiry.confidence, inquiry.by_replay = "high", True
@@ -138,6 +148,11 @@ def _explains(inquiry: Investigation, source: Source) -> bool:
     return inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)
 
 
+def _is_in_workers(inquiry: Investigation, source: Source) -> bool:
+    """Whether several processes draw at one of its lines."""
+    return any(len(inquiry.first.trace.sites[name].processes) > 1 for name in source.sites)
+
+
 def _first_that_matters(inquiry: Investigation, source: Source) -> str:
     """The first line of a source whose draws were not all overwritten unread."""
     sites = inquiry.first.trace.sites
@@ -169,7 +184,7 @@ def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
 def look_at_pairs(inquiry: Investigation) -> None:
     """Of a quick program: how often runs differ at all; a few runs, and more where some are equal.
 
-    Where no line differs there is none to find: runs that look for a call show it as well.
+    Only where recorded values explain the difference: else runs that look for a call show it as well.
     """
     lab, first = inquiry.lab, inquiry.first
     if first.duration_s > _QUICK_S or not diagnosis.differing(first.trace, inquiry.other.trace):

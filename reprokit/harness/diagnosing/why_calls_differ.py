@@ -53,10 +53,15 @@ class Pool:
 
 
 class Reasons:
-    """Looks for the reason why calls differ; experiments with threads are made once for all calls."""
+    """Looks for the reason why calls differ; experiments with threads are made once for all calls.
 
-    def __init__(self, proof: Proof) -> None:
-        self._proof = proof
+    Args:
+        proof: Makes the experiments.
+        watched: Two runs that differ, with all calls watched: what was around each call.
+    """
+
+    def __init__(self, proof: Proof, watched: Sequence[InstrumentedRun]) -> None:
+        self._proof, self._watched = proof, watched
         self._pools: dict[str, Pool | None] = {}
 
     def cause(self, one: Candidate) -> Cause:
@@ -65,10 +70,10 @@ class Reasons:
         pool = self.pool(one)
         if pool is not None:
             category, why = "concurrency", f": {pool.name} work in another order"
-            fix = pool.fix_of(self._kept(one))
-        elif drawn := _generator(self._compared(one)):
+            fix = pool.fix_of(self._around(one))
+        elif drawn := _generator(self._around(one)):
             category, why = "unseeded_rng", f": {drawn} is in another state"
-            known = self._kept(one)[0].get("parameters", ())
+            known = self._around(one)[0].get("parameters", ())
             named = next((name for name in _SEEDS if name in known), "")
             fix = f"give it {named}=" if named else "seed that generator, in this process"
         elif layout := self._addresses():
@@ -83,18 +88,18 @@ class Reasons:
         """The cause where a call cannot be proven, but runs are equal as soon as threads have one order."""
         why = f"{pool.name} work in another order"
         what = f"{one.name}: the first call that gives a different result for the same input: {why}"
-        fix = pool.fix_of(self._kept(one))
+        fix = pool.fix_of(self._around(one))
         return Cause(
             category="concurrency", file=one.file, line=one.line, what=what, fix=fix, confidence="medium"
         )
 
     def pool(self, one: Candidate) -> Pool | None:
         """The threads whose order decides; None where a call has none, or no experiment shows it."""
-        facts = self._kept(one)
+        facts = self._around(one)
         python = not one.elsewhere and any(record.get("python_threads") for record in facts)
         native = any(record.get("native_threads") for record in facts)
         found = self._once("python", _of_python) if python else None
-        if found is not None or not native or _generator(self._compared(one)):
+        if found is not None or not native or _generator(facts):
             return found
         return self._once("native", _native)
 
@@ -109,17 +114,9 @@ class Reasons:
         found = survey(there(lab.spec, folder=lab.apart), only=("address_layout",)).made
         return next((one for one in found if self._proof.equal_under(start=one.start)), None)
 
-    def _kept(self, call: Candidate) -> list[dict[str, Any]]:
-        """What was around a line's first such call, in each run that kept its results."""
-        return [_around(ran, call.site) for ran in self._proof.kept]
-
-    def _compared(self, call: Candidate) -> list[dict[str, Any]]:
-        """The same in two runs, where there are generators to compare."""
-        proof = self._proof
-        (one, *more) = self._kept(call)
-        if one.get("generators") and not more and proof.inquiry.lab.can_make(1):
-            proof.keep()
-        return self._kept(call)
+    def _around(self, call: Candidate) -> list[dict[str, Any]]:
+        """What was around a line's first call, in each of the two runs."""
+        return [_around(ran, call.site) for ran in self._watched]
 
 
 def _around(ran: InstrumentedRun, site: str) -> dict[str, Any]:

@@ -140,29 +140,29 @@ def test_variables_of_a_round_in_a_worker_are_no_call(runs):
 
 def test_where_not_every_round_was_watched_the_last_one_before_the_difference_is_told(runs):
     for run, made in zip(runs, ("x", "y"), strict=True):
-        run.round(1, 32).call(2, "a", "b").round(1, 64).call(2, made, made).round(1, 96)
+        run.round(1, 64).call(2, "a", "b").round(1, 128).call(2, made, made).round(1, 192)
     found = unlike(runs)
-    assert (found.since, found.sampled_before) == ((f"{FILE}:1:0:For", 64), True)
+    assert (found.since, found.sampled_before) == ((f"{FILE}:1:0:For", 128), True)
 
 
 def test_where_every_round_was_watched_there_is_nothing_more_to_look_at(runs):
     for run, made in zip(runs, ("x", "y"), strict=True):
-        run.round(1, 31).call(2, "a", "b").call(3, "a", made)
+        run.round(1, 63).call(2, "a", "b").call(3, "a", made)
     assert not unlike(runs).sampled
     assert lines(runs) == [3]
 
 
 def test_where_rounds_were_left_out_after_the_difference_alone_nothing_before_it_was_missed(runs):
     for run, made in zip(runs, ("x", "y"), strict=True):
-        run.call(2, "a", made).round(1, 32).call(3, made, made)
+        run.call(2, "a", made).round(1, 64).call(3, made, made)
     assert (unlike(runs).sampled, unlike(runs).sampled_before) == (True, False)
 
 
 def test_variables_that_differ_when_a_round_begins_narrow_the_stretch_and_accuse_no_line(runs):
     for run, total in zip(runs, ("x", "y"), strict=True):
-        run.round(1, 32, "same").call(2, "a", "b").round(1, 64, total).call(2, "a", "b")
+        run.round(1, 64, "same").call(2, "a", "b").round(1, 128, total).call(2, "a", "b")
         run.call(9, total, total)
-    assert unlike(runs).since == (f"{FILE}:1:0:For", 32)
+    assert unlike(runs).since == (f"{FILE}:1:0:For", 64)
     assert lines(runs) == []
 
 

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import inspect
+import io
+import json
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .stream import Call
+from . import generators
 from .walk import Seen, digest, fingerprint
 
+if TYPE_CHECKING:
+    from ..watch import Watch
+    from .stream import Call
+
+_open = io.open  # as it was before the program changed it
 _MOST_PATHS = 40
 _started: list[int] = []
+
+
+def tell(watch: Watch, record: dict[str, Any]) -> None:
+    """Write what was seen of a site at once: a worker may be killed."""
+    path = os.path.join(watch.out, f"calls-{watch.process}.jsonl")
+    with _open(path, "a", encoding="utf-8") as stream:
+        stream.write(json.dumps(record) + "\n")
 
 
 class CallContext:
@@ -19,22 +33,20 @@ class CallContext:
 
     def __init__(self, call: Call, seen: Seen) -> None:
         self._call, self._seen = call, seen
+        self._before = generators.as_bytes(generators.states())
         self._generators = self._in([call.owner, call.arguments, call.words])
         _count_threads()
         self._threads = len(_started)
 
-    def found(self, result: Any, moved: dict[str, bytes]) -> dict[str, Any]:
-        """The record of the call.
-
-        Args:
-            result: What it gave.
-            moved: The state before the call of each global generator that it drew from.
-        """
-        drawn = {name: fingerprint(state) for name, state in moved.items()}
+    def found(self, result: Any) -> dict[str, Any]:
+        """The record of the call, which gave this; with the global generators that it drew from."""
+        now = generators.as_bytes(generators.states())
+        drawn = {name: fingerprint(state) for name, state in self._before.items() if now.get(name) != state}
         found = {**drawn, **self._generators} or {
             f"its result{path}": one for path, one in self._in(result).items()
         }
         return {
+            "site": self._call.site,
             "generators": dict(list(found.items())[:_MOST_PATHS]),
             "python_threads": len(_started) - self._threads,
             "native_threads": _native_threads(),

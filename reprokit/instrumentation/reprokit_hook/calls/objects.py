@@ -171,6 +171,8 @@ def _instance(walk: Walk, value: Any, kind: type) -> bool:
         walk.go(value.py_func, ".py_func")  # its pickle holds a name that is drawn by chance
         return True
     found = attributes_of(value, kind)
+    if found and _has_a_handle(found) and _told_by_python(walk, value, kind):
+        return True
     compiled = [one for one in kind.__mro__ if one is not object and is_compiled(one)]
     inherited = next((one for one in compiled if one in _INHERITED), None)
     if inherited is not None:
@@ -182,6 +184,22 @@ def _instance(walk: Walk, value: Any, kind: type) -> bool:
     elif issubclass(kind, BaseException):
         walk.go(value.args, ".args")
     return True
+
+
+def _has_a_handle(found: dict[str, Any]) -> bool:
+    """Whether attributes hold a pointer: what it points to is compiled code's, and no attribute shows it."""
+    return any(_home(type(one)) in ("ctypes", "_ctypes") for one in found.values())
+
+
+def _told_by_python(walk: Walk, value: Any, kind: type) -> bool:
+    """Read what an object's own ``__getstate__`` tells of what its pointer leads to, where it has one."""
+    get_state: Any = getattr(kind, "__getstate__", _PLAIN_GETSTATE)
+    if get_state is _PLAIN_GETSTATE:
+        return False
+    read, state = walk.guarded(kind, lambda: get_state(value))
+    if read:
+        walk.attributes(state) if type(state) is dict else walk.go(state, ".state")
+    return read
 
 
 #: Containers and plain values that classes inherit from: how their content is read.

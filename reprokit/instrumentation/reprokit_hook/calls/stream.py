@@ -15,9 +15,11 @@ import sys
 import threading
 import time
 import types
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from . import ticks
+from .call_context import CallContext, tell
 from .objects import name_of
 from .walk import Seen, digest
 
@@ -44,7 +46,7 @@ class Call:
     )
     key: Any
     before: Any
-    context: Any
+    context: CallContext | None
 
     def __init__(self, site: str, called: Any, arguments: Any, words: Any, frame: int) -> None:
         self.site, self.called, self.arguments, self.words = site, called, arguments, words
@@ -53,6 +55,7 @@ class Call:
         self.num_bytes: list[int] = []
         self.is_left_out = False
         self.owner = receiver_of(called)
+        self.context = None
 
 
 class Stream:
@@ -79,6 +82,8 @@ class Stream:
         self._free: dict[str, int] = {}
         self._next: dict[str, int] = {}
         self._num_lines = 0
+        #: Sites of which it was told what was around their first call.
+        self._told: set[str] = set()
         # one that may be killed keeps nothing back
         self._buffered = _BUFFERED if "." not in self._watch.process else 1
 
@@ -91,10 +96,13 @@ class Stream:
         with self._lock:
             call.hit = self._hits[site] = self._hits.get(site, 0) + 1
             call.is_left_out = call.hit < self._next.get(site, 0)
+            is_first = site not in self._told
+            self._told.add(site)
         if not call.is_left_out:
             self.busy.on = True
             try:
                 call.receiver, call.given = self._state(call)
+                call.context = self._begun(call) if is_first else None
             finally:
                 self.busy.on = False
         self._open().append(call)
@@ -110,11 +118,23 @@ class Stream:
             try:
                 made = digest(result, self.seen, num_bytes=call.num_bytes)
                 then = self._state(call)
+                self._tell(call, result)
             finally:
                 self.busy.on = False
             self._thin_out(call)
             self._note(call, made, then)
         return result
+
+    def _begun(self, call: Call) -> CallContext | None:
+        try:
+            return CallContext(call, self.seen)
+        except Exception:  # generators that cannot be read here; the watch must not end the program
+            return None
+
+    def _tell(self, call: Call, result: Any) -> None:
+        with suppress(Exception):
+            if call.context is not None:
+                tell(self._watch, call.context.found(result))
 
     def _thin_out(self, call: Call) -> None:
         """After much was read for a call, leave out some that follow: by size, which no clock decides."""

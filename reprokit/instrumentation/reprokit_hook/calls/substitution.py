@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import io
-import json
 import os
 import pickle
 import sys
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..frames import is_own
 from . import generators
-from .call_context import CallContext
+from .call_context import CallContext, tell
 from .objects import name_of
 from .restoring import Hole, put_in_place, rebinds
 from .stream import Call, ended, name_of_called
@@ -64,12 +63,7 @@ class _Substitution:
         """Say something of a site, once: at once, for a worker may be killed."""
         if f"{site}: {text}" not in self._notes:
             self._notes.add(f"{site}: {text}")
-            self.tell({"site": site, "note": text})
-
-    def tell(self, record: dict[str, Any]) -> None:
-        path = os.path.join(self._watch.out, f"calls-{self._watch.process}.jsonl")
-        with _open(path, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record) + "\n")
+            tell(self._watch, {"site": site, "note": text})
 
     def _key(self, call: Call) -> tuple[Any, ...]:
         first = "." not in self._watch.process and self._watch.process == "0"
@@ -125,9 +119,8 @@ class Recorder(_Substitution):
         before, after = generators.as_bytes(call.before), generators.as_bytes(now)
         moved = {name: now[name] for name in now if before.get(name) != after[name]}
         if call.context is not None:
-            moving = {name: before[name] for name in moved if name in before}
             self.told.add(call.site)
-            self.tell({"site": call.site, **call.context.found(result, moving)})
+            tell(self._watch, call.context.found(result))
         owner = None if isinstance(call.owner, types.FunctionType) else call.owner
         try:
             data = _kept(result, owner, call, moved)

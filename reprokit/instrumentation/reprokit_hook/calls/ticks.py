@@ -4,8 +4,8 @@ The statements of a loop and of a function stand twice in the compiled code, wit
 tick decides which are run. Ticks are asked in compiled code; the count is kept where a round is watched.
 
 >>> ticks = Ticks()
->>> [ticks["a loop"]() for _ in range(64)].count(True)
-48
+>>> [ticks["a loop"]() for _ in range(128)].count(True)
+80
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 #: So many first rounds are all watched; from then on so many of each stretch that is twice as long.
-FIRST, OF_EACH = 32, 16
+FIRST, OF_EACH = 64, 16
 
 
 class Ticks(dict):  # type: ignore[type-arg]
@@ -48,8 +48,8 @@ def _steps() -> Iterator[int]:
 def number_of(watched: int) -> int:
     """The number of the round that was watched as so many-th; both count from 0.
 
-    >>> [number_of(one) for one in (31, 32, 33, 48)]
-    [31, 32, 34, 64]
+    >>> [number_of(one) for one in (63, 64, 65, 80)]
+    [63, 64, 68, 128]
     """
     if watched < FIRST:
         return watched

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from reprokit.harness.diagnosing.experiments import explain
 from reprokit.harness.diagnosing.inquiry import HASH_SEED
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
@@ -67,6 +68,37 @@ def test_pythons_hash_seed_is_proven_by_the_third_run_where_no_line_differs():
     inquiry.lab.hash_is_fixed = False
     assert simple_cause(inquiry) == (HASH_SEED,)
     assert (inquiry.lab.made, inquiry.confidence, inquiry.odds((HASH_SEED,)).by_replay) == (3, "high", True)
+
+
+@pytest.mark.parametrize("nudge", [1.0, 1e-9])
+def test_the_run_that_asks_about_the_hash_seed_watches_calls_too_and_is_no_run_more(nudge):
+    inquiry = inquiry_of(lambda drawn, run, given: run * nudge, [])
+    inquiry.lab.hash_is_fixed = False
+    assert simple_cause(inquiry) is None
+    assert explain(inquiry) is None
+    assert (inquiry.lab.made, inquiry.watched_run.label) == (3, "3-calls")
+
+
+def test_a_program_that_does_not_finish_with_its_calls_watched_is_asked_without():
+    inquiry = inquiry_of(lambda drawn, run, given: 1 if given.hash_seed or run == 1 else run, [])
+    inquiry.lab.hash_is_fixed = False
+    run = inquiry.lab.run
+
+    def broken(label, given):
+        return replace(run(label, given), trouble="exit 1" if given.calls else "")
+
+    inquiry.lab.run = broken
+    assert simple_cause(inquiry) == (HASH_SEED,)
+    assert inquiry.watched_run is None
+
+
+def test_where_lines_of_several_workers_prove_nothing_no_line_after_them_is_tried_alone():
+    inquiry = inquiry_of(lambda drawn, run, given: float(run), [DRAWN, AGAIN, ENTROPY], what="np.random.rand")
+    for ran in (inquiry.first, inquiry.other):
+        for name in (DRAWN, AGAIN):
+            ran.trace.sites[name] = replace(ran.trace.sites[name], processes=("0.s1", "0.s2"))
+    assert simple_cause(inquiry) is None
+    assert inquiry.lab.made == 3
 
 
 def test_lines_of_a_generator_that_is_seeded_too_late_are_told_apart():

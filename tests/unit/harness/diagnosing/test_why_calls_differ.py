@@ -27,7 +27,7 @@ def place_that_randomises_addresses(monkeypatch, tmp_path):
 
 
 def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), settings=()):
-    """A run that kept what a call gave; runs are equal as soon as all of these variables or modes are set."""
+    """Two runs with a call watched; runs are equal as soon as all of these variables or modes are set."""
     record = {
         "site": SITE,
         "generators": dict(generators),
@@ -51,13 +51,12 @@ def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), 
     other.mkdir(exist_ok=True)
     record["generators"] = {name: f"not {state}" for name, state in record["generators"].items()}
     (other / "calls-0.jsonl").write_text(json.dumps(record) + "\n")
-    kept = [ran]
+    watched = [ran, types.SimpleNamespace(traced=other, trace=ran.trace)]
+    return types.SimpleNamespace(watched=watched, inquiry=inquiry, equal_under=equal_under, made=made)
 
-    def keep():
-        kept.append(types.SimpleNamespace(traced=other, trace=ran.trace))
-        return True
 
-    return types.SimpleNamespace(kept=kept, keep=keep, inquiry=inquiry, equal_under=equal_under, made=made)
+def reasons_of(given):
+    return Reasons(given, given.watched)
 
 
 def one():
@@ -65,7 +64,7 @@ def one():
 
 
 def test_threads_whose_number_the_program_sets_itself_are_found_by_the_limit_of_openmp(tmp_path):
-    cause = Reasons(proof(tmp_path, decides=["OMP_THREAD_LIMIT"])).cause(one())
+    cause = reasons_of(proof(tmp_path, decides=["OMP_THREAD_LIMIT"])).cause(one())
     assert (cause.category, cause.confidence) == ("concurrency", "high")
     assert cause.fix == "OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1"
     assert "OpenMP" in cause.what
@@ -79,18 +78,18 @@ def test_threads_whose_number_the_program_sets_itself_are_found_by_the_limit_of_
     ],
 )
 def test_the_pools_that_decide_are_named_alone_or_together(tmp_path, decides, fix):
-    assert Reasons(proof(tmp_path, decides=decides)).cause(one()).fix == fix
+    assert reasons_of(proof(tmp_path, decides=decides)).cause(one()).fix == fix
 
 
 def test_threads_of_python_are_tried_before_those_of_compiled_code(tmp_path):
     given = proof(tmp_path, decides=["turns"], python=2)
-    assert Reasons(given).cause(one()).category == "concurrency"
+    assert reasons_of(given).cause(one()).category == "concurrency"
     assert given.made[-1] == {"turns"}
 
 
 def test_a_generator_in_another_state_is_the_reason_and_no_pool_is_tried(tmp_path):
     given = proof(tmp_path, decides=["OMP_NUM_THREADS"], generators={"model._rng": "a"}, parameters=["seed"])
-    cause = Reasons(given).cause(one())
+    cause = reasons_of(given).cause(one())
     assert (cause.category, cause.fix) == ("unseeded_rng", "give it seed=")
     assert "model._rng" in cause.what
     assert given.made == []
@@ -98,39 +97,38 @@ def test_a_generator_in_another_state_is_the_reason_and_no_pool_is_tried(tmp_pat
 
 def test_where_threads_of_python_decide_no_generators_are_compared(tmp_path):
     given = proof(tmp_path, decides=["one"], generators={"model._rng": "a"}, python=2)
-    assert Reasons(given).cause(one()).category == "concurrency"
-    assert len(given.kept) == 1
+    assert reasons_of(given).cause(one()).category == "concurrency"
 
 
 def test_what_was_tried_in_vain_for_one_call_is_not_tried_for_the_next(tmp_path):
     given = proof(tmp_path, decides=["none of them"])
-    reasons = Reasons(given)
+    reasons = reasons_of(given)
     assert [reasons.cause(one()).category for _ in range(3)] == ["unknown"] * 3
     assert sum("OMP_NUM_THREADS" in variables for variables in given.made) == 1
 
 
 def test_a_parameter_of_the_call_is_the_fix(tmp_path):
     given = proof(tmp_path, decides=["OMP_NUM_THREADS"], parameters=["rows", "n_jobs"])
-    assert Reasons(given).cause(one()).fix == "n_jobs=1"
+    assert reasons_of(given).cause(one()).fix == "n_jobs=1"
 
 
 def test_a_setting_that_the_program_gives_in_a_dictionary_is_the_fix(tmp_path):
     given = proof(tmp_path, decides=["OMP_THREAD_LIMIT"], parameters=["params"], settings=["eta", "nthread"])
-    assert Reasons(given).cause(one()).fix == "nthread=1"
+    assert reasons_of(given).cause(one()).fix == "nthread=1"
 
 
 def test_where_no_threads_decide_but_the_layout_of_memory_does_addresses_are_named(tmp_path):
-    cause = Reasons(proof(tmp_path, decides=["--fixed-addresses"])).cause(one())
+    cause = reasons_of(proof(tmp_path, decides=["--fixed-addresses"])).cause(one())
     assert (cause.category, cause.fix) == ("process_identity", "none")
 
 
 def test_threads_are_named_where_the_call_itself_cannot_be_proven_and_are_no_certainty(tmp_path):
-    reasons = Reasons(proof(tmp_path, decides=["OPENBLAS_NUM_THREADS"]))
+    reasons = reasons_of(proof(tmp_path, decides=["OPENBLAS_NUM_THREADS"]))
     cause = reasons.by_threads(one(), reasons.pool(one()))
     assert (cause.category, cause.line, cause.confidence) == ("concurrency", 3, "medium")
     assert cause.fix == "OPENBLAS_NUM_THREADS=1"
 
 
 def test_without_an_experiment_that_shows_it_no_threads_are_named(tmp_path):
-    assert Reasons(proof(tmp_path, decides=["none of them"])).pool(one()) is None
-    assert Reasons(proof(tmp_path, decides=["OMP_NUM_THREADS"], native=0)).pool(one()) is None
+    assert reasons_of(proof(tmp_path, decides=["none of them"])).pool(one()) is None
+    assert reasons_of(proof(tmp_path, decides=["OMP_NUM_THREADS"], native=0)).pool(one()) is None

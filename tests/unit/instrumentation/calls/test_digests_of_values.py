@@ -1,6 +1,7 @@
 """The digest of any value: equal values alike, others not; and reading one changes nothing."""
 
 import collections
+import ctypes
 import dataclasses
 import datetime as dt
 import enum
@@ -269,6 +270,26 @@ class OwnState:
 
     def __getstate__(self):
         raise AssertionError("called")
+
+
+class Native:
+    """A pointer to what compiled code holds, which its own ``__getstate__`` reads."""
+
+    def __init__(self, value, *, fails=False):
+        self.held, self.handle, self.fails = [value], ctypes.c_void_p(1), fails
+
+    def __getstate__(self):
+        if self.fails:
+            raise OSError("freed")
+        return {"handle": bytes(self.held)}
+
+
+def test_what_a_pointer_leads_to_is_read_by_the_state_that_would_be_pickled():
+    seen = Seen()
+    one, other = (digest(Native(value), seen) for value in (1, 2))
+    assert one != other
+    assert not seen.unseen
+    assert digest(Native(1, fails=True), seen).endswith("?")
 
 
 def test_the_program_s_own_code_is_not_called():

@@ -2,7 +2,9 @@
 
 import ast
 import asyncio
+import json
 import textwrap
+import threading
 import traceback
 import types
 
@@ -194,7 +196,8 @@ class Program:
 
 
 @pytest.fixture
-def program(tmp_path):
+def program(tmp_path, monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", threading.Thread.start)  # the watch counts threads by it
     return lambda source: Program(source, tmp_path)
 
 
@@ -248,24 +251,45 @@ def test_inputs_results_and_what_is_changed_are_told_apart(program):
 
 def test_of_many_rounds_the_first_are_watched_and_then_ever_fewer(program):
     _, calls = program("for x in range(1024):\n    str(x)\n").run()
-    assert len(calls) == 32 + 5 * 16
-    assert [call.rounds[1] for call in calls[30:35]] == [30, 31, 32, 34, 36]
+    assert len(calls) == 64 + 4 * 16
+    assert [call.rounds[1] for call in calls[62:67]] == [62, 63, 64, 68, 72]
     assert calls[-1].rounds[1] == 1024 - 32
 
 
 def test_of_many_calls_of_a_function_only_some_are_watched_inside(program):
-    _, calls = program("def f(x): return str(x)\nfor x in range(64): f(x)\n").run()
-    assert [call.name for call in calls].count("program.f") == 32 + 16
+    _, calls = program("def f(x): return str(x)\nfor x in range(128): f(x)\n").run()
+    assert [call.name for call in calls].count("program.f") == 64 + 16
 
 
 def test_from_the_round_that_is_asked_for_on_every_one_is_watched(program):
     place = "program.py:1:0:For"
-    window = {"first": [place, 40], "most": 50}
+    window = {"first": [place, 80], "most": 50}
     _, calls = program("for x in range(1000):\n    str(x)\n").run(window=window)
     watched = [call.rounds[1] for call in calls]
-    assert watched[:36] == [*range(32), 32, 34, 36, 38]
-    assert watched[36:86] == [*range(40, 90)]
+    assert watched[:68] == [*range(64), 64, 68, 72, 76]
+    assert watched[68:118] == [*range(80, 130)]
     assert len(watched) < 200
+
+
+def test_what_was_around_the_first_call_of_each_line_is_told(program, tmp_path):
+    source = """
+        import random, threading
+        def work():
+            thread = threading.Thread(target=random.random)
+            thread.start(); thread.join()
+        def fit(rows, nthread=1): return random.gauss(rows, nthread)
+        for x in range(3): work(); fit(x, nthread=2)
+    """
+    program(source).run()
+    lines = [
+        json.loads(line) for path in tmp_path.glob("calls-*.jsonl") for line in path.read_text().splitlines()
+    ]
+    assert len({one["site"] for one in lines}) == len(lines)
+    found = {tuple(one["parameters"]): one for one in lines}
+    work, fit = found[()], found["rows", "nthread"]
+    assert (work["python_threads"], fit["python_threads"]) == (1, 0)
+    assert list(fit["generators"]) == ["Python's random"]
+    assert fit["parameters"] == ["rows", "nthread"]
 
 
 def test_the_order_of_a_set_is_what_iterating_over_it_gives(program):
