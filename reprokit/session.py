@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from reprokit.project import Project
@@ -65,11 +66,13 @@ class Session:
         project: The folders that it works in.
         progress: Told what takes long.
         seconds: How long each phase took, in seconds.
+        goldens: What the files of a folder of goldens were like before the command ran anything.
     """
 
     project: Project
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
+    goldens: dict[Path, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -24,6 +24,7 @@ from reprokit.golden.folder import OF_CPU, Golden, GoldenRow, find, list_all, lo
 from reprokit.golden.foreign import ForeignNumbers, write_foreign
 from reprokit.golden.promotion import FailedCheck, Promotion, promote
 from reprokit.golden.replace_folders import replace_folders
+from reprokit.golden.unchanged import State, must_be_unchanged, states
 
 __all__ = [
     "FEWEST_SEEDS",
@@ -38,6 +39,7 @@ __all__ = [
     "GoldenCandidate",
     "GoldenRow",
     "Promotion",
+    "State",
     "SweptRun",
     "check_swept",
     "find",
@@ -49,8 +51,10 @@ __all__ = [
     "locate",
     "locate_ensemble",
     "locate_for",
+    "must_be_unchanged",
     "promote",
     "promote_ensemble",
     "replace_folders",
+    "states",
     "write_foreign",
 ]

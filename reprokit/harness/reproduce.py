@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from reprokit import recipes, reports, runs
+from reprokit import golden, recipes, reports, runs
 from reprokit.core.checklist import Report
 from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError, ReportError
@@ -50,6 +50,7 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     Raises:
         ReprokitError: Nothing could be run at all, or the recipe or golden is unusable.
     """
+    _look_at_goldens(session)
     recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
     if request.vary and not recipe.immune_to:
         raise RecipeError(
@@ -89,6 +90,13 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     return _answer(recipe, folders, request, session=session, beside=beside)
 
 
+def _look_at_goldens(session: Session) -> None:
+    """Before the first run of the command: a program may write to the golden of another recipe, too."""
+    folder = session.project.golden_dir
+    if folder not in session.goldens:
+        session.goldens[folder] = golden.states(folder)
+
+
 def _must_claim(recipe: Recipe, *, session: Session) -> None:
     """Refuse before anything is run a recipe without claims, or with one that cannot be set."""
     if not recipe.same_under:
@@ -112,6 +120,7 @@ def reproduce_command(command: Sequence[str], request: Request, *, session: Sess
 
     It is compared with a golden only where the request says so; then it is judged as a recipe.
     """
+    _look_at_goldens(session)
     folders = run_command(command, request, session=session)
     recipe = _recipe_of(folders, session.project)
     others: tuple[Path, ...] = ()
@@ -152,6 +161,8 @@ def _answer(
     command: tuple[str, ...] = (),
 ) -> tuple[Report, Path]:
     with session.phase("judge"):
+        golden_dir = session.project.golden_dir
+        golden.must_be_unchanged(golden_dir, session.goldens[golden_dir])
         report = _judge(
             recipe, folders, request, project=session.project, phases=session.seconds, beside=beside
         )

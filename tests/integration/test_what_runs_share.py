@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.errors import GoldenError
 from support.command_line import reprokit
 from support.command_recipe import RECIPE, Repository
 
@@ -147,3 +148,29 @@ def test_a_recipe_whose_second_run_reads_what_the_first_wrote_to_the_project_is_
     assert (str(row.status), place in row.reason) == ("ERROR", True)
     (row,) = [check for check in repository.reproduce().checks if check.id == "repeatable"]
     assert str(row.status) == "PASSED"  # it was there before both runs
+
+
+WRITES_GOLDENS = """\
+import json, sys
+from pathlib import Path
+Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"step": 0, "loss": 0.25}) + "\\n")
+for golden in Path(sys.argv[2]).glob("*/*/*/metrics.jsonl"):
+    golden.write_text(golden.read_text().replace("0.5", "0.25"))
+"""
+
+
+@pytest.mark.sample(1)
+def test_a_golden_that_was_written_while_runs_were_under_way_compares_nothing(tmp_path):
+    """Only where `variant: none` lets a program write anywhere: it made itself equal to its golden."""
+    repository = Repository(tmp_path / "project")
+    repository.root.mkdir()
+    repository.git("init", "--quiet")
+    (repository.root / ".gitignore").write_text("runs/\nreports/\n")
+    command = f'command: ["{sys.executable}", train.py, "{{run_dir}}", "{repository.root / "golden"}"]'
+    recipe = RECIPE.replace('command: [python, train.py, "{seed}", "{run_dir}"]', command)
+    golden = repository.root / "golden" / "another" / "cpu-x86_64" / "seed-3" / "metrics.jsonl"
+    golden.parent.mkdir(parents=True)
+    golden.write_text(json.dumps({"step": 0, "loss": 0.5}))
+    repository.write(train_py=WRITES_GOLDENS, recipes__train__recipe_yaml=recipe)
+    with pytest.raises(GoldenError, match="while runs were under way"):
+        repository.reproduce()

@@ -31,12 +31,15 @@ def differing_outputs(stored: Sequence[runs.StoredRun], patterns: Sequence[str])
     of tensors are equal where these are.
     """
     left = [_files(run, patterns) for run in stored]
+    listed = [_sha256_of(run) for run in stored]
     found: dict[str, str] = {}
-    for other, theirs in zip(stored[1:], left[1:], strict=True):
+    for other, theirs, recorded in zip(stored[1:], left[1:], listed[1:], strict=True):
         for name in sorted({*left[0], *theirs}):
             one, two = left[0].get(name), theirs.get(name)
             if one is None or two is None:
                 found.setdefault(name, _ONE_ONLY)
+            elif _has_one_digest(listed[0].get(one), recorded.get(two)):
+                continue
             elif not _equal((stored[0], one), (other, two)):
                 found.setdefault(name, _DIFFERS)
         for name in _other_comments(stored[0], other):
@@ -88,10 +91,11 @@ def _is_read(path: Path, read: set[Path]) -> bool:
     return path in read or any(parent in read for parent in path.parents)
 
 
+def _has_one_digest(one: object, two: object) -> bool:
+    return one is not None and one == two
+
+
 def _equal(first: tuple[runs.StoredRun, str], other: tuple[runs.StoredRun, str]) -> bool:
-    recorded = [_sha256_of(run).get(name) for run, name in (first, other)]
-    if recorded[0] is not None and recorded[0] == recorded[1]:
-        return True
     contents = (
         program_output.digests_of(run.path / name, "", run_id=run.record.run_id or "")
         for run, name in (first, other)

@@ -71,7 +71,7 @@ class SharedPlaces:
         if len(self._specs) < 2:
             return {}
         with self._lock:
-            memory = sorted(_not_open(_memory_since(began)))
+            memory = _left_in_memory(began)
             read: dict[str, list[str]] = {"files": [], "kept": []}
             if not is_confined:
                 earlier = [path for path, end in self._written.items() if end <= began]
@@ -137,6 +137,12 @@ def _source_of(path: str) -> str:
         source = importlib.util.source_from_cache(path) if path.endswith(".pyc") else ""
         return source if os.path.isfile(source) else ""  # noqa: PTH113
     return ""
+
+
+def _left_in_memory(began: float) -> list[str]:
+    """What no process has open, and what is still there when all were asked: other programs end meanwhile."""
+    found = _not_open(_memory_since(began))
+    return sorted(found.intersection(_memory_since(began))) if found else []
 
 
 def _memory_since(began: float) -> Iterator[str]:

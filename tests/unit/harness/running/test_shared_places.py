@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.core.records import RunSpec
 from reprokit.harness.running.environments import shared_places
 
 #: glibc maps a semaphore under a temporary name, then links it to the one that is asked for.
@@ -53,3 +54,27 @@ def test_what_is_no_file_is_never_another_programs():
     assert shared_places._not_open(["shared memory of System V, key 7"]) == {
         "shared memory of System V, key 7"
     }
+
+
+def test_what_another_program_removed_meanwhile_was_not_left(tmp_path, monkeypatch):
+    """Its semaphores were there, and it had ended before anyone could ask who has them open."""
+    file = tmp_path / "sem.mp-abc"
+    monkeypatch.setattr(shared_places, "_MEMORY", (str(tmp_path),))
+    monkeypatch.setattr(shared_places, "_SYSTEM_V", {})
+    asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+    specs = [RunSpec(run_id=f"run-{number}", **asked) for number in (1, 2)]
+    places = shared_places.SharedPlaces(specs, leave_out=())
+    asked_before = shared_places._not_open
+
+    def removed_first(paths):
+        found = list(paths)
+        file.unlink(missing_ok=True)
+        return asked_before(found)
+
+    file.write_text("1")
+    monkeypatch.setattr(shared_places, "_not_open", removed_first)
+    assert places.after(specs[0], began=0.0, ended=1.0, is_confined=True) == {}
+    file.write_text("1")
+    monkeypatch.setattr(shared_places, "_not_open", asked_before)
+    found = places.after(specs[0], began=0.0, ended=1.0, is_confined=True)
+    assert str(file) in found["shared"]["memory"]
