@@ -106,12 +106,16 @@ def _all_are_enough(inquiry: Investigation, units: tuple[str, ...]) -> bool:
     """Whether the runs are equal where all is held: lines first, where one is likely to be enough.
 
     Seldom one is where they differ by rounding, or where the likeliest lines were held in vain: then all is
-    held at once, and one run less is made.
+    held at once, in a whole run: one that differs counts among the free ones, which saves others later.
     """
+    lab = inquiry.lab
     lines = tuple(unit for unit in units if unit not in _general(units))
     in_vain = any(held and not equal for held, equal in inquiry.held_runs)
-    if in_vain or by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
-        return _enough(inquiry, units)
+    if in_vain or by_rounding(lab.compare(inquiry.first, inquiry.other)):
+        cut, lab.cut = lab.cut, None
+        enough = _enough(inquiry, units)
+        lab.cut = cut
+        return enough
     return bool(lines and _enough(inquiry, lines)) or _enough(inquiry, units)
 
 
