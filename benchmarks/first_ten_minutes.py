@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs" / "evidence" / "first-ten-minutes.md"
-LIMIT_S = 900
+LIMIT_S = 1800
 _TRAIN_NANOGPT = (
     "python train.py config/train_shakespeare_char.py --device=cpu --compile=False --eval_iters=2"
     " --log_interval=1 --block_size=32 --batch_size=4 --n_layer=2 --n_head=2 --n_embd=32"

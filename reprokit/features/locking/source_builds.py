@@ -10,6 +10,7 @@ was uploaded, and uv then takes no build tool that is newer; where that fails, n
 from __future__ import annotations
 
 import datetime as dt
+import os
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from reprokit.images.subprocesses import uv_program
 from reprokit.workspace import sha256_of
 
 _DOWNLOAD_S = 60.0
+_EPOCH_S = 1577836800  # 2020-01-01, as in the other wheels next to a lock
 #: When the first release of each Python came out: https://peps.python.org/topic/release/
 RELEASED = {
     "3.8": dt.date(2019, 10, 14),
@@ -111,7 +113,11 @@ def _build(archive: Path, output: Path, *, python: str, day: dt.date | None) -> 
     command = [uv_program(), "build", "--no-config", "--quiet", "--wheel", f"--out-dir={output}"]
     command += [f"--python={python}", "--no-python-downloads"]
     command += [f"--exclude-newer={day}"] if day else []
-    done = subprocess.run([*command, str(archive)], capture_output=True, text=True, check=False)
+    # So that the wheel is the same wherever it is built, and with it the lock: no file has the time of today.
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": str(_EPOCH_S)}
+    done = subprocess.run(
+        [*command, str(archive)], env=variables, capture_output=True, text=True, check=False
+    )
     # what setup.py prints is in the first
     return f"{done.stdout}\n{done.stderr}".strip() or "no reason" if done.returncode else ""
 

@@ -25,7 +25,8 @@ _NEUTRAL = (
 )
 # The list of packages of an unfinished release says that it expires within days, and mirrors lag behind. Its
 # signature is still checked, and what is found is written into a lock.
-_LAGGING = ('--aptopt=Acquire::Check-Valid-Until "false"',)
+_LAGGING = "Acquire::Check-Valid-Until"
+_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def sources(base: BootstrapBase) -> tuple[str, ...]:
@@ -82,21 +83,60 @@ def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progr
 
 
 def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) -> tuple[Deb, ...]:
-    """The packages that the distribution would install today; they are kept in the cache."""
+    """The packages that the distribution would install today; they are kept in the cache.
+
+    Raises:
+        ImageError: There is no archive of the distribution, or it has no such packages.
+    """
     base = lock.bootstrap
+    archive, named = sources(base), architecture(machine)
     with tempfile.TemporaryDirectory(prefix="solve-", dir=cache) as name:
         with heartbeat(on_progress, f"base: resolving the current packages of {base.suite}"):
-            rootfs, named = Path(name) / "rootfs.tar", architecture(machine)
-            copy_out = f"--customize-hook=copy-out /var/cache/apt/archives {name}"
-            options = (
-                "--skip=essential/unlink",
-                copy_out,
-                *(_LAGGING if base.suite in MOVING_SUITES else ()),
-            )
-            _mmdebstrap(base, rootfs, architecture=named, archive=sources(base), options=options)
+            _download(base, Path(name), architecture=named, archive=archive)
         found = sorted((Path(name) / "archives").glob("*.deb"))
         debian_packages.keep(found, cache=cache)
         return debian_packages.described(found)
+
+
+def _download(base: BootstrapBase, folder: Path, *, architecture: str, archive: Sequence[str]) -> None:
+    """What ``mmdebstrap --variant=minbase`` would install, as apt finds it for an empty system.
+
+    To install all of it, only to see what it is, took minutes.
+    """
+    for one in ("lists/partial", "archives/partial"):
+        (folder / one).mkdir(parents=True)
+    (folder / "status").touch()
+    signed = f"[signed-by={_KEYRING}] " if Path(_KEYRING).is_file() else ""
+    lines = [f"deb {signed}{line.removeprefix('deb ')}\n" for line in archive]
+    (folder / "sources.list").write_text("".join(lines), encoding="utf-8")
+    settings = {
+        "Dir::Etc::sourcelist": folder / "sources.list",
+        **dict.fromkeys(("Dir::Etc::sourceparts", "Dir::Etc::preferences"), "/dev/null"),
+        "Dir::Etc::preferencesparts": "/dev/null",
+        "Dir::State::lists": folder / "lists",
+        "Dir::State::status": folder / "status",
+        "Dir::State::extended_states": folder / "extended_states",
+        "Dir::Cache": folder,
+        "Dir::Cache::archives": folder / "archives",
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
+        "APT::Install-Recommends": "false",
+        "APT::Sandbox::User": "",  # the folder is this user's own
+        "Acquire::Languages": "none",
+        **({_LAGGING: "false"} if base.suite in MOVING_SUITES else {}),
+    }
+    options = [f"--option={name}={value}" for name, value in settings.items()]
+    wanted = ["?essential", "?priority(required)", "apt", *base.packages]
+    for words in (["update", "--error-on=any"], ["install", "--download-only", "--yes", *wanted]):
+        command = ["apt-get", "--quiet", "--quiet", *options, *words]
+        ended = run_command(command, environment={**os.environ, "LC_ALL": "C.UTF-8"})
+        if ended.exit_code:
+            raise ImageError(
+                f"apt cannot get the packages of {base.suite}",
+                where=" ".join(["apt-get", *words]),
+                actual=ended.last_lines,
+                fix="check that this host reaches its package mirror, or use --backend local",
+            )
 
 
 def _mmdebstrap(
@@ -106,7 +146,6 @@ def _mmdebstrap(
     architecture: str,
     archive: Sequence[str],
     include: Sequence[str] = (),
-    options: Sequence[str] = (),
 ) -> None:
     """Bit-identical when run twice on the same packages: the clamp is the epoch."""
     second = second_python(base.packages)  # its packages leave the name `python3` to the release's own
@@ -117,7 +156,6 @@ def _mmdebstrap(
         "--format=tar",
         f"--architectures={architecture}",
         f"--include={','.join(sorted({*base.packages, *include}))}",
-        *options,
         *(f"--customize-hook={one}" for one in (*_NEUTRAL, *linked)),
         base.suite,
         str(rootfs),

@@ -24,7 +24,7 @@ from reprokit.images.packages import read_packages
 HERE = f"3.{sys.version_info.minor}"
 #: A build tool that fits nothing newer than itself, as setuptools once did: `source` needs tools 1.
 BACKEND = """\
-import pathlib, zipfile
+import os, pathlib, time, zipfile
 import tools
 def get_requires_for_build_wheel(config_settings=None):
     return []
@@ -33,6 +33,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = "source-2.0-{tag}.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory, name), "w") as wheel:
         info = "source-2.0.dist-info"
+        wheel.writestr("built_at.py", os.environ.get("SOURCE_DATE_EPOCH") or str(time.time()))
         wheel.writestr("source.py", "VALUE = 2\\n")
         wheel.writestr(info + "/METADATA", "Metadata-Version: 2.1\\nName: source\\nVersion: 2.0\\n{needs}")
         wheel.writestr(info + "/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: {tag}\\n")
@@ -160,6 +161,16 @@ def test_an_old_package_is_built_with_the_tools_of_its_date(index, tmp_path):
     made.mkdir()
     assert build(made, told.append) == ["source-2.0-py3-none-any.whl"]
     assert told == [f"building source==2.0 with Python {HERE} and build tools up to 2021-10-07"]
+
+
+def test_a_wheel_that_is_built_again_does_not_differ_by_its_time(index, tmp_path):
+    with_source(index)
+    contents = []
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        folder.mkdir()
+        path = build_wheel("source==2.0", folder, python=HERE, on_progress=print)
+        contents.append(zipfile.ZipFile(path).read("built_at.py"))
+    assert contents[0] == contents[1]
 
 
 def test_what_tools_of_its_date_do_not_build_is_built_with_those_of_its_pythons_date(index, tmp_path):
