@@ -29,6 +29,7 @@ from reprokit.redaction import redact_text
 
 _TIMEOUT_S = 300.0
 _LISTED = "info/sparse-checkout"
+_IN_ENVIRONMENTS = ("/pyvenv.cfg", "/conda-meta/history")  # of venv, and of conda
 _MOST_BRANCHES = 8
 _WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "read-tree", "worktree"})
 _PATTERN = re.compile(r"([\\*?\[\]!# ])")  # what a line of a sparse checkout does not take as it is
@@ -89,9 +90,15 @@ def _branches(folder: Path) -> str:
 
 
 def files_of(project: Path) -> frozenset[str]:
-    """The files of a work tree, from its top: those that git has, and those that it does not ignore."""
+    """The files of a work tree, from its top: those that git has, and those that it does not ignore.
+
+    But for environments of Python in it, whether they are ignored or not.
+    """
     listed = git(top_of(project), "ls-files", "--cached", "--others", "--exclude-standard", "-z")
-    return frozenset(listed.split("\0")) - {""}
+    names = frozenset(listed.split("\0")) - {""}
+    marks = (name for name in names if name.endswith(_IN_ENVIRONMENTS))
+    environments = tuple(f"{name.removesuffix('/history').rpartition('/')[0]}/" for name in marks)
+    return frozenset(name for name in names if not name.startswith(environments))
 
 
 def top_of(project: Path) -> Path:

@@ -83,7 +83,8 @@ def of_other_tree(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
     if "opened" not in facts:
         return {"unknown": "the guard of the program was ended before it could say"}
     root = os.path.realpath(tree.root)
-    read = (path for what, path, _ in facts["opened"] if what == "read")
+    ours = tuple(map(os.path.realpath, OURS))  # the tool may be started from that tree
+    read = (path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours))
     files = sorted(path for path in read if os.path.relpath(path, root) in tree.files)
     unknown = str(facts["unknown"])
     return {"files": files[:_MOST_FILES], **({"unknown": unknown} if unknown else {})}

@@ -15,7 +15,7 @@ from reprokit.core.records import digest_bytes
 from reprokit.errors import UsageError
 from reprokit.features.bisect_packages.ends import end_named
 from reprokit.features.bisect_packages.lab import Lab, Tested
-from reprokit.features.bisect_packages.room import Room
+from reprokit.features.bisect_packages.room import Room, images_there
 from reprokit.features.bisect_packages.runner import Runner
 from reprokit.features.bisect_packages.search import (
     Cause,
@@ -123,7 +123,8 @@ def bisect_packages(
     if not moved:
         return PackageBisection(recipe=name, sentence="The two locks hold the same packages here.")
     chosen = replace(request, repeats=1, backend="local" if request.backend == "auto" else request.backend)
-    room = Room(cache=cache_folder(None), most_bytes=most_bytes, progress=session.progress)
+    images = images_there() if chosen.backend == "docker" else ()
+    room = Room(cache=cache_folder(None), most_bytes=most_bytes, progress=session.progress, images=images)
     scratch = Path(tempfile.mkdtemp(prefix="reprokit-packages-"))
     try:
         host = capture.capture_host(project.root)

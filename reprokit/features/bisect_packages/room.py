@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from reprokit.core.records import Realisation
@@ -22,15 +23,18 @@ class Room:
         cache: The cache folder.
         most_bytes: The limit.
         progress: Told what is removed.
+        images: The images that were there before the search, where it makes any.
     """
 
-    def __init__(self, *, cache: Path, most_bytes: int, progress: Progress) -> None:
+    def __init__(
+        self, *, cache: Path, most_bytes: int, progress: Progress, images: Iterable[str] = ()
+    ) -> None:
         self._cache = cache
         self.most_bytes = most_bytes
         self._progress = progress
         self._made: list[tuple[Held, ...]] = []
         self._ends: list[tuple[Held, ...]] = []
-        self._there = _there(cache)
+        self._there = _there(cache) | set(images)
         self.one_bytes = 0
 
     @property
@@ -93,6 +97,16 @@ def _size_of(held: tuple[Held, ...] | list[Held]) -> int:
 def _there(cache: Path) -> set[str]:
     """What the cache held before."""
     return {str(folder) for part in ("venvs", "wheels") for folder in (cache / part).glob("*")}
+
+
+def images_there() -> frozenset[str]:
+    """The images of environments that the engine has now.
+
+    Raises:
+        EngineError: No engine answers.
+    """
+    with image_store.connected() as client:
+        return frozenset(one.id for one in image_store.images_with(client, image_store.CONTENT))
 
 
 def _image_bytes(image_id: str) -> int:

@@ -132,8 +132,16 @@ def test_a_file_that_an_attribute_elsewhere_is_about_is_as_in_a_whole_worktree(r
 
 def test_the_files_of_a_work_tree_are_those_that_git_has_or_does_not_ignore(repository):
     (repository / ".gitignore").write_text("data/\n")
-    for name in ("data/rows", "sub/new", "train.py"):
-        (repository / name).parent.mkdir(exist_ok=True)
+    kept = (
+        "data/rows",
+        "sub/new",
+        "train.py",
+        "sub/venv/pyvenv.cfg",
+        "sub/venv/x.py",
+        "env/conda-meta/history",
+    )
+    for name in (*kept, "env/lib/y.py"):
+        (repository / name).parent.mkdir(exist_ok=True, parents=True)
         (repository / name).write_text("x")
     assert git_history.files_of(repository / "sub") == {
         ".gitignore",

@@ -16,7 +16,9 @@ from reprokit.cli import main
 from reprokit.core.provenance import Provenance
 from reprokit.errors import CannotJudgeError, CannotRunError, GoldenError, UsageError
 from reprokit.features.bisect_packages.bisect_packages import bisect_packages
+from reprokit.features.bisect_packages.room import images_there
 from reprokit.features.bisect_packages.runner import Runner
+from reprokit.images.building import image_store
 from reprokit.images.packages import digest_of
 from reprokit.project import Project
 from reprokit.request import Request
@@ -77,9 +79,15 @@ class World:
             lines.append(f"{name.replace('_', '-')}=={number}.0 \\\n    --hash={digest}\n")
         (self.root / f"{file}.lock").write_text("".join(lines))
 
-    def search(self, good: str | None = "old.lock", bad: str | None = "new.lock", most_bytes: int = PLENTY):
+    def search(
+        self,
+        good: str | None = "old.lock",
+        bad: str | None = "new.lock",
+        most_bytes: int = PLENTY,
+        backend: str = "local",
+    ):
         session = Session(project=Project.around(self.root), progress=self.progress)
-        request = Request(backend="local", side_by_side=False)
+        request = Request(backend=backend, side_by_side=False)
         return bisect_packages(
             "train", good=str(good), bad=bad, most_bytes=most_bytes, request=request, session=session
         )
@@ -132,6 +140,29 @@ def typed(*words: str) -> int:
 
 def named(found) -> list[tuple[str, str | None, str | None]]:
     return [(one.name, one.good, one.bad) for one in found.packages]
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+def test_in_containers_the_same_is_named_and_only_images_of_the_search_are_removed(
+    world, know_base, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.delenv("REPROKIT_CACHE")  # the base is known to the cache of the user
+        know_base(world.small.cache)
+    before = images_there()
+    try:
+        found = world.search(backend="docker")
+        assert named(found) == [("lead", "3.0", "4.0"), ("lead-core", "3.0", "4.0")]
+        made = images_there() - before
+        assert made
+        assert before <= images_there()
+        again = world.search(backend="docker", most_bytes=1)
+        assert (named(again), images_there()) == (named(found), before | made)
+    finally:
+        with image_store.connected() as client:
+            for image in images_there() - before:
+                client.images.remove(image, force=True)
 
 
 def test_packages_that_move_together_are_named_with_their_neighbouring_releases(world):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from reprokit.core.records import OtherTree
 from reprokit.errors import RecipeError
+from reprokit.execution import code_elsewhere
 from reprokit.features.compare import side_runs
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
@@ -179,6 +182,16 @@ def test_data_that_git_ignores_may_lie_in_the_working_tree(repository):
     repository.write(train_py=READS.format(file=data), recipes__train__recipe_yaml=RECIPE)
     repository.write(train_py=READS.format(file=data) + "# a remark\n")
     assert compared(repository, a="HEAD~1", b="HEAD").answer is Word.EQUAL
+
+
+def test_what_the_tool_puts_next_to_a_program_is_no_file_of_the_tree_that_it_lies_in():
+    hook = Path(code_elsewhere.OURS[0]) / "sitecustomize.py"
+    names = frozenset({f"instrumentation/{hook.name}", "train.py"})
+    tree = OtherTree(root=str(hook.parent.parent), files=names)
+    own = str(hook.parent.parent / "train.py")
+    opened = [["read", str(hook.resolve()), "python"], ["read", own, "python"]]
+    assert code_elsewhere.of_other_tree({"opened": opened, "unknown": ""}, tree) == {"files": [own]}
+    assert "before it could say" in code_elsewhere.of_other_tree({}, tree)["unknown"]
 
 
 def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):

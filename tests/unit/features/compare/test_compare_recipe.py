@@ -71,7 +71,7 @@ def test_two_commits_with_equal_inputs_are_equal_without_runs(repository):
 def test_a_commit_that_changes_text_alone_is_equal_and_its_code_is_named(repository):
     repository.write(settings_py="RATE = 0.1  # the rate\n")
     answer, _ = compared(repository, a="HEAD~1", b="HEAD")
-    assert (answer.answer, answer.exit_code) == (Word.EQUAL, 0)
+    assert (answer.answer, answer.exit_code) == (Word.EQUAL, 0), answer.sentence
     assert [one["kind"] for one in answer.what_differs] == ["code"]
 
 
