@@ -66,7 +66,7 @@ _VERSUS = "--vs"
 @click.option(
     "--rounding",
     is_flag=True,
-    help="Where they differ: is it what rounding does? PyTorch; up to 14 runs.",
+    help="Where they differ: is it what rounding does? Up to 14 more runs.",
 )
 @click.option(
     "--allow", type=click.Choice(["rounding"]), help="End with 0 where they differ by rounding alone."

@@ -29,13 +29,28 @@ _KERNELS = ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_")
 
 def watch(watch: Any, order: str) -> None:
     """Round in this process, as soon as it has imported PyTorch."""
-    from . import imports
+    from . import imports, rounding_fits
 
     kind, *parts = order.split(":")
     numbers = dict(part.split("=", 1) for part in parts)
-    facts = watch.facts[FACT + watch.process] = {"kind": kind, "updates": 0, "rounded": 0, "epsilon": 0.0}
+    facts = watch.facts[FACT + watch.process] = {
+        "kind": kind,
+        "updates": 0,
+        "fits": 0,
+        "rounded": 0,
+        "epsilon": 0.0,
+    }
     twin = _Twin(facts, kind=kind, numbers=numbers)
     imports.after("torch", twin.listen)
+    fits = rounding_fits.Fits(
+        facts,
+        control=kind == CONTROL,
+        seed=int(numbers["seed"]),
+        start=int(numbers["start"]),
+        rate=float(numbers["rate"]),
+    )
+    for module in rounding_fits.MODULES:
+        imports.after(module, fits.listen)
 
 
 class _Twin:

@@ -67,10 +67,10 @@ def first_place(a: Path, b: Path, names: Collection[str]) -> tuple[int, int] | N
 
 
 def updates_of(folder: Path) -> int:
-    """How many updates of an optimizer a run has made; 0 where it did not come to an end."""
+    """How many updates of an optimizer, or trainings of trees, a run has made; 0 if it did not end well."""
     if not runs.read(folder).complete:
         return 0
-    return max((int(one["updates"]) for one in _facts(folder) if one["rounded"] or one["updates"]), default=0)
+    return max((int(one["updates"]) or int(one["fits"]) for one in _facts(folder)), default=0)
 
 
 def rounded_of(folder: Path) -> tuple[int, float]:
