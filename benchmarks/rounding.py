@@ -1,10 +1,11 @@
-"""Error rates of ``compare --rounding``: harmless and real changes of small trainings, judged by its rule.
+"""Error rates and cost of ``compare --rounding``: harmless and real changes of small trainings, judged by it.
 
     python benchmarks/rounding.py --seeds 1 2 --out rounding.jsonl
     python benchmarks/rounding.py --table rounding.jsonl
 
 Every run is a process of its own, forked from one that has imported PyTorch; twins are made by the hook that
-``compare`` loads, and judged by the same rule, with the same number of twins and the same anchors.
+``compare`` loads, as many as it would make, and judged by the same rule with the same anchors. A twin that is
+ended early is the beginning of the whole one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import math
 import multiprocessing
+import statistics
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +27,9 @@ import rounding_programs as programs
 import torch
 
 from reprokit.features.compare.rounding.rule import FACTOR, Finding, Judged, judged
-from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE
+from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE, TwinRuns, make_twins
 from reprokit.instrumentation.reprokit_hook import rounding as hook
 
-_TWINS = 8
 Metrics = dict[str, list[float]]
 
 
@@ -57,32 +59,55 @@ def run(name: str, what: Mapping[str, Any], seed: int, order: str = "") -> tuple
 
 
 class Side:
-    """Side a of one program and seed, and its twins by where they begin."""
+    """Side a of one program and seed, and the runs of its twins by their order."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name, self.seed = name, seed
         self.metrics, _ = run(name, {}, seed)
         if run(name, {}, seed)[0] != self.metrics:
             raise SystemExit(f"{name} does not repeat")
-        _, facts = run(name, {}, seed, _order(1, 0))
-        self.updates = int(facts["updates"])
-        self._twins: dict[int, tuple[list[Metrics], Metrics, float]] = {}
+        self._made: dict[str, tuple[Metrics, dict[str, Any]]] = {}
 
-    def twins(self, start: int) -> tuple[list[Metrics], Metrics, float]:
-        """Those that begin there, the control, and ε."""
-        if start not in self._twins:
-            made = [run(self.name, {}, self.seed, _order(number, start)) for number in range(1, _TWINS + 1)]
-            control, _ = run(
-                self.name, {}, self.seed, f"{hook.CONTROL}:seed=0:start={start}:rate={CONTROL_RATE}"
-            )
-            epsilon = max(float(facts["epsilon"]) for _, facts in made)
-            self._twins[start] = [metrics for metrics, _ in made], control, epsilon
-        return self._twins[start]
+    def made(self, order: str) -> tuple[Metrics, dict[str, Any]]:
+        """What a run under an order logs, and what the hook says of it."""
+        order, _, stop = order.partition(":stop=")
+        if order not in self._made:
+            self._made[order] = run(self.name, {}, self.seed, order)
+        metrics, facts = self._made[order]
+        if not stop:
+            return metrics, facts
+        share = (int(stop) - 1) / facts["updates"]
+        return {name: values[: math.ceil(share * len(values))] for name, values in metrics.items()}, facts
 
 
-def _order(number: int, start: int) -> str:
-    kind = hook.UPDATES if number % 2 else hook.MODULES
-    return f"{kind}:seed={number}:start={start}:rate=1"
+class Search:
+    """What ``make_twins`` asks for, of one change."""
+
+    def __init__(self, side: Side, b: Metrics) -> None:
+        self.side, self.b = side, b
+        self.orders: dict[Path, str] = {}
+
+    def make_run(self, variation: Any, number: int) -> Path:
+        """A run, known by its number."""
+        folder = Path(str(number))
+        self.orders[folder] = variation.environment[hook.TWIN]
+        return folder
+
+    def updates_of(self, folder: Path) -> int:
+        """How many updates it has made."""
+        return int(self.side.made(self.orders[folder])[1]["updates"])
+
+    def judged(self, other: Metrics, runs: TwinRuns) -> Judged:
+        """The rule on another side."""
+        made = {folder: self.side.made(self.orders[folder]) for folder in runs.every_twin}
+        epsilon = max(float(facts["epsilon"]) for _, facts in made.values())
+        whole, short = ([made[folder][0] for folder in some] for some in (runs.twins, runs.short))
+        return judged(self.side.metrics, other, whole, short=short, epsilon=epsilon)
+
+    def finding_with(self, runs: TwinRuns) -> tuple[Finding, float]:
+        """The rule on the changed side."""
+        found = self.judged(self.b, runs)
+        return found.finding, found.ratio
 
 
 def compared(side: Side, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,27 +123,27 @@ def compared(side: Side, what: Mapping[str, Any]) -> dict[str, Any]:
             places.append((at, len(values)))
     if not places:
         return {"answer": "equal"}
-    record, records = min(places, key=lambda place: place[0] / place[1])
-    start = max(0, (record - 1) * side.updates // records)
-    twins, control, epsilon = side.twins(start)
-    found = judged(side.metrics, b, twins, epsilon=epsilon)
+    place = min(places, key=lambda place: place[0] / place[1])
+    search = Search(side, b)
+    runs = make_twins(
+        search.make_run, place=place, updates_of=search.updates_of, finding_with=search.finding_with
+    )
+    found = search.judged(b, runs)
     answer, resolution = str(found.finding), None
-    if found.finding is Finding.ROUNDING:
-        seen = judged(side.metrics, control, twins, epsilon=epsilon)
+    if found.finding is Finding.ROUNDING and runs.control is not None:
+        seen = search.judged(side.made(search.orders[runs.control])[0], runs)
         resolution = (CONTROL_RATE - 1) * FACTOR / seen.ratio if seen.finding is Finding.DIFFERENT else None
         answer = answer if resolution else "unjudged"
     return {
         "answer": answer,
         "ratio": min(found.ratio, 1e300),
         "at": found.first[1] if found.first else None,
-        "until": _until(found),
-        "start": start,
+        "until": found.until,
+        "start": runs.start,
         "resolution": resolution,
+        "made": runs.made,
+        "short": len(runs.short),
     }
-
-
-def _until(found: Judged) -> int:
-    return found.until
 
 
 def measure(names: Sequence[str], seeds: Sequence[int], out: Path) -> None:
@@ -163,11 +188,26 @@ def table(path: Path) -> Iterator[str]:
         cells += [counts["real", word] for word in ("different", "unjudged", "rounding", "equal")]
         yield f"| {name} ({seeds}) | " + " | ".join(map(str, cells)) + " |"
     yield ""
+    yield from cost(lines)
     for line in lines:
         wrong = {"harmless": ("different",), "real": ("rounding",)}[line["kind"]]
         if line["answer"] in wrong:
             what = f"{line['kind']} {line['change']}: {line['answer']}, R {line['ratio']:.3g}"
             yield f"- {line['program']} {line['seed']}: {what}"
+
+
+def cost(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How many runs the answers took: all, and those of them that were made to their end."""
+    for answer in ("different", "rounding", "unjudged"):
+        made = [(line["made"], line["made"] - line["short"]) for line in lines if line["answer"] == answer]
+        if made:
+            every, whole = zip(*made, strict=True)
+            up_to_8 = sum(one <= 8 for one in every) / len(every)
+            yield (
+                f"- {answer}: {statistics.median(every):g} runs in the median, {max(every)} at most, "
+                f"{up_to_8:.0%} with 8 or fewer; {statistics.median(whole):g} whole ones in the median"
+            )
+    yield ""
 
 
 def main() -> None:

@@ -64,7 +64,9 @@ _VERSUS = "--vs"
     help="Compare results over so many seeds, not bits: for programs that never repeat.",
 )
 @click.option(
-    "--rounding", is_flag=True, help="Where they differ: is it what rounding does? PyTorch; up to 14 runs."
+    "--rounding",
+    is_flag=True,
+    help="Where they differ: is it what rounding does? Up to 14 more runs.",
 )
 @click.option(
     "--allow", type=click.Choice(["rounding"]), help="End with 0 where they differ by rounding alone."

@@ -110,7 +110,7 @@ GATE = Extension(
                 "--rounding",
                 is_flag=True,
                 help="Of a stale golden: did its environment move the numbers by more than rounding? "
-                "PyTorch; up to 15 runs.",
+                "Up to 15 runs.",
             ),
             click.option(
                 "--moved-fails", is_flag=True, help="Fail where --compare does not find every number equal."

@@ -55,7 +55,7 @@ def runs_of_rounding(report: Report) -> tuple[Path, ...]:
     """The runs that the answer on rounding follows from, beside the report's own."""
     told = report.rounding or {}
     made: Mapping[str, Any] = told.get("runs") or {}
-    listed = [*made.get("twins", ()), made.get("control")] if made else []
+    listed = [*made.get("twins", ()), *made.get("short", ()), made.get("control")] if made else []
     listed += [told["centre"]] if told.get("centre") and told["centre"] not in report.runs else []
     return tuple(Path(str(one)) for one in listed if one)
 
@@ -64,4 +64,4 @@ def kept_in_provenance(rounding: Mapping[str, Any]) -> dict[str, Any]:
     """The evidence as a golden that is promoted for it has it."""
     made: Mapping[str, Any] = rounding.get("runs") or {}
     found = {name: value for name, value in rounding.items() if name not in _NOT_KEPT}
-    return {**found, "num_twins": len(made.get("twins", ()))}
+    return {**found, "num_twins": len(made.get("twins", ())) + len(made.get("short", ()))}

@@ -6,8 +6,8 @@ so with parameters and gradients at every update, ``modules`` with gradients and
 parameters put out in training; both begin with the initial parameters. The kind ``control`` rounds nothing
 and multiplies the learning rate of every optimizer while it takes its step.
 
-The order is one variable, such as ``updates:seed=3:start=0:rate=1``. ``start`` is the number of updates that
-are left as they are.
+The order is one variable, such as ``updates:seed=3:start=0:rate=1:stop=20``. ``start`` is the number of
+updates that are left as they are; after ``stop`` updates, where it is there, the program is ended.
 """
 
 from __future__ import annotations
@@ -29,13 +29,28 @@ _KERNELS = ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_")
 
 def watch(watch: Any, order: str) -> None:
     """Round in this process, as soon as it has imported PyTorch."""
-    from . import imports
+    from . import imports, rounding_fits
 
     kind, *parts = order.split(":")
     numbers = dict(part.split("=", 1) for part in parts)
-    facts = watch.facts[FACT + watch.process] = {"kind": kind, "updates": 0, "rounded": 0, "epsilon": 0.0}
+    facts = watch.facts[FACT + watch.process] = {
+        "kind": kind,
+        "updates": 0,
+        "fits": 0,
+        "rounded": 0,
+        "epsilon": 0.0,
+    }
     twin = _Twin(facts, kind=kind, numbers=numbers)
     imports.after("torch", twin.listen)
+    fits = rounding_fits.Fits(
+        facts,
+        control=kind == CONTROL,
+        seed=int(numbers["seed"]),
+        start=int(numbers["start"]),
+        rate=float(numbers["rate"]),
+    )
+    for module in rounding_fits.MODULES:
+        imports.after(module, fits.listen)
 
 
 class _Twin:
@@ -43,6 +58,7 @@ class _Twin:
         self._facts, self._kind = facts, kind
         self._seed, self._start = int(numbers["seed"]), int(numbers["start"])
         self._rate = float(numbers["rate"])
+        self._stop = int(numbers.get("stop", 0))
         self._begun: Any = weakref.WeakSet()
         self._in_step = 0
         self._learning_rates: dict[int, list[tuple[Any, Any]]] = {}
@@ -78,7 +94,6 @@ class _Twin:
             if self._in_step:
                 return natural(parameters, gradients, *others, **options)
             works = self._works
-            self._facts["updates"] += 1
             if works and self._kind == CONTROL and options.get("lr"):
                 options["lr"] = options["lr"] * self._rate
                 self._facts["rounded"] += 1
@@ -87,6 +102,7 @@ class _Twin:
             made = natural(parameters, gradients, *others, **options)
             if works and self._kind == UPDATES:
                 self._round_all(parameters)
+            self._count()
             return made
 
         return update
@@ -111,11 +127,18 @@ class _Twin:
     def _after(self, optimizer: Any) -> None:
         self._in_step -= 1
         works = self._works
-        self._facts["updates"] += 1
         for group, rate in self._learning_rates.pop(id(optimizer), ()):
             group["lr"] = rate
         if works and self._kind == UPDATES:
             self._round_all(_parameters(optimizer))
+        self._count()
+
+    def _count(self) -> None:
+        """One update is over. Once, the program is ended as by itself, so that it closes its log."""
+        self._facts["updates"] += 1
+        if self._stop and self._facts["updates"] >= self._stop and not self._facts.get("ended"):
+            self._facts["ended"] = True
+            raise SystemExit(0)
 
     def _begin(self, module: Any) -> None:
         """Before its first use: its initial parameters."""

@@ -67,8 +67,10 @@ def first_place(a: Path, b: Path, names: Collection[str]) -> tuple[int, int] | N
 
 
 def updates_of(folder: Path) -> int:
-    """How many updates of an optimizer a twin rounded, or counted before it began."""
-    return max((int(one["updates"]) for one in _facts(folder) if one["rounded"] or one["updates"]), default=0)
+    """How many updates of an optimizer, or trainings of trees, a run has made; 0 if it did not end well."""
+    if not runs.read(folder).complete:
+        return 0
+    return max((int(one["updates"]) or int(one["fits"]) for one in _facts(folder)), default=0)
 
 
 def rounded_of(folder: Path) -> tuple[int, float]:
@@ -81,10 +83,13 @@ def judged_with(
     a: Path, b: Path, twins: TwinRuns, names: Collection[str], *, sides: tuple[str, str] = SIDES_OF_COMPARE
 ) -> Judged:
     """The rule on two sides and the twins of a."""
-    others = [_values(series_of(one, names)) for one in twins.twins]
-    epsilon = max(rounded_of(one)[1] for one in twins.twins)
+    epsilon = max(rounded_of(one)[1] for one in twins.every_twin)
     first, other = series_of(a, names), series_of(b, names)
-    found = dict(judged(_values(first), _values(other), others, epsilon=epsilon, sides=sides).metrics)
+    values = {
+        "twins": [_values(series_of(one, names)) for one in twins.twins],
+        "short": [_beginning(series_of(one, names), first) for one in twins.short],
+    }
+    found = dict(judged(_values(first), _values(other), **values, epsilon=epsilon, sides=sides).metrics)
     found |= {
         name: unjudged(f"{sides[1]} has it at different steps")
         for name in {*first} & {*other}
@@ -107,7 +112,7 @@ def rounding_evidence(
         CannotJudgeError: A twin did not end, rounded nothing, or is no run of side a.
         MetricsError: Metrics cannot be read.
     """
-    for folder in twins.twins:
+    for folder in twins.every_twin:
         _must_be_of_kind(folder, {UPDATES, MODULES}, of=a)
     if twins.control is not None:
         _must_be_of_kind(twins.control, {CONTROL}, of=a)
@@ -144,7 +149,7 @@ def rounding_evidence(
         "until": found.until,
         "control": control,
         "resolution": resolution,
-        "epsilon": max(rounded_of(one)[1] for one in twins.twins),
+        "epsilon": max(rounded_of(one)[1] for one in twins.every_twin),
         "metrics": {
             name: {**asdict(one), "finding": str(one.finding)} for name, one in found.metrics.items()
         },
@@ -154,12 +159,15 @@ def rounding_evidence(
 
 def bounds(a: Path, twins: TwinRuns) -> dict[str, list[float]]:
     """Metric → the most that rounding explains, record by record, up to the horizon."""
-    epsilon = max(rounded_of(one)[1] for one in twins.twins)
+    epsilon = max(rounded_of(one)[1] for one in twins.every_twin)
     others = [_values(series_of(one)) for one in twins.twins]
+    first = series_of(a)
+    short = [_beginning(series_of(one), first) for one in twins.short]
     found = {}
-    for name, values in _values(series_of(a)).items():
+    for name, values in _values(first).items():
         same = [other[name] for other in others if len(other.get(name, ())) == len(values)]
         if len(same) == len(others):
+            same += [one[name] for one in short if name in one]
             found[name] = bound_of(values, same, epsilon=epsilon)
     return found
 
@@ -196,6 +204,16 @@ def _must_be_of_kind(folder: Path, kinds: Collection[str], *, of: Path) -> None:
         raise CannotJudgeError(f"this run is not of the kind that its name says: {folder}")
     if (run.record.seed, run.record.digests) != (first.seed, first.digests):
         raise CannotJudgeError(f"this run has another seed or other inputs: {folder}")
+
+
+def _beginning(short: Series, whole: Series) -> dict[str, list[float]]:
+    """What a run that was ended early has at the same steps: a last evaluation stands at another."""
+    found = {}
+    for name, one in short.items():
+        steps = zip(one.steps, whole[name].steps if name in whole else (), strict=False)
+        same = next((at for at, (left, right) in enumerate(steps) if left != right), len(one.steps))
+        found[name] = list(one.values[:same])
+    return found
 
 
 def _values(series: Series) -> dict[str, list[float]]:

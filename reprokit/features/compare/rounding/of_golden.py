@@ -29,7 +29,7 @@ from reprokit.features.compare.rounding.evidence import (
     updates_of,
 )
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.told import NO_METRIC, extent, times
+from reprokit.features.compare.rounding.told import NO_METRIC, extent, times, twins_told
 from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns, make_twins
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import one_more_run
@@ -116,18 +116,19 @@ def _unmade(why: str) -> dict[str, Any]:
 
 
 def _sentence(evidence: Mapping[str, Any], runs_of: Mapping[str, str]) -> str:
-    twins = f"{counted(len(evidence['runs']['twins']), 'twin')} of {_SIDES[runs_of['twins_of']][0]}"
+    made = counted(evidence["runs"]["made"], "run")
+    twins = f"{twins_told(evidence)} of {_SIDES[runs_of['twins_of']][0]}"
     if evidence["answer"] == "rounding":
         told = (
             f"The environment moves the numbers as rounding does: by at most {evidence['ratio']:.2g} times "
-            f"as much as {twins}, in {extent(evidence)}; a learning rate higher by "
+            f"as much as {twins} ({made}), in {extent(evidence)}; a learning rate higher by "
             f"{evidence['resolution']:.1g} of itself would have been seen."
         )
     elif evidence["answer"] == "different":
         first = evidence["first"]
         told = (
             f"The environment moves the numbers by more than rounding: {first['metric']} from step "
-            f"{first['step']:g} on, up to {times(evidence['ratio'])} times what {twins} show."
+            f"{first['step']:g} on, up to {times(evidence['ratio'])} times what {twins} show ({made})."
         )
     else:
         told = f"Whether that is rounding is not known: {evidence['why']}."

@@ -18,6 +18,8 @@ from reprokit.features.compare.rounding.metric_kinds import kind_of
 
 #: So much farther than the twins is no rounding.
 FACTOR = 4.0
+#: What fewer twins than these have shows nothing.
+ENOUGH = 4
 #: Twins so far away, as a part of the metric, say nothing any more.
 HORIZON = 1e-2
 _FLOOR_ULPS = 4.0
@@ -86,6 +88,7 @@ def judged(
     b: Values,
     twins: Sequence[Values],
     *,
+    short: Sequence[Values] = (),
     epsilon: float = _SINGLE_EPSILON,
     sides: tuple[str, str] = ("a", "b"),
 ) -> Judged:
@@ -95,10 +98,13 @@ def judged(
         a: Metric → its values, record by record.
         b: The same of the other side.
         twins: The same of each twin.
+        short: The same of twins that were ended early: their first records alone.
         epsilon: The ε of the dtype in which the program computes.
         sides: How sentences call A and B.
     """
-    found = {name: _of_metric(name, a, b, twins, epsilon=epsilon, sides=sides) for name in a if name in b}
+    found = {
+        name: _of_metric(name, a, b, twins, short, epsilon=epsilon, sides=sides) for name in a if name in b
+    }
     found |= {name: unjudged("only one side has it") for name in sorted({*a} ^ {*b})}
     return together(found)
 
@@ -119,7 +125,14 @@ def together(found: Mapping[str, MetricFinding]) -> Judged:
 
 
 def _of_metric(
-    name: str, a: Values, b: Values, twins: Sequence[Values], *, epsilon: float, sides: tuple[str, str]
+    name: str,
+    a: Values,
+    b: Values,
+    twins: Sequence[Values],
+    short: Sequence[Values],
+    *,
+    epsilon: float,
+    sides: tuple[str, str],
 ) -> MetricFinding:
     one, two = list(a[name]), list(b[name])
     others = [list(twin[name]) for twin in twins if name in twin and len(twin[name]) == len(one)]
@@ -130,6 +143,7 @@ def _of_metric(
         return unjudged(f"{sides[0]} has {size} values of it, {sides[1]} {len(two)}", records=size)
     if len(others) < len(twins):
         return unjudged("not every twin has as many values of it", records=size)
+    others += [list(twin[name][:size]) for twin in short if name in twin]
     kind = kind_of([v for values in (one, two, *others) for v in values if math.isfinite(v)])
     if kind.counts:
         first = next(at for at in range(size) if not _same(one[at], two[at]))
@@ -150,8 +164,8 @@ def _floors(
 ) -> Iterator[float | None]:
     """What B's distance is divided by, record by record; None from the horizon on."""
     spread = 0.0
-    for at, value in enumerate(one):
-        values = [twin[at] for twin in twins]
+    for at, value in enumerate(one[: _reach(twins)]):
+        values = [twin[at] for twin in twins if at < len(twin)]
         if not all(map(math.isfinite, (value, *values))):
             if not all(_same(value, other) for other in values):
                 yield None
@@ -163,6 +177,12 @@ def _floors(
             yield None
             return
         yield max(spread, _FLOOR_ULPS * _ulp(value, epsilon), unit)
+
+
+def _reach(twins: Sequence[Sequence[float]]) -> int:
+    """The number of records that enough twins have."""
+    sizes = sorted(map(len, twins), reverse=True)
+    return sizes[min(ENOUGH, len(sizes)) - 1] if sizes else 0
 
 
 def _judge(
@@ -185,9 +205,14 @@ def _judge(
         else:
             ratios.append(abs(other - value) / floor if floor else math.inf)
     until = len(ratios)
+    reach = _reach(twins)
     outside = next((at for at, ratio in enumerate(ratios) if ratio > FACTOR), None)
     if outside is not None:
-        if _is_jump(ratios, outside) and _twins_jump_as_far(one, two, twins, outside, until):
+        is_jump = _is_jump(ratios, outside)
+        if is_jump and reach < len(one):
+            why = f"{other_side} jumps at record {outside}, and twins were made of the first {reach} alone"
+            return unjudged(why, until=outside, records=len(one))
+        if is_jump and _twins_jump_as_far(one, two, twins, outside, until):
             return unjudged(
                 f"{other_side} jumps at record {outside} by no more than twins do later: a decision may have "
                 "flipped",
@@ -203,6 +228,8 @@ def _judge(
     if rest is None:
         return MetricFinding(finding=Finding.ROUNDING, ratio=ratio, at=where, until=until, records=len(one))
     why = f"from record {until} on rounding alone moves it by more than {HORIZON:.0%}"
+    if until == reach:
+        why = f"twins were made of its first {reach} records alone"
     return MetricFinding(
         finding=Finding.UNJUDGED, ratio=ratio, at=where, until=until, records=len(one), why=why
     )
@@ -211,8 +238,9 @@ def _judge(
 def _is_zero(one: Sequence[float], twins: Sequence[Sequence[float]], at: int) -> bool:
     """Whether a metric is zero but for rounding so far: twins are as large as the metric, each record."""
     return all(
-        max(abs(twin[record]) for twin in twins) <= 1e-5
-        and max(abs(twin[record] - one[record]) for twin in twins) >= 0.1 * abs(one[record])
+        max(abs(twin[record]) for twin in twins if record < len(twin)) <= 1e-5
+        and max(abs(twin[record] - one[record]) for twin in twins if record < len(twin))
+        >= 0.1 * abs(one[record])
         for record in range(at + 1)
     )
 
@@ -229,7 +257,7 @@ def _twins_jump_as_far(
     one: Sequence[float], two: Sequence[float], twins: Sequence[Sequence[float]], outside: int, until: int
 ) -> bool:
     highest = max(
-        (abs(twin[at] - one[at]) for twin in twins for at in range(len(one)) if math.isfinite(twin[at])),
+        (abs(twin[at] - one[at]) for twin in twins for at in range(len(twin)) if math.isfinite(twin[at])),
         default=0.0,
     )
     return max(abs(two[at] - one[at]) for at in range(outside, until)) <= _AS_FAR * highest

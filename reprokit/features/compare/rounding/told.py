@@ -131,18 +131,18 @@ def with_rounding(
 
 
 def _sentence(answer: Answer, evidence: Mapping[str, Any]) -> str:
-    twins = counted(len(evidence["runs"]["twins"]), "twin")
+    twins, runs = twins_told(evidence), counted(evidence["runs"]["made"], "run")
     if evidence["answer"] == "rounding":
         return (
             f"the sides differ as rounding does: by at most {evidence['ratio']:.2g} times as much as {twins} "
-            f"of side a, in {extent(evidence)}; a learning rate higher by {evidence['resolution']:.1g} of "
-            "itself would have been seen"
+            f"of side a ({runs}), in {extent(evidence)}; a learning rate higher by "
+            f"{evidence['resolution']:.1g} of itself would have been seen"
         )
     if evidence["answer"] == "different":
         first = evidence["first"]
         return (
             f"the sides differ by more than rounding: {first['metric']} from step {first['step']:g} on, "
-            f"up to {times(evidence['ratio'])} times what {twins} of side a show; {answer.sentence}"
+            f"up to {times(evidence['ratio'])} times what {twins} of side a show ({runs}); {answer.sentence}"
         )
     return f"{answer.sentence}; whether that is rounding is not known: {evidence['why']}"
 
@@ -152,6 +152,12 @@ def extent(evidence: Mapping[str, Any]) -> str:
     judged_metrics = [one for one in evidence["metrics"].values() if one["finding"] == "rounding"]
     records = max((one["until"] for one in judged_metrics), default=0)
     return f"{counted(records, 'record')} of {counted(len(judged_metrics), 'metric')}"
+
+
+def twins_told(evidence: Mapping[str, Any]) -> str:
+    """How many twins there are."""
+    made = evidence["runs"]
+    return counted(len(made["twins"]) + len(made["short"]), "twin")
 
 
 def times(ratio: float) -> str:

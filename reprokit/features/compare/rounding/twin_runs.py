@@ -1,22 +1,39 @@
-"""Twins of side a: runs under the same conditions, in which the hook rounds otherwise, and the control."""
+"""Twins of side a: runs under the same conditions, in which the hook rounds otherwise, and the control.
+
+The first runs whole and shows how many updates there are. Those after it end soon after the first records
+that differ: most real changes are far outside there. Whole ones are made only where that shows no difference.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reprokit.errors import CannotJudgeError
-from reprokit.features.compare.rounding.rule import Finding
+from reprokit.features.compare.rounding.rule import ENOUGH, Finding
 from reprokit.instrumentation.reprokit_hook import rounding as order
 from reprokit.variations import Variation
 
 #: So much higher is the learning rate of the control.
 CONTROL_RATE = 1.001
-_FEW, _ALL = 4, 8
+_ALL = 8
+#: No more runs than these are made, the control among them.
+MOST_RUNS = 14
 #: So far outside after few twins, more of them change nothing.
 _FAR = 100.0
+#: So many records are looked at first, where that is at most so much of a run.
+_FIRST_RECORDS, _SHORT = 10, 2 / 3
+
+#: Threads and instruction sets round otherwise too. Alone they would decide only where at most 1 % of their
+#: answers were shown to be false alarms on the program at hand, which takes more than a hundred runs.
+_NO_TWIN = (
+    "no twin can be made: the program takes no step of an optimizer of PyTorch, and trains no trees of "
+    "LightGBM or XGBoost; threads and instruction sets alone do not decide, as too few runs show how often "
+    "they are wrong"
+)
 
 #: Makes one run of side a under a variation; the second argument is its number, from 1.
 MakeRun = Callable[[Variation, int], Path]
@@ -27,34 +44,50 @@ class TwinRuns:
     """The runs that were made of side a.
 
     Attributes:
-        twins: Those that round.
+        twins: Those that round, whole.
+        short: Those that round and were ended early.
         control: The one with a higher learning rate; None where it was not needed.
         start: Number of updates at the beginning that are as in side a.
+        made: How many runs were made for it, one that only counts updates among them.
     """
 
     twins: tuple[Path, ...]
     control: Path | None
     start: int
+    short: tuple[Path, ...] = ()
+    made: int = 0
 
     def as_data(self) -> dict[str, Any]:
         """For the report."""
         return {
             "twins": [str(one) for one in self.twins],
+            "short": [str(one) for one in self.short],
             "control": str(self.control) if self.control else None,
             "start": self.start,
+            "made": self.made,
         }
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> TwinRuns:
         """As the report has it."""
         control = data["control"]
-        twins = tuple(Path(one) for one in data["twins"])
-        return cls(twins=twins, control=Path(control) if control else None, start=int(data["start"]))
+        return cls(
+            twins=tuple(Path(one) for one in data["twins"]),
+            short=tuple(Path(one) for one in data["short"]),
+            control=Path(control) if control else None,
+            start=int(data["start"]),
+            made=int(data["made"]),
+        )
+
+    @property
+    def every_twin(self) -> tuple[Path, ...]:
+        """All that round, the whole ones first."""
+        return (*self.twins, *self.short)
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        return (*self.twins, *([self.control] if self.control else []))
+        return (*self.every_twin, *([self.control] if self.control else []))
 
 
 def make_twins(
@@ -64,40 +97,78 @@ def make_twins(
     updates_of: Callable[[Path], int],
     finding_with: Callable[[TwinRuns], tuple[Finding, float]],
 ) -> TwinRuns:
-    """Make as many as the answer needs: four, eight, and the control where B may be rounding.
+    """Make as many as the answer needs: short ones, whole ones, and the control where B may be rounding.
 
     Args:
         make_run: Makes a run.
         place: The first record that differs, from 0, and the number of records.
-        updates_of: How many updates a run has made.
+        updates_of: How many updates a run has made; 0 where it did not end well.
         finding_with: What the rule says with these twins, and the largest R.
 
     Raises:
-        CannotJudgeError: The twins round nothing, since the program has no optimizer of PyTorch.
+        CannotJudgeError: The twins round nothing, since nothing in the program can be rounded from outside.
     """
-    number = 1
-    first = make_run(_twin(number, start=0), number)
+    first = make_run(_twin(1, start=0), 1)
     updates = updates_of(first)
     if not updates:
-        raise CannotJudgeError("no twin can be made: the program takes no step of an optimizer of PyTorch")
+        raise CannotJudgeError(_NO_TWIN)
     record, records = place
     start = max(0, (record - 1) * updates // records)
-    runs = TwinRuns(twins=() if start else (first,), control=None, start=start)
-    for size in (_FEW, _ALL):
-        while len(runs.twins) < size:
-            number += 1
-            made = make_run(_twin(number, start=start), number)
-            runs = TwinRuns(twins=(*runs.twins, made), control=None, start=start)
-        finding, ratio = finding_with(runs)
-        if finding is Finding.DIFFERENT and (size == _ALL or ratio > _FAR):
+    runs = TwinRuns(twins=() if start else (first,), control=None, start=start, made=1)
+    # What is logged after an update is there by the next.
+    stop = math.ceil((record + _FIRST_RECORDS) * updates / records) + 1
+    if stop <= _SHORT * updates:
+        runs, is_decided = _short_ones(
+            make_run, runs, stop=stop, updates_of=updates_of, finding_with=finding_with
+        )
+        if is_decided:
             return runs
-    control = make_run(_control(start), number + 1)
-    return TwinRuns(twins=runs.twins, control=control, start=start)
+    return _whole_ones(make_run, runs, finding_with=finding_with)
 
 
-def _twin(number: int, *, start: int) -> Variation:
+def _short_ones(
+    make_run: MakeRun,
+    runs: TwinRuns,
+    *,
+    stop: int,
+    updates_of: Callable[[Path], int],
+    finding_with: Callable[[TwinRuns], tuple[Finding, float]],
+) -> tuple[TwinRuns, bool]:
+    """Twins that end after so many updates, and whether they show that B is different."""
+    for size in (ENOUGH, _ALL):
+        while len(runs.every_twin) < size:
+            made = make_run(_twin(runs.made + 1, start=runs.start, stop=stop), runs.made + 1)
+            runs = replace(runs, made=runs.made + 1)
+            if not updates_of(made):  # the program cannot be ended early
+                return replace(runs, short=()), False
+            runs = replace(runs, short=(*runs.short, made))
+        finding, ratio = finding_with(runs)
+        if finding is not Finding.DIFFERENT:
+            return runs, False
+        if ratio > _FAR:
+            break
+    return runs, True
+
+
+def _whole_ones(
+    make_run: MakeRun, runs: TwinRuns, *, finding_with: Callable[[TwinRuns], tuple[Finding, float]]
+) -> TwinRuns:
+    most = min(_ALL, len(runs.twins) + MOST_RUNS - 1 - runs.made)
+    for size in (ENOUGH, most):
+        while len(runs.twins) < size:
+            made = make_run(_twin(runs.made + 1, start=runs.start), runs.made + 1)
+            runs = replace(runs, twins=(*runs.twins, made), made=runs.made + 1)
+        finding, ratio = finding_with(runs)
+        if finding is Finding.DIFFERENT and (size == most or ratio > _FAR):
+            return runs
+    control = make_run(_control(runs.start), runs.made + 1)
+    return replace(runs, control=control, made=runs.made + 1)
+
+
+def _twin(number: int, *, start: int, stop: int = 0) -> Variation:
     kind = order.UPDATES if number % 2 else order.MODULES
-    return _variation(f"{kind}:seed={number}:start={start}:rate=1", says=f"twin {number}, rounded otherwise")
+    text = f"{kind}:seed={number}:start={start}:rate=1" + (f":stop={stop}" if stop else "")
+    return _variation(text, says=f"twin {number}, rounded otherwise")
 
 
 def _control(start: int) -> Variation:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from reprokit.features.compare.rounding import rule
 from reprokit.features.compare.rounding.metric_kinds import kind_of
 from reprokit.features.compare.rounding.rule import Finding, judged
 
@@ -155,3 +156,37 @@ def test_twins_with_other_seeds_are_no_twins_and_nothing_is_called_rounding():
 def test_what_a_metric_can_show(values, counts, unit):
     kind = kind_of(values)
     assert (kind.counts, kind.unit) == (counts, pytest.approx(unit))
+
+
+def beginnings(values, count=7, size=10):
+    return [{"loss": one["loss"][:size]} for one in twins(values, count + 1)[1:]]
+
+
+def test_short_twins_show_a_difference_in_the_records_that_they_have():
+    off = [value * (1 + 1e-5 * step) for step, value in enumerate(curve())]
+    found = judged({"loss": curve()}, {"loss": off}, twins(curve(), 1), short=beginnings(curve()))
+    assert (found.finding, found.first, found.until) == (Finding.DIFFERENT, ("loss", 1), 10)
+
+
+def test_what_fewer_than_four_twins_have_is_not_judged():
+    late = [*curve()[:20], *(value * 1.001 for value in curve()[20:])]
+    found = judged({"loss": curve()}, {"loss": late}, twins(curve(), 3), short=beginnings(curve()))
+    assert (found.finding, found.until) == (Finding.UNJUDGED, 10)
+    assert "first 10 records alone" in found.metrics["loss"].why
+    assert judged({"loss": curve()}, {"loss": late}, twins(curve(), 4)).finding is Finding.DIFFERENT
+
+
+def test_a_jump_is_not_judged_as_long_as_no_twin_shows_what_comes_later():
+    b = rounded(curve(), 99)
+    b[7] += 1e-3
+    found = judged({"loss": curve()}, {"loss": b}, [], short=beginnings(curve(), 8))
+    assert found.finding is Finding.UNJUDGED
+    assert "jumps at record 7" in found.metrics["loss"].why
+    assert finding(b).finding is Finding.DIFFERENT
+
+
+def test_a_rule_that_takes_one_twin_for_enough_is_broken(monkeypatch):
+    monkeypatch.setattr(rule, "ENOUGH", 1)
+    late = [*curve()[:20], *(value * (1 + 3e-6) for value in curve()[20:])]
+    found = judged({"loss": curve()}, {"loss": late}, twins(curve(), 1), short=beginnings(curve()))
+    assert found.finding is not Finding.UNJUDGED, "the test above would not see that rule"

@@ -12,7 +12,7 @@ import pytest
 
 from reprokit.errors import CannotJudgeError
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.twin_runs import TwinRuns, make_twins
+from reprokit.features.compare.rounding.twin_runs import MOST_RUNS, TwinRuns, make_twins
 from reprokit.harness.running.programs.hooked_run import HOOK
 
 TRAINS = """\
@@ -127,33 +127,83 @@ class Maker:
         return Path(f"run-{number}")
 
 
-def made(make, *, findings, place=(0, 10), updates=100):
+def made(make, *, findings, place=(0, 60), updates=120):
     given = iter(findings)
     return make_twins(make, place=place, updates_of=lambda _: updates, finding_with=lambda _: next(given))
 
 
-def test_four_twins_are_enough_for_a_difference_that_is_far_outside():
+def test_a_difference_that_is_far_outside_ends_the_work_after_one_whole_and_three_short_twins():
     make = Maker()
     runs = made(make, findings=[(Finding.DIFFERENT, 5_000.0)])
-    assert len(make.orders) == len(runs.twins) == 4
-    assert runs.control is None
+    assert (len(runs.twins), len(runs.short), runs.control, runs.made) == (1, 3, None, 4)
+    assert [order.split(":")[4:] for order in make.orders] == [[], *[["stop=21"]] * 3]
 
 
-def test_eight_twins_and_a_control_are_made_for_rounding_of_both_kinds():
+def test_a_difference_that_is_near_is_looked_at_with_eight_twins():
     make = Maker()
-    runs = made(make, findings=[(Finding.ROUNDING, 1.0)] * 2)
-    assert len(runs.twins) == 8
-    assert runs.control == Path("run-9")
-    assert [order.partition(":")[0] for order in make.orders] == ["updates", "modules"] * 4 + ["control"]
-    assert len(set(make.orders)) == 9
+    runs = made(make, findings=[(Finding.DIFFERENT, 5.0)] * 2)
+    assert (len(runs.twins), len(runs.short), runs.made) == (1, 7, 8)
+
+
+def test_eight_whole_twins_and_a_control_are_made_for_rounding_of_both_kinds():
+    make = Maker()
+    runs = made(make, findings=[(Finding.ROUNDING, 1.0)] * 3)
+    assert (len(runs.twins), len(runs.short), runs.made) == (8, 3, 12)
+    assert runs.control == Path("run-12")
+    assert [order.partition(":")[0] for order in make.orders] == [
+        *["updates", "modules"] * 5,
+        "updates",
+        "control",
+    ]
+    assert len(set(make.orders)) == 12
+
+
+def test_no_search_makes_more_than_fourteen_runs():
+    near, inside = (Finding.DIFFERENT, 5.0), (Finding.ROUNDING, 1.0)
+    for place in ((0, 60), (20, 60), (55, 60), (2, 5)):
+        for findings in (
+            [near, inside, inside, inside],
+            [inside] * 3,
+            [near] * 4,
+            [near, near, near, inside],
+        ):
+            make = Maker()
+            runs = made(make, findings=findings, place=place)
+            assert runs.made == len(make.orders) <= MOST_RUNS
+            assert len(runs.twins) >= 4 or len(runs.every_twin) >= 4
+
+
+def test_a_program_that_cannot_be_ended_early_gets_whole_twins():
+    make, updates = Maker(), iter([120, 0])
+    given = iter([(Finding.ROUNDING, 1.0)] * 2)
+    runs = make_twins(
+        make, place=(0, 60), updates_of=lambda _: next(updates), finding_with=lambda _: next(given)
+    )
+    assert (len(runs.twins), runs.short, runs.made) == (8, (), 10)
+
+
+def test_few_records_are_looked_at_whole():
+    make = Maker()
+    runs = made(make, findings=[(Finding.ROUNDING, 1.0)] * 2, place=(0, 12))
+    assert (len(runs.twins), runs.short, runs.made) == (8, (), 9)
 
 
 def test_twins_begin_where_the_other_side_first_differs():
     make = Maker()
-    runs = made(make, findings=[(Finding.DIFFERENT, 1e4)], place=(6, 10))
-    assert runs.start == 50
-    assert [order.split(":")[2] for order in make.orders] == ["start=0"] + ["start=50"] * 4
-    assert Path("run-1") not in runs.twins
+    runs = made(make, findings=[(Finding.DIFFERENT, 1e4)], place=(30, 60))
+    assert runs.start == 58
+    parts = [order.split(":")[2:] for order in make.orders]
+    assert parts[0] == ["start=0", "rate=1"]
+    assert parts[1:] == [["start=58", "rate=1", "stop=81"]] * 4
+    assert Path("run-1") not in runs.every_twin
+
+
+def test_a_twin_that_is_ended_early_closes_its_log_and_says_so(plain, tmp_path):
+    closing = 'losses = []\nimport atexit\natexit.register(lambda: print(json.dumps({"losses": losses})))'
+    program = TRAINS.rpartition("print(")[0].replace("losses = []", closing)
+    told, facts = trained(tmp_path / "out", "updates:seed=3:start=0:rate=1:stop=3", program=program)
+    assert len(told["losses"]) == 2
+    assert (facts["updates"], facts["ended"]) == (3, True)
 
 
 def test_a_program_without_an_optimizer_has_no_twins():
@@ -162,6 +212,6 @@ def test_a_program_without_an_optimizer_has_no_twins():
 
 
 def test_twins_come_back_from_a_report_as_they_were():
-    runs = TwinRuns(twins=(Path("a"), Path("b")), control=Path("c"), start=3)
+    runs = TwinRuns(twins=(Path("a"), Path("b")), short=(Path("d"),), control=Path("c"), start=3, made=4)
     assert TwinRuns.from_data(json.loads(json.dumps(runs.as_data()))) == runs
-    assert runs.folders == (Path("a"), Path("b"), Path("c"))
+    assert runs.folders == (Path("a"), Path("b"), Path("d"), Path("c"))

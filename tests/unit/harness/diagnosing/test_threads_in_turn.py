@@ -1,4 +1,4 @@
-"""Threads that run in turn: what is named where their order decides, and how rarely luck passes for it."""
+"""Threads that run in turn: what is named where their order decides, and how rarely by luck."""
 
 from __future__ import annotations
 
