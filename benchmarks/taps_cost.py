@@ -34,12 +34,12 @@ for epoch in range(300):
     "a training in PyTorch": """
 import torch
 torch.manual_seed(0)
-torch.set_num_threads(2)
+torch.set_num_threads(1)
 net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.Tanh(), torch.nn.Linear(128, 1))
 optimizer = torch.optim.Adam(net.parameters())
 x = torch.randn(4000, 64)
 y = x.sum(1, keepdim=True).sin()
-for step in range(1000):
+for step in range(600):
     order = torch.randint(len(x), (256,))
     loss = torch.nn.functional.mse_loss(net(x[order]), y[order])
     optimizer.zero_grad()
