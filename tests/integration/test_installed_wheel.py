@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -36,6 +37,7 @@ with open(Path(chosen.out) / "log.csv", "w", newline="") as file:
         log.writerow([step, loss, 1 - loss, time.time()])
         time.sleep(0.05)
 """
+TAPS = "reprokit/harness/diagnosing/taps/"
 #: How a line of the README ends that does not end with 0: there is no golden yet.
 CODES = {"reprokit reproduce train": 4}
 
@@ -93,6 +95,25 @@ def test_the_distribution_has_the_free_name_and_the_files_from_outside_the_packa
     ):
         assert f"reprokit/packaged/{name}" in names
     assert [name for name in names if not name.startswith(("reprokit/", "reprokit_verify-"))] == []
+    taps = sorted(name.removeprefix(TAPS) for name in names if name.startswith(TAPS))
+    assert {"taps.c", "inside/reprokit_taps.py", "inside/sitecustomize.py"} <= set(taps)
+    assert "taps.so" not in taps
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("ziglang") is None, reason="ziglang, which builds the taps, is not installed"
+)
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_wheel_for_one_machine_brings_its_taps(wheel: Path, tmp_path: Path, machine: str) -> None:
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    command = ["env", f"REPROKIT_TAPS_FOR={machine}", *pip, "--wheel-dir", tmp_path, wheel.parent / "source"]
+    answer(*command, folder=tmp_path)
+    (built,) = tmp_path.glob("*.whl")
+    assert built.name.endswith(f"-py3-none-manylinux_2_17_{machine}.whl")
+    library = zipfile.ZipFile(built).read(f"{TAPS}taps.so")
+    number = {"x86_64": 62, "aarch64": 183}[machine]  # of the ELF standard
+    assert (library[:4], int.from_bytes(library[18:20], "little")) == (b"\x7fELF", number)
 
 
 #: Combinations of extras that are documented → a command line and what its answer no longer begins with.

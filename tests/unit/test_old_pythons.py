@@ -10,6 +10,7 @@ import reprokit
 PACKAGE = Path(reprokit.__file__).parent
 INSIDE_PROGRAMS = (
     *("runtime", "instrumentation/reprokit_hook", "probes", "data/step_launcher.py"),
+    "harness/diagnosing/taps/inside",
     *sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("features/*/inside")),
 )
 

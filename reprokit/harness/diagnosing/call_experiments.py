@@ -13,6 +13,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.free_runs import FreeRuns, same
 from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.odds import ACCEPTED, Odds
+from reprokit.harness.diagnosing.taps.preloaded import Taps
 
 #: So many lines are tried alone where all together prove nothing.
 _MOST_ALONE = 3
@@ -73,8 +74,14 @@ class Proof:
         return found if found and self._confirmed(found) else ()
 
     def keep(self) -> bool:
-        """Keep in one more run what the calls give; whether it finished."""
-        ran = self.inquiry.lab.run("calls-kept", watched(self.inquiry, mode="keep", sites=self._sites))
+        """Keep in one more run what the calls give; whether it finished, with the native taps or without."""
+        inquiry = self.inquiry
+        given = replace(watched(inquiry, mode="keep", sites=self._sites), taps=inquiry.taps)
+        ran = inquiry.lab.run("calls-kept", given)
+        if ran.trouble and inquiry.taps is not None and inquiry.lab.can_make(1):
+            inquiry.known.append(f"with the native taps in it the program does not finish: {ran.trouble}")
+            inquiry.taps = None
+            return self.keep()
         if ran.trouble:
             return False
         self.kept.append(ran)
@@ -154,6 +161,7 @@ class Proof:
         calls: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
         start: tuple[str, ...] = (),
+        taps: Taps | None = None,
         like: InstrumentedRun | None = None,
         accepted: float = ACCEPTED,
         before: int = 0,
@@ -165,6 +173,7 @@ class Proof:
             calls: Orders for the watch of calls; None for none of it.
             environment: Variables to set.
             start: What to change of what a process inherits.
+            taps: What is held of what compiled code asks for.
             like: One that they have to equal, under conditions that include these.
             accepted: So unlikely luck must be.
             before: How many equalled that one before.
@@ -172,9 +181,8 @@ class Proof:
         """
         lab = self.inquiry.lab
         given = watched(self.inquiry, **(calls or {"mode": "off"}))
-        given = replace(given, environment=dict(environment or {}), start=start)
-        words = [*(calls or {}).values(), *(environment or {}), *(word.strip("-") for word in start)]
-        label = "-".join(["under", *words])[:40].lower()
+        given = replace(given, environment=dict(environment or {}), start=start, taps=taps)
+        label = _label([*(calls or {}).values(), *(environment or {}), *start], taps)
         standard, equal = like, before
         while True:
             if standard is not None:
@@ -192,6 +200,12 @@ class Proof:
                 equal += 1
             else:
                 return None
+
+
+def _label(words: Sequence[str], taps: Taps | None) -> str:
+    """What a run is made under."""
+    held = ["taps", *taps.hold] if taps else []
+    return "-".join(["under", *held, *(word.strip("-") for word in words)])[:40].lower()
 
 
 def _unlikely(odds: Odds, accepted: float) -> bool:

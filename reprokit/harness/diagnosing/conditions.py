@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.diagnosis import HookTrace
+from reprokit.harness.diagnosing.taps.preloaded import Taps
 
 #: A run that takes longer than this and so many times the first one is stopped: it hangs.
 _LEAST_LIMIT_S, _TIMES_THE_FIRST = 60.0, 10.0
@@ -30,6 +31,7 @@ class Conditions:
         seed: Another seed than the program's own, or None.
         short: Whether it may be cut after the first difference.
         calls: What the watch of calls is to do, which then is the only watch; empty for the usual one.
+        taps: The native taps to preload, or None.
     """
 
     pins: tuple[str, ...] = ()
@@ -49,6 +51,7 @@ class Conditions:
     seed: int | None = None
     short: bool = False
     calls: Mapping[str, Any] = field(default_factory=dict)
+    taps: Taps | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.free_runs import same
 from reprokit.harness.diagnosing.inquiry import Investigation
+from reprokit.harness.diagnosing.taps.telling import preload_taps, tell
 from reprokit.harness.diagnosing.why_calls_differ import Reasons
 
 #: A pair that is equal by luck is made again so often, while a run takes less than so many seconds.
@@ -89,6 +90,7 @@ def by_first_call(inquiry: Investigation, look: Look) -> FirstCall | None:
     if not look.unlike.candidates:
         return _only_where(look.unlike)
     candidates = look.unlike.candidates[:_MOST_CANDIDATES]
+    preload_taps(inquiry)
     proof = Proof(inquiry, look.runs)
     try:
         return _judged(proof, candidates, look)
@@ -106,6 +108,8 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
     elif proof.begin(candidates):
         held = proof.held(candidates)
     not_seen = _not_seen(look.pair)
+    for one in held or candidates[:1]:
+        tell(proof, one)
     if not held:
         cause = reasons.by_threads(first, pool) if pool else _unproven(first, proof)
         return FirstCall(cause=cause, proven=False, not_seen=not_seen)

@@ -13,6 +13,7 @@ from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
 from reprokit.harness.diagnosing.odds import Odds, in_full_precision
+from reprokit.harness.diagnosing.taps.preloaded import Taps
 from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
@@ -47,6 +48,7 @@ class Investigation:
         watched_run: A run with the first one's hash seed and all calls watched, where one was made early.
         free_equal: Runs under equal conditions that equal the first.
         by_replay: Whether a run became another one in so many digits that no luck does it.
+        taps: What to preload where calls are kept, or None.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
@@ -77,6 +79,7 @@ class Investigation:
     watched_run: InstrumentedRun | None = None
     free_equal: int = 0
     by_replay: bool = False
+    taps: Taps | None = None
 
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""

@@ -12,6 +12,7 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.taps.deciding import Decided, what_decides
 from reprokit.harness.running.varying.apply_variations import there
 from reprokit.variations import Variation, survey
 
@@ -76,8 +77,10 @@ class Reasons:
             known = self._around(one)[0].get("parameters", ())
             named = next((name for name in _SEEDS if name in known), "")
             fix = f"give it {named}=" if named else "seed that generator, in this process"
-        elif layout := self._addresses():
-            category, why, fix = layout.category, ": it depends on addresses in memory", layout.fix
+        elif decided := self._beneath_python(one):
+            category, why = decided.category, f": {decided.why}"
+            known = self._around(one)[0].get("parameters", ())
+            fix = _with_its_parameter(decided, known)
         what = f"{one.name}: gives a different result for the same input{why}"
         confidence = "medium" if one.unseen else "high"
         return Cause(
@@ -108,15 +111,25 @@ class Reasons:
             self._pools[kind] = experiment(self._proof)
         return self._pools[kind]
 
-    def _addresses(self) -> Variation | None:
-        """The layout of memory, where runs with the same one are equal; else None."""
-        lab = self._proof.inquiry.lab
+    def _beneath_python(self, one: Candidate) -> Decided | None:
+        """What compiled code asks for, and the layout of memory, where runs with the same are equal."""
+        inquiry = self._proof.inquiry
+        lab = inquiry.lab
         found = survey(there(lab.spec, folder=lab.apart), only=("address_layout",)).made
-        return next((one for one in found if self._proof.equal_under(start=one.start)), None)
+        layout: Variation | None = next(iter(found), None)
+        return what_decides(self._proof, one, inquiry.taps, layout=layout)
 
     def _around(self, call: Candidate) -> list[dict[str, Any]]:
         """What was around a line's first call, in each of the two runs."""
         return [_around(ran, call.site) for ran in self._watched]
+
+
+def _with_its_parameter(decided: Decided, known: Sequence[str]) -> str:
+    """What to do, by the call's own parameter where it has one."""
+    words = {"unseeded_rng": _SEEDS, "concurrency": _THREADS}.get(decided.category, ())
+    named = next((name for name in words if name in known), "")
+    value = "1" if decided.category == "concurrency" else ""
+    return f"give it {named}={value}" if named else decided.fix
 
 
 def _around(ran: InstrumentedRun, site: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from reprokit.diagnosis.calls import Candidate, Unlike
-from reprokit.harness.diagnosing import why_calls_differ
+from reprokit.harness.diagnosing import first_call, why_calls_differ
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.first_call import Look, by_first_call, is_in_a_library
 from reprokit.variations import AvailableVariations
@@ -32,6 +32,7 @@ def diagnosed(tmp_path, monkeypatch):
     nothing = AvailableVariations(made=(), unmade=())
     monkeypatch.setattr(why_calls_differ, "there", lambda *_, **__: None)
     monkeypatch.setattr(why_calls_differ, "survey", lambda *_, **__: nothing)
+    monkeypatch.setattr(first_call, "preload_taps", lambda _: None)
 
     def make(candidates, *, variable="OMP_NUM_THREADS", cause=FIT, sampled=False, native=4):
         text = (tmp_path / "calls-0.jsonl").read_text()

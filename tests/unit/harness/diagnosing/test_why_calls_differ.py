@@ -46,7 +46,7 @@ def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), 
         return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
 
     lab = types.SimpleNamespace(spec=None, apart=folder, can_make=lambda _: True)
-    inquiry = types.SimpleNamespace(first=ran, lab=lab)
+    inquiry = types.SimpleNamespace(first=ran, lab=lab, taps=None)
     other = folder / "other"
     other.mkdir(exist_ok=True)
     record["generators"] = {name: f"not {state}" for name, state in record["generators"].items()}

@@ -1,0 +1,129 @@
+"""Why a call of compiled code differs: entropy, clocks, threads and addresses held, alone and together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from reprokit import diagnosis
+from reprokit.diagnosis.calls import Candidate
+from reprokit.harness.diagnosing.call_experiments import Alike, Proof
+from reprokit.harness.diagnosing.odds import ACCEPTED
+from reprokit.harness.diagnosing.taps.preloaded import Taps
+from reprokit.harness.diagnosing.taps.seen import Asked, asked_around, asked_in
+from reprokit.variations import Variation
+
+ADDRESSES = "addresses"
+#: A look at some of what was shown to decide is repeated where luck would give it as often.
+_LUCK_IN_SEARCH = 0.1
+_LIKELY = {"entropy": 4.0}
+#: Category → what to do; the first of what is held gives the category.
+_FIXES = {
+    "unseeded_rng": "no seed of the program reaches it: make it once, keep that and load it in every run",
+    "clock": "what it takes from the clock must not reach a number: give it that as a setting",
+    "concurrency": "let it work with one thread",
+}
+_CATEGORIES = {"entropy": "unseeded_rng", "clock": "clock", "threads": "concurrency"}
+_SAYS = {
+    "entropy": "{0} {draws} entropy",
+    "clock": "{0} {reads} a clock",
+    "threads": "threads that {0} {starts} work in another order",
+    ADDRESSES: "it depends on addresses in memory",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What was shown to decide.
+
+    Attributes:
+        held: Of ``entropy``, ``clock``, ``threads`` and ``addresses`` the smallest set.
+        why: In words.
+    """
+
+    held: tuple[str, ...]
+    category: str
+    why: str
+    fix: str
+
+
+def what_decides(
+    proof: Proof, one: Candidate, taps: Taps | None, *, layout: Variation | None
+) -> Decided | None:
+    """The smallest set that is enough to hold; None where all of what was seen is not.
+
+    Args:
+        proof: Whose kept run had the taps in it.
+        one: The call.
+        taps: What to preload, or None.
+        layout: How addresses are held; None where they cannot be.
+    """
+    asked = _asked(proof, one) if taps and proof.kept else ()
+    kinds = [kind for kind in _CATEGORIES if any(kind in other.kinds for other in asked)]
+    units = (*kinds, *([ADDRESSES] if layout else []))
+    held = _isolated(proof, taps, units, layout=layout) if units else None
+    if not held:
+        return None
+    category = next((_CATEGORIES[kind] for kind in held if kind in _CATEGORIES), "")
+    if not category and layout:
+        return Decided(held=held, category=layout.category, why=_SAYS[ADDRESSES], fix=layout.fix)
+    why = ", and ".join(_says(kind, asked) for kind in held)
+    return Decided(held=held, category=category, why=why, fix=_FIXES[category])
+
+
+def _asked(proof: Proof, one: Candidate) -> tuple[Asked, ...]:
+    """What compiled code asked for inside the call; and of entropy, which is kept, what it drew before."""
+    ran = proof.kept[0]
+    inside = asked_around(ran, one.site)
+    entropy = any("entropy" in other.kinds for other in inside)
+    earlier = () if entropy else tuple(replace(other, clocks=0, threads=0) for other in asked_in(ran))
+    return inside + earlier if inside else asked_in(ran)
+
+
+def _isolated(
+    proof: Proof, taps: Taps | None, units: tuple[str, ...], *, layout: Variation | None
+) -> tuple[str, ...] | None:
+    """The smallest set with which runs equal those in which all is held."""
+    made: dict[tuple[str, ...], int] = {}
+
+    def alike(
+        some: Sequence[str], *, like: Alike | None = None, accepted: float = _LUCK_IN_SEARCH, before: int = 0
+    ) -> Alike | None:
+        kinds = tuple(kind for kind in some if kind != ADDRESSES)
+        return proof.equal_under(
+            taps=replace(taps, hold=kinds) if taps and kinds else None,
+            start=layout.start if layout and ADDRESSES in some else (),
+            like=like.run if like else None,
+            accepted=accepted,
+            before=before,
+            looks=max(1, len(made) - 1),  # all of them were no choice
+        )
+
+    everything = alike(units)
+    if everything is None:
+        return None
+    made[units] = everything.odds.repeated
+
+    def enough(some: tuple[str, ...]) -> bool:
+        found = alike(some, like=everything)
+        made[some] = found.odds.repeated if found else 0
+        return found is not None
+
+    held = diagnosis.isolate(
+        units,
+        enough=enough,
+        last=[kind for kind in units if kind == "clock" and len(units) > 1],
+        weight=lambda kind: _LIKELY.get(kind, 1.0),
+    )
+    for some in dict.fromkeys((held, units)):
+        repeated = sum(count for others, count in made.items() if set(some) <= set(others))
+        if alike(some, like=everything, accepted=ACCEPTED, before=repeated) is not None:
+            return some
+    return None
+
+
+def _says(kind: str, asked: Sequence[Asked]) -> str:
+    names = [one.name for one in asked if kind in one.kinds]
+    plural = len(names) > 1
+    verbs = {word: word[:-1] if plural else word for word in ("draws", "reads", "starts")}
+    return _SAYS[kind].format(" and ".join(names), **verbs)

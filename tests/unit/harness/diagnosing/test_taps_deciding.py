@@ -1,0 +1,94 @@
+"""Which of entropy, clocks, threads and addresses decide: the smallest set that is enough to hold."""
+
+import json
+import struct
+import types
+from pathlib import Path
+
+import pytest
+
+from reprokit.diagnosis.calls import Candidate
+from reprokit.harness.diagnosing.call_experiments import Alike
+from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.taps.deciding import what_decides
+from reprokit.harness.diagnosing.taps.preloaded import Taps
+from reprokit.variations import Variation
+
+SITE = "train.py:3:0-9"
+CALL = Candidate(at=0, site=SITE, file="train.py", line=3, name="library.train")
+TAPS = Taps(library=Path("taps.so"), key="0f" * 16, now=1)
+LAYOUT = Variation(
+    name="address_layout", says="", category="process_identity", fix="sort", start=("--fixed-addresses",)
+)
+
+
+def proof(folder, *, decides, inside, all_of_it=()):
+    """Runs are equal as soon as all of these are held; ``inside`` and ``all_of_it``: object → counters."""
+    words = ("draws", "bytes", "clocks", "threads")
+    moved = {f"/lib/{name}": dict(zip(words, counts, strict=True)) for name, counts in dict(inside).items()}
+    record = {"site": SITE, "moved": moved, "most_threads": 1}
+    (folder / "taps-0.jsonl").write_text(json.dumps(record) + "\n" if moved else "")
+    objects = dict(all_of_it)
+    table = struct.pack("<8s4Q", b"RPKTAPS1", 1, 1, 0, len(objects)).ljust(256, b"\0")
+    for name, counts in objects.items():
+        table += struct.pack("<192s5Q", f"/lib/{name}".encode(), 0, *counts).ljust(256, b"\0")
+    (folder / "taps-0.bin").write_bytes(table)
+    ran = types.SimpleNamespace(traced=folder, folder=folder / "none")
+    made = []
+
+    def equal_under(*, taps, start, like, accepted, before, looks):
+        held = {*(taps.hold if taps else ()), *start}
+        made.append(held)
+        odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
+        return Alike(run=like or ran, odds=odds) if set(decides) <= held else None
+
+    return types.SimpleNamespace(kept=[ran], equal_under=equal_under, made=made)
+
+
+@pytest.mark.parametrize(
+    ("held", "category"), [("entropy", "unseeded_rng"), ("clock", "clock"), ("threads", "concurrency")]
+)
+def test_what_is_held_where_runs_are_equal_gives_the_category(tmp_path, held, category):
+    given = proof(tmp_path, decides=[held], inside={"lib.so": (1, 8, 1, 1)})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT)
+    assert (found.held, found.category) == ((held,), category)
+    assert "lib.so" in found.why
+
+
+def test_entropy_and_addresses_that_decide_together_are_both_named(tmp_path):
+    given = proof(tmp_path, decides=["entropy", "--fixed-addresses"], inside={"lib.so": (1, 8, 3, 0)})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT)
+    assert (found.held, found.category) == (("entropy", "addresses"), "unseeded_rng")
+    assert found.why == "lib.so draws entropy, and it depends on addresses in memory"
+
+
+def test_what_nothing_asked_for_is_not_tried_and_addresses_are(tmp_path):
+    given = proof(tmp_path, decides=["--fixed-addresses"], inside={"lib.so": (0, 0, 0, 2)})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT)
+    assert (found.held, found.category, found.fix) == (("addresses",), "process_identity", "sort")
+    assert not any({"entropy", "clock"} & held for held in given.made)
+
+
+def test_entropy_that_was_drawn_before_the_call_counts_and_earlier_clocks_do_not(tmp_path):
+    earlier = {"earlier.so": (2, 16, 5, 5)}
+    given = proof(tmp_path, decides=["entropy"], inside={"lib.so": (0, 0, 1, 0)}, all_of_it=earlier)
+    assert what_decides(given, CALL, TAPS, layout=None).why == "earlier.so draws entropy"
+    assert not any("threads" in held for held in given.made)
+
+
+def test_where_no_call_was_told_of_all_that_the_run_asked_for_is_tried(tmp_path):
+    given = proof(tmp_path, decides=["clock"], inside={}, all_of_it={"lib.so": (0, 0, 4, 0)})
+    assert what_decides(given, CALL, TAPS, layout=None).category == "clock"
+
+
+@pytest.mark.parametrize("layout", [LAYOUT, None])
+def test_where_all_of_it_held_is_not_enough_nothing_is_said(tmp_path, layout):
+    given = proof(tmp_path, decides=["something else"], inside={"lib.so": (1, 8, 1, 1)})
+    assert what_decides(given, CALL, TAPS, layout=layout) is None
+    assert len(given.made) == 1
+
+
+def test_without_taps_addresses_alone_are_tried(tmp_path):
+    given = proof(tmp_path, decides=["--fixed-addresses"], inside={"lib.so": (1, 8, 1, 1)})
+    assert what_decides(given, CALL, None, layout=LAYOUT).held == ("addresses",)
+    assert what_decides(given, CALL, None, layout=None) is None
