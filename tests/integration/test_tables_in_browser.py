@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.reports.formats.html_tables import html_table
+from reprokit.reports.formats.to_html import WITH_TABLES
+from reprokit.reports.formats.to_html import page as drawn
 from reprokit.reports.pages.index_page import IndexEntry, index_to_html
 from support import hostile
 from support.browser import Browser, chromium_binary
@@ -86,6 +89,28 @@ def test_a_column_sorts_up_then_down_by_keyboard(browser: Browser, tmp_path: Pat
     assert browser.evaluate(_DAYS)[0] == "01"
     assert browser.evaluate(f"{head}.querySelector('button').getBoundingClientRect().width") > 0
     assert browser.violations() == []
+
+
+def test_numbers_are_sorted_by_size_and_what_has_none_comes_last(browser: Browser, tmp_path: Path) -> None:
+    cells = [["value"], ["1,200"], [""], ["9"], ["-3.5 [-4, -3]"], ["2e-05"], ["<i>no</i>"]]
+    facts = {"tone": "plain", "title": "x", "sentence": "x", "remarks": ()}
+    page = tmp_path / "cells.html"
+    page.write_text(
+        drawn(
+            "matrix.html.jinja",
+            scripts=WITH_TABLES,
+            matrix=html_table([["a"]]),
+            cells=html_table(cells),
+            **facts,
+        )
+    )
+    browser.open(page, width=1280)
+    shown = "[...document.querySelectorAll('[data-tools] tbody tr')].map(row => row.textContent)"
+
+    browser.evaluate("document.querySelector('.sort').click()")
+    assert browser.evaluate(shown) == ["-3.5 [-4, -3]", "2e-05", "9", "1,200", "-", "<i>no</i>"]
+    browser.evaluate("document.querySelector('.sort').click()")
+    assert browser.evaluate(shown) == ["1,200", "9", "2e-05", "-3.5 [-4, -3]", "-", "<i>no</i>"]
 
 
 def test_without_scripts_every_row_is_there_newest_first(browser: Browser, tmp_path: Path) -> None:
