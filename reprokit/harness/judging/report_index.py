@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reprokit import extras
+from reprokit.core.checklist import Report
 from reprokit.errors import WorkspaceError
 from reprokit.layout import COMPARISON, COMPARISONS, REPORT
 from reprokit.regular_file import read_regular
@@ -38,10 +41,32 @@ def write_index(reports_dir: Path) -> None:
     try:
         with in_turn(reports_dir, wait_s=_WAIT_S):
             if _is_ours(reports_dir / INDEX):
-                text = index_to_html([*_reports(reports_dir), *_comparisons(reports_dir)])
+                text = index_to_html(
+                    [*(entry for _, entry in _noted(reports_dir)), *_comparisons(reports_dir)]
+                )
                 write_atomic(reports_dir / INDEX, text.encode("utf-8"))
     except (WorkspaceError, OSError):
         return
+
+
+def earlier_reports(reports_dir: Path, report: Report, *, own: Path, folder: Path) -> list[IndexEntry]:
+    """The reports of the same recipe, seed and platform that were made before one.
+
+    Args:
+        reports_dir: Where they are.
+        report: The one.
+        own: Its folder.
+        folder: From where the pages are named.
+    """
+    moment = listing.moment_of(report.created_at)
+    return [
+        replace(entry, place=os.path.relpath(reports_dir / entry.place, folder))
+        for note, entry in _noted(reports_dir)
+        if (note.recipe, note.seed, note.platform) == (own.parent.name, report.seed, report.platform)
+        and Path(note.path).parent != own
+        and note.created_at <= moment
+        and not note.problem
+    ]
 
 
 def _is_ours(file: Path) -> bool:
@@ -52,19 +77,24 @@ def _is_ours(file: Path) -> bool:
         return True
 
 
-def _reports(reports_dir: Path) -> Iterator[IndexEntry]:
+def _noted(reports_dir: Path) -> Iterator[tuple[listing.ReportNote, IndexEntry]]:
     from reprokit.reports.pages.index_page import IndexEntry  # noqa: PLC0415
 
     for note in listing.report_notes(reports_dir, now_ns=time.time_ns()):
         folder = Path(note.path.removesuffix(REPORT))
-        yield IndexEntry(
-            recipe=note.recipe,
-            verdict=note.verdict,
-            created_at=note.created_at,
-            place=f"{note.recipe}/{folder.name}/{PAGE}",
-            sentence=note.sentence,
-            about=", ".join(filter(None, (note.platform, "" if note.seed is None else f"seed {note.seed}"))),
-            problem=note.problem,
+        yield (
+            note,
+            IndexEntry(
+                recipe=note.recipe,
+                verdict=note.verdict,
+                created_at=note.created_at,
+                place=f"{note.recipe}/{folder.name}/{PAGE}",
+                sentence=note.sentence,
+                about=", ".join(
+                    filter(None, (note.platform, "" if note.seed is None else f"seed {note.seed}"))
+                ),
+                problem=note.problem,
+            ),
         )
 
 

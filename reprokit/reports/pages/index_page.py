@@ -71,6 +71,11 @@ def tone_of(entry: IndexEntry) -> str:
     return _TONES.get(exit_code(Verdict(entry.verdict)), "unknown")
 
 
+def address_of(place: str) -> str:
+    """A path as the address of a link, which is never read as a scheme."""
+    return f"./{quote(place, errors='replace')}"
+
+
 def _row(entry: IndexEntry) -> _Row:
     return _Row(
         moment=one_line(entry.created_at.replace("T", " ").replace("Z", " UTC") or "unknown"),
@@ -79,5 +84,5 @@ def _row(entry: IndexEntry) -> _Row:
         word=shortened("NOT READABLE" if entry.problem else entry.verdict, width=24),
         tone="unknown" if entry.problem else tone_of(entry),
         sentence=one_line(entry.problem or entry.sentence, limit=600),
-        link=f"./{quote(entry.place, errors='replace')}",  # never read as a scheme
+        link=address_of(entry.place),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from reprokit import extras, reports
 from reprokit.core.checklist import Verdict
-from reprokit.harness.judging.report_index import INDEX, write_index
+from reprokit.harness.judging.report_index import INDEX, earlier_reports, write_index
 from support import hostile
 from support import sample_report as samples
 
@@ -68,6 +68,27 @@ def test_a_report_that_cannot_be_read_is_listed_as_such(tmp_path: Path, text: st
     page = (tmp_path / INDEX).read_text(encoding="utf-8")
     assert page.count('class="answer">NOT READABLE<') == 2
     assert "passed for 0 of" in page
+
+
+def test_earlier_reports_are_those_of_the_same_recipe_seed_and_platform_before_one(tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    report = samples.sample_report(Verdict.REGRESSION)
+    changes = {
+        "a/before": {"created_at": "2026-11-19T10:00:00+00:00"},
+        "a/this": {"created_at": "2026-11-20T10:00:00+00:00"},
+        "a/after": {"created_at": "2026-11-21T10:00:00+00:00"},
+        "a/other-seed": {"created_at": "2026-11-19T10:00:00+00:00", "seed": 7},
+        "a/other-platform": {"created_at": "2026-11-19T10:00:00+00:00", "platform": "xla-cpu"},
+        "b/before": {"created_at": "2026-11-19T10:00:00+00:00"},
+    }
+    for name, change in changes.items():
+        reports.render_all(dataclasses.replace(report, **change), folder / name)
+    this = dataclasses.replace(report, **changes["a/this"])
+
+    found = earlier_reports(folder, this, own=folder / "a" / "this", folder=tmp_path)
+
+    assert [one.place for one in found] == ["reports/a/before/report.html"]
+    assert [one.verdict for one in found] == ["REGRESSION"]
 
 
 def test_reports_that_are_written_at_one_time_are_all_listed(tmp_path: Path) -> None:
