@@ -158,6 +158,18 @@ def exclusive(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def in_turn(folder: Path, *, wait_s: float) -> Iterator[None]:
+    """Hold a folder alone, after those that hold it now.
+
+    Raises:
+        WorkspaceBusyError: It was not free within ``wait_s`` seconds.
+        WorkspaceError: The folder cannot be written.
+    """
+    with _locked(folder, alone=True, wait_s=wait_s):
+        yield
+
+
+@contextlib.contextmanager
 def shared(
     folder: Path, *, wait_s: float = 10.0, alone: Callable[[], object] = lambda: None
 ) -> Iterator[None]:

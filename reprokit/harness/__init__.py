@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from reprokit.harness.sweep import FinishedRuns, Sweep, finished_runs, sweep
     from reprokit.harness.sweeping.carry_out import SweepSession
     from reprokit.harness.sweeping.what_was_asked import SweepAsked
-    from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
+    from reprokit.harness.verify import (
+        GateAnswer,
+        earlier_reports,
+        gate_code,
+        gate_record,
+        must_hold_reports,
+        verify,
+    )
     from reprokit.project import Project
     from reprokit.request import Request
     from reprokit.session import Session
@@ -47,6 +54,7 @@ __all__ = [
     "curves",
     "datasets",
     "diagnosing",
+    "earlier_reports",
     "finished_runs",
     "gate_code",
     "gate_record",
@@ -82,6 +90,7 @@ _HOMES = {
     "beside": "reprokit.harness.rerun",
     "choose_backend": "reprokit.harness.running.environments.environment",
     "curves": "reprokit.harness.rerun",
+    "earlier_reports": "reprokit.harness.verify",
     "finished_runs": "reprokit.harness.sweep",
     "gate_code": "reprokit.harness.verify",
     "gate_record": "reprokit.harness.verify",

@@ -20,6 +20,7 @@ from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
+from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.judging.rounding_of_golden import with_rounding
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
 from reprokit.harness.judging.seed_response import agree, find_other_seeds
@@ -172,6 +173,7 @@ def _answer(
     report = with_rounding(report, recipe, request, session=session)
     report = with_cause(report, recipe=recipe, command=command, request=request, session=session)
     reports.render_all(report, folder)
+    write_index(session.project.reports_dir)
     return report, folder
 
 

@@ -24,6 +24,7 @@ from reprokit.harness.judging.compared_with.reference_run import (
     read_reference_run,
     recipe_of,
 )
+from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.environments.preflight import tell_false_claims
@@ -138,6 +139,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
         report = judge_against(folders, reference, recipe, request=asked, phases=session.seconds)
         place = session.project.reports_dir / recipe.name / stamp()
         reports.render_all(report, place)
+        write_index(session.project.reports_dir)
     return report, place
 
 

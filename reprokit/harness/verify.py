@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from reprokit import capture, golden, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, RecipeError, ReprokitError, UsageError
 from reprokit.harness.attribution.changed_since import unchanged_since
+from reprokit.harness.judging import report_index
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.seeds import seeds_of
 from reprokit.layout import REPORT
@@ -19,6 +20,9 @@ from reprokit.project import Project
 from reprokit.reports import gate_record as gate_file
 from reprokit.request import Request
 from reprokit.session import Session
+
+if TYPE_CHECKING:
+    from reprokit.reports.pages.index_page import IndexEntry
 
 _PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
 
@@ -132,6 +136,22 @@ def must_hold_reports(file: Path, *, project: Project) -> None:
             where=str(file),
             fix=f"name a file in {project.reports_dir}, or a folder above it",
         )
+
+
+def earlier_reports(
+    answers: Sequence[GateAnswer], *, project: Project, folder: Path
+) -> list[tuple[IndexEntry, ...]]:
+    """For each answer the earlier reports of the same recipe, seed and platform, named from ``folder``."""
+    return [
+        tuple(
+            report_index.earlier_reports(
+                project.reports_dir, answer.report, own=answer.folder, folder=folder.resolve()
+            )
+        )
+        if answer.report is not None and answer.folder is not None
+        else ()
+        for answer in answers
+    ]
 
 
 def gate_record(answers: Sequence[GateAnswer], *, exit_code: int, folder: Path) -> gate_file.GateRecord:

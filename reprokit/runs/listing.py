@@ -27,7 +27,8 @@ CACHE = ".index.json"
 COMPLETE = "complete"
 NO_VERDICT = "-"
 
-_VERSION = 6  # of what is remembered: raise it when a fact is added or means something else
+_VERSION = 7  # of what is remembered: raise it when a fact is added or means something else
+_MAX_SENTENCE = 500
 _MAX_REPORT_BYTES = 64 << 20
 _NAMES_RUNS = {"unchanged_when_varied", "several_seeds"}  # rows that name the further runs they judge
 _STAMP = re.compile(r"(\d{8}T\d{6})Z")
@@ -65,6 +66,9 @@ class ReportNote:
     stands_on: tuple[str, ...]
     judged: tuple[str, ...]  # those of them that it judges
     problem: str = ""  # why it cannot be read, or ""
+    sentence: str = ""  # as it says, the beginning of a long one
+    seed: int | None = None
+    platform: str = ""
 
 
 def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[RunSummary]:
@@ -184,6 +188,9 @@ def _report_facts(file: Path) -> Facts:
         "created_at": moment_of(report.get("created_at")),
         "judged": [key_of(run) for run in judged],
         "against": against,
+        "sentence": _text(report.get("sentence"))[:_MAX_SENTENCE],
+        "seed": seed if isinstance(seed := report.get("seed"), int) else None,
+        "platform": _text(report.get("platform")),
     }
 
 
@@ -209,6 +216,9 @@ def _note(file: str, facts: Mapping[str, Any]) -> ReportNote:
         stands_on=(*judged, *facts.get("against", ())),
         judged=judged,
         problem=facts.get("problem", ""),
+        sentence=facts.get("sentence", ""),
+        seed=facts.get("seed"),
+        platform=facts.get("platform", ""),
     )
 
 

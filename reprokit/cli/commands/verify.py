@@ -133,7 +133,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     replaced = (addition.exit_code for addition in added if addition.exit_code is not None)
     code = next(replaced, harness.gate_code(answers))
     _record(answers, code, file=options["gate_file"])
-    _draw(answers, code, file=options["html"])
+    _draw(answers, code, file=options["html"], project=project)
     show_report.to_github(
         reports, gate=harness.gate_record(answers, exit_code=code, folder=project.reports_dir)
     )
@@ -156,14 +156,16 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     return code
 
 
-def _draw(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> None:
+def _draw(answers: Sequence[GateAnswer], code: int, *, file: Path | None, project: Project) -> None:
     """The answers as a page, which names the page of each report by its path from there."""
     if file is None:
         return
+    from reprokit import harness
     from reprokit.cli.html_page import write_page
     from reprokit.reports import PAGE
     from reprokit.reports.pages import gate_page
 
+    earlier = harness.earlier_reports(answers, project=project, folder=file.parent)
     entries = [
         gate_page.GateEntry(
             recipe=answer.recipe,
@@ -172,8 +174,9 @@ def _draw(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> Non
             place=os.path.relpath(answer.folder / PAGE, file.parent) if answer.folder else "",
             error=answer.error,
             left_out=answer.left_out,
+            earlier=before,
         )
-        for answer in answers
+        for answer, before in zip(answers, earlier, strict=True)
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
     write_page(gate_page.gate_to_html(entries, exit_code=code), path=file)

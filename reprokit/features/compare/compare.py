@@ -23,6 +23,7 @@ from reprokit.features.compare.rounding.told import (
 )
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.running.clock import now, stamp
 from reprokit.layout import COMPARISONS
 from reprokit.request import Request
@@ -132,4 +133,5 @@ def answered(
         asked=asked,
     )
     write_report(stored, folder)
+    write_index(session.project.reports_dir)
     return answer, folder

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite
+from reprokit.reports.charts.chart_data import chart_data
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine, Marker
 from reprokit.reports.escaping import Visible, one_line
 
 _TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 48.0
 _MOST_TICKS = 6
+_MOST_POINTS = 400
 _SMALLEST = 5e-324
 EXPLAINED = "the most that rounding explains"
 
@@ -33,7 +35,8 @@ def difference_chart(
     apart = [point for point in points if point[1] > 0]
     if not apart:
         return None
-    explained = [(x, y) for x, y in zip(one.steps, bound, strict=False) if y > 0]
+    drawn = _thinned(points)
+    explained = _thinned([(x, y) for x, y in zip(one.steps, bound, strict=False) if y > 0])
     seen = [y for _, y in (*apart, *explained)]
     low, largest = math.floor(math.log10(min(seen))), max(y for _, y in apart)
     high = max(low + 1, math.ceil(math.log10(max(seen))))
@@ -55,8 +58,16 @@ def difference_chart(
         top=_TOP,
         bottom=up.start,
         lines=(
-            _line(points, across, up, label="difference", kind="run-0"),
+            _line(drawn, across, up, label="difference", kind="run-0"),
             *([_line(explained, across, up, label=EXPLAINED, kind="run-1")] if explained else []),
+        ),
+        data=chart_data(
+            [
+                ("run-0", _curve("difference", drawn)),
+                *([("run-1", _curve(EXPLAINED, explained))] if explained else []),
+            ],
+            marked=None,
+            is_log=True,
         ),
         x_ticks=across.ticks(),
         y_ticks=ticks,
@@ -73,6 +84,19 @@ def _points(one: DrawnCurve, other: DrawnCurve) -> Iterator[Point]:
         if x is not None and a is not None and b is not None:
             apart = abs(b - a)
             yield x, apart if math.isfinite(apart) else max(abs(a), abs(b))
+
+
+def _thinned(points: Sequence[Point]) -> list[Point]:
+    """The first, the last and the largest of each stretch: what is drawn stays as far apart as it is."""
+    stride = -(-len(points) // _MOST_POINTS)
+    if stride <= 1:
+        return list(points)
+    stretches = (points[start : start + stride] for start in range(0, len(points) - 1, stride))
+    return [points[0], *(max(stretch, key=lambda point: point[1]) for stretch in stretches), points[-1]]
+
+
+def _curve(label: str, points: Sequence[Point]) -> DrawnCurve:
+    return DrawnCurve(label=label, steps=[x for x, _ in points], values=[y for _, y in points])
 
 
 def _horizon(steps: Sequence[float], bound: Sequence[float], across: Axis) -> Marker | None:

@@ -18,6 +18,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, GoldenError, Usage
 from reprokit.features.machines import place as where
 from reprokit.features.machines.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.curation.promote import promote
+from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.seeds import seeds_of
@@ -232,6 +233,7 @@ def _judged(cell: MachineCell, request: Request, project: Project) -> FarmRow:
     report = judge_again(cell.folders, replace(request, seed=cell.seed), project=project)
     folder = project.reports_dir / row.recipe / stamp()
     reports.render_all(report, folder)
+    write_index(project.reports_dir)
     return replace(
         row,
         verdict=str(report.verdict),

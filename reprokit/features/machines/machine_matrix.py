@@ -8,7 +8,7 @@ from typing import Any
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import one_line
 from reprokit.reports.formats.html_tables import html_table
-from reprokit.reports.formats.to_html import page
+from reprokit.reports.formats.to_html import WITH_TABLES, page
 from reprokit.reports.tables import aligned, shown
 
 _GOOD = {"RECORDED", "REPRODUCED", "EQUIVALENT"}
@@ -51,6 +51,7 @@ def to_html(rows: Sequence[Any], *, exit_code: int) -> str:
     head, *others = _table(rows)
     return page(
         "matrix.html.jinja",
+        scripts=WITH_TABLES,
         title=one_line("Recipes on machines"),
         tone="good" if exit_code == 0 else "bad" if exit_code == 1 else "unknown",
         sentence=one_line(

@@ -15,7 +15,7 @@ from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, spelt
 from reprokit.reports.formats.html_tables import HtmlTable, html_table
-from reprokit.reports.formats.to_html import page
+from reprokit.reports.formats.to_html import WITH_TABLES, page
 from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, result_plot
 from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
 
@@ -124,7 +124,14 @@ def _drawn(*, kicker: str, title: str, sentence: str, remarks: Sequence[str], **
         remarks=tuple(map(one_line, remarks)),
         **parts,
     )
-    return page("statistics.html.jinja", found=found, plot_width=f"{WIDTH:g}", limits=LIMITS, words=_words())
+    return page(
+        "statistics.html.jinja",
+        found=found,
+        plot_width=f"{WIDTH:g}",
+        limits=LIMITS,
+        words=_words(),
+        scripts=WITH_TABLES,
+    )
 
 
 def _words() -> dict[str, str]:

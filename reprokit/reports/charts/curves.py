@@ -6,7 +6,7 @@ Lengths are in the chart's own units, the vertical axis pointing down; SVG and H
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,6 +15,7 @@ from reprokit.core.checklist import Report
 from reprokit.core.comparing.difference import Divergence
 from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
+from reprokit.reports.charts.chart_data import chart_data
 from reprokit.reports.escaping import Visible, one_line, shortened
 from reprokit.reports.format_values import value_text
 
@@ -73,6 +74,7 @@ class Chart:
     marker: Marker | None
     stops: tuple[Stop, ...]
     summary: Visible
+    data: Visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +118,10 @@ def _chart(
     is_diverged: bool,
 ) -> Chart | None:
     points = [_points(one.steps, one.values) for one in series]
-    finite = [point for one in points for point in one if point is not None]
-    if not finite or _has_one_step(series):
+    known = [point for one in points for point in one if point is not None]
+    if not known or _has_one_step(series):
         return None
-    steps, values = [x for x, _ in finite], [y for _, y in finite]
+    steps, values = [x for x, _ in known], [y for _, y in known]
     low, high = padded(min(values), max(values))
     labels = tick_labels(nice(low, high))
     left = round(LABEL_GAP + CHARACTER * max(map(len, labels)), 1)
@@ -130,6 +132,8 @@ def _chart(
         end=WIDTH - _RIGHT,
         is_whole=all(step % 1 == 0 for step in steps),
     )
+    kinds = _kinds(series)
+    marked = finite(divergence.step) if divergence else None
     up = Axis(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
     return Chart(
         metric=one_line(metric),
@@ -138,26 +142,42 @@ def _chart(
         right=across.end,
         top=_TOP,
         bottom=up.start,
-        lines=_lines(series, points, across, up),
+        lines=_lines(series, points, across, up, kinds=kinds),
         x_ticks=across.ticks(),
         y_ticks=up.ticks(),
         marker=_marker(divergence, across),
         stops=_stops(series, across),
         summary=_summary(metric, series),
+        data=chart_data(_golden_first(zip(kinds, series, strict=True)), marked=marked),
     )
 
 
+def _kinds(series: Sequence[DrawnCurve]) -> list[str]:
+    kinds: list[str] = []
+    for one in series:
+        num_runs = sum(kind != "golden" for kind in kinds)
+        kinds.append("golden" if one.label.startswith("golden") else f"run-{num_runs % _NUM_COLOURS}")
+    return kinds
+
+
+def _golden_first(series: Iterable[tuple[str, DrawnCurve]]) -> list[tuple[str, DrawnCurve]]:
+    """So that the runs are drawn on top of it, and differences are those from it."""
+    return sorted(series, key=lambda one: one[0] != "golden")
+
+
 def _lines(
-    series: Sequence[DrawnCurve], points: Sequence[Sequence[Point | None]], across: Axis, up: Axis
+    series: Sequence[DrawnCurve],
+    points: Sequence[Sequence[Point | None]],
+    across: Axis,
+    up: Axis,
+    *,
+    kinds: Sequence[str],
 ) -> tuple[CurveLine, ...]:
     """The golden first, so that the runs are drawn on top of it."""
-    lines: list[CurveLine] = []
-    num_runs = 0
-    for one, places in zip(series, points, strict=True):
-        kind = "golden" if one.label.startswith("golden") else f"run-{num_runs % _NUM_COLOURS}"
-        num_runs += kind != "golden"
-        drawn = [place and (across.at(place[0]), up.at(place[1])) for place in places]
-        lines.append(_line(one.label, kind, drawn))
+    lines = [
+        _line(one.label, kind, [place and (across.at(place[0]), up.at(place[1])) for place in places])
+        for kind, one, places in zip(kinds, series, points, strict=True)
+    ]
     return tuple(sorted(lines, key=lambda line: line.kind != "golden"))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,10 @@ from reprokit.reports.pages.report_page import report_page
 if TYPE_CHECKING:
     import jinja2
 
+#: The scripts of a page with tables that sort, and of one with curves.
+WITH_TABLES = ("tables.js",)
+WITH_CHARTS = ("copy.js", "charts.js", "chart_tools.js")
+
 
 def to_html(report: Report) -> str:
     """The report as a self-contained HTML 5 page."""
@@ -39,6 +43,7 @@ def to_html(report: Report) -> str:
         plot_width=f"{WIDTH:g}",
         chart_width=f"{WIDTH:g}",
         chart_height=f"{HEIGHT:g}",
+        scripts=WITH_CHARTS,
     )
 
 
@@ -63,17 +68,22 @@ def _gate(report: Report) -> Any:
     return gate_section(report.statistical)
 
 
-def page(template: str, **found: Any) -> str:
+def page(template: str, *, scripts: Sequence[str] = ("copy.js",), **found: Any) -> str:
     """A self-contained HTML 5 page of ``templates/``; every value in it is escaped.
+
+    Args:
+        template: Its name.
+        scripts: Those of ``templates/`` that make up the one script of the page.
+        found: What it shows.
 
     Raises:
         MissingExtraError: Jinja is not installed.
     """
-    return _page(template).render(**found, **_style())
+    return _page(template).render(**found, **_style(scripts))
 
 
-def _style() -> dict[str, str]:
-    style, script = _template_text("report.css"), _template_text("copy.js")
+def _style(scripts: Sequence[str]) -> dict[str, str]:
+    style, script = _template_text("report.css"), "".join(map(_template_text, scripts))
     policy = (
         f"default-src 'none'; style-src '{_source_hash(style)}'; script-src '{_source_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"

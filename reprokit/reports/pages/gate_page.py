@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from reprokit.core.checklist import Report
 from reprokit.core.verdicts.rows import counted
+from reprokit.reports.charts.curves import Chart, charts_of
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.formats.report_content import outline
 from reprokit.reports.formats.to_html import page
+from reprokit.reports.pages.index_page import IndexEntry, address_of, tone_of
 from reprokit.reports.pages.next_steps import NextStep, next_steps
 
 _TONES = {0: "good", 1: "bad"}
+_MOST_EARLIER = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,7 @@ class GateEntry:
 
     Attributes:
         place: Path of the report's page from the folder of this page.
+        earlier: Reports of the same recipe, seed and platform before this one, with their places likewise.
     """
 
     recipe: str
@@ -30,6 +33,16 @@ class GateEntry:
     place: str = ""
     error: str = ""
     left_out: str = ""
+    earlier: tuple[IndexEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earlier:
+    """An earlier report of the same recipe, in one sign."""
+
+    tone: str
+    told: Visible
+    link: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +56,8 @@ class _Row:
     sentence: Visible
     steps: tuple[NextStep, ...] = ()
     link: str = ""
+    earlier: tuple[_Earlier, ...] = ()
+    curve: Chart | None = None
 
 
 def gate_to_html(entries: Sequence[GateEntry], *, exit_code: int) -> str:
@@ -67,11 +82,13 @@ def _sentence(num_left_out: int, exit_code: int) -> Visible:
 
 
 def _row(entry: GateEntry) -> _Row:
-    name = one_line(entry.recipe)
+    name, earlier = one_line(entry.recipe), _earlier(entry)
     if entry.report is None:
         word, tone = ("LEFT OUT", "plain") if entry.left_out else ("ERROR", "bad")
         why = one_line(entry.left_out or entry.error)
-        return _Row(word=Visible(word), tone=tone, recipe=name, about=Visible(""), sentence=why)
+        return _Row(
+            word=Visible(word), tone=tone, recipe=name, about=Visible(""), sentence=why, earlier=earlier
+        )
     found = outline(entry.report)
     return _Row(
         word=Visible(found.verdict.value),
@@ -80,5 +97,30 @@ def _row(entry: GateEntry) -> _Row:
         about=Visible(f"{found.platform}, seed {found.seed}"),
         sentence=found.sentence,
         steps=next_steps(found.next_command),
-        link=f"./{quote(entry.place, errors='replace')}" if entry.place else "",  # never read as a scheme
+        link=address_of(entry.place) if entry.place else "",
+        earlier=earlier,
+        curve=_curve(entry.report),
     )
+
+
+def _earlier(entry: GateEntry) -> tuple[_Earlier, ...]:
+    """The newest of the earlier reports, oldest first."""
+    ordered = sorted(entry.earlier, key=lambda one: (one.created_at, one.place))[-_MOST_EARLIER:]
+    return tuple(
+        _Earlier(
+            tone=tone_of(one),
+            told=one_line(f"{one.verdict}, {one.created_at[:10]}", limit=80),
+            link=address_of(one.place),
+        )
+        for one in ordered
+    )
+
+
+def _curve(report: Report) -> Chart | None:
+    """The curve of the metric that differs first, or of the first that has one."""
+    diverged = report.divergence.metric if report.divergence else None
+    names = sorted(report.curves, key=lambda name: name != diverged)
+    for name in names:
+        if shown := charts_of({name: report.curves[name]}, None).shown:
+            return shown[0]
+    return None

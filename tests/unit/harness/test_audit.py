@@ -15,6 +15,7 @@ from reprokit.errors import MissingExtraError, ReportError
 from reprokit.golden import Promotion
 from reprokit.harness import Request, audit, judge_again
 from reprokit.harness.curation import promote
+from reprokit.harness.judging.report_index import INDEX, write_index
 from reprokit.reports.formats import to_json
 from reprokit.workspace import sha256_of
 
@@ -50,6 +51,17 @@ def edit(path: Path, **changes) -> None:
 def test_an_honest_report_stands(reported, here):
     found = audited(reported, here)
     assert (found.follows, found.findings, found.exit_code) == (True, (), 0)
+
+
+@pytest.mark.parametrize("text", [None, "REPRODUCED", "NOT_RUN"])
+def test_the_index_of_the_folder_is_no_evidence(reported, here, text):
+    write_index(here.reports_dir)
+    index = here.reports_dir / INDEX
+    assert "cartpole_baseline/T/report.html" in index.read_text()
+    index.unlink()
+    if text is not None:
+        index.write_text(text)
+    assert audited(reported, here).findings == ()
 
 
 def test_a_report_that_was_asked_for_strictly_stands_as_well(reported, here):

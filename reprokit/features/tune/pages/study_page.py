@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from reprokit.features.tune.pages.study_charts import HEIGHT, WIDTH, history, parallel
 from reprokit.features.tune.studies import StudyData
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.formats.to_html import page
+from reprokit.reports.formats.html_tables import HtmlTable
+from reprokit.reports.formats.to_html import WITH_TABLES, page
 
 
 def study_to_html(study: StudyData, *, importance: Mapping[str, float], fresh: str = "") -> str:
@@ -29,8 +30,11 @@ def study_to_html(study: StudyData, *, importance: Mapping[str, float], fresh: s
         history=history(study),
         importance=[(one_line(name), share) for name, share in importance.items()],
         parallel=parallel(study, importance),
-        heads=[one_line(head) for head in ("trial", "state", "value", *names, "why")],
-        rows=list(_rows(study, names)),
+        trials=HtmlTable(
+            head=tuple(map(one_line, ("trial", "state", "value", *names, "why"))),
+            rows=tuple(map(tuple, _rows(study, names))),
+        ),
+        scripts=WITH_TABLES,
         width=f"{WIDTH:g}",
         height=f"{HEIGHT:g}",
     )

@@ -68,7 +68,11 @@ def test_one_flipped_bit_is_named_with_its_record_and_metric(folder):
     assert (answer.first["record"], answer.first["step"], answer.first["metric"]) == (4, 4, "loss")
     assert answer.first["ulps"] == 1
     assert audit(report / FILE).exit_code == 1
-    assert "logarithmic scale" in (report / "report.html").read_text()
+    page = (report / "report.html").read_text()
+    assert "logarithmic scale" in page
+    assert page.count("data-chart=") == 2
+    index = report.parents[2] / "index.html"
+    assert f'href="./{report.relative_to(index.parent)}/report.html"' in index.read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""Pages in a real browser under axe-core: names, roles, headings and contrast, in both schemes and widths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from reprokit.core.checklist import Verdict
+from reprokit.reports.formats.to_html import to_html
+from support import sample_report as samples
+from support import seed_pages
+from support.browser import Browser, chromium_binary
+
+_PAGES: dict[str, Callable[[], str]] = {
+    **{verdict.value: lambda verdict=verdict: to_html(samples.sample_report(verdict)) for verdict in Verdict},
+    "gate": lambda: to_html(seed_pages.gate_report(samples.sample_report(Verdict.UNJUDGED))),
+    "statistics": seed_pages.statistics_page,
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    opened = Browser(chromium_binary(), tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("name", _PAGES)
+def test_axe_finds_nothing(browser: Browser, tmp_path: Path, name: str) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(_PAGES[name](), encoding="utf-8")
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        browser.open(page, width=width, scheme=scheme)
+        browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        assert browser.violations() == [], (width, scheme)
+
+
+def test_axe_finds_nothing_in_a_chart_that_is_looked_into(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(to_html(samples.sample_report(Verdict.REGRESSION)), encoding="utf-8")
+    for scheme in ("light", "dark"):
+        browser.open(page, width=1280, scheme=scheme)
+        for name in ("To the divergence", "Logarithmic", "Difference"):
+            browser.evaluate(
+                "[...document.querySelectorAll('.tools button')]"
+                f".find(one => one.textContent === '{name}').click()"
+            )
+        browser.evaluate("document.querySelector('.legend button').click()")
+        browser.evaluate(
+            "document.querySelector('figure svg').dispatchEvent(new KeyboardEvent('keydown', {key: 'End'}))"
+        )
+        assert browser.violations() == [], scheme
+
+
+def test_axe_does_find_what_has_no_name_and_too_little_contrast(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    good = to_html(samples.sample_report(Verdict.REPRODUCED))
+    page.write_text(good.replace("<main>", '<main><button type="button"></button>'), encoding="utf-8")
+    browser.open(page, width=1280)
+
+    found = browser.violations()
+
+    assert [one.split()[0] for one in found] == ["button-name"]
