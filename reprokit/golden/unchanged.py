@@ -25,9 +25,10 @@ def must_be_unchanged(folder: Path, before: Mapping[str, State]) -> None:
     now = states(folder)
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     if changed:
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        others = len(changed) - 1
+        more = f" (and {others} more)" if others else ""
         raise GoldenError(
-            f"it was written, added or removed while runs were under way{more}: it compares nothing",
+            f"the file{more} was written, added or removed while runs were under way: it compares nothing",
             where=changed[0],
             fix="restore it with git, let no program write to the goldens, and run again",
         )

@@ -151,6 +151,8 @@ _OTHER_PROGRAMS = (
     *("zip ", "sqlcmd", "bcp ", "ipmitool", "mosquitto", "7z", "rar ", "openssl", "vault login", "smb"),
     *("rpcclient", "ldap", "keytool", "jarsigner", "http", "xh ", "htpasswd", "ftp "),
 )
+#: What must stand in a line with a password that is an argument by its place, and one that a program reads.
+_CALLS, _FED = (".connect(", "ftp(", "ftp_tls("), ("stdin", "--with-token")
 _OF_A_PROGRAM = re.compile(
     r"(?P<name>(?:(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
     r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
@@ -165,6 +167,10 @@ _OF_A_PROGRAM = re.compile(
     r"\bwandb[ \t]+login[ \t]+(?:--?[\w-]+(?:[= ]https?://\S+)?[ \t]+){1,4}(?=\w{16})|"
     r"\bcurl\b[^\r\n|;]{0,200}?[ \t]-u(?=\w)[^\s:/\"']{1,80}:|"
     r"\blogin\\*[\"'],[ \t]*\\*[\"'](?:--?[\w-]+\\*[\"'],[ \t]*\\*[\"']){0,4}(?=[0-9a-f]{32})|"
+    # printed for a program that reads its password, as by echo … | docker login --password-stdin
+    r"\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:(?:\\*[\"']){0,5}%s(?:\\+n)?(?:\\*[\"']){0,5}[ \t]+)?"
+    r"(?=[^|\r\n]{1,300}\|[^|\r\n]{1,200}?[ \t]--(?:[\w-]*stdin|with-token)(?=[\s\"'\\]|$))"
+    r"(?!(?:\\*[\"']){0,5}\$)|"
     rf"{_OF_OTHER_PROGRAMS})"
     r"(?:\\*[\"']){0,5})(?!`)[^\s\"']+"
 )
@@ -178,6 +184,8 @@ _CALL = re.compile(  # of a function that takes a password, or a statement of a 
     r"(?:\b|(?<=\\n))login\([ \t]*\\*[\"'](?:[^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"'])?|"
     r"(?i:\b(?:user|host|dbname|port|uid|user id)=[^\s,;()\"']+(?:;|[ ])[ ]*"
     r"(?:[\w ]{1,20}=[^\s,;()\"']+(?:;|[ ])[ ]*){0,8}?(?:password|pwd)=)(?=[^\s,;()]+(?:[ ;\"']|$))|"
+    r"\b(?:(?:MySQLdb|pymysql|pymssql|mariadb|mysql\.connector)\.connect|FTP(?:_TLS)?)"
+    r"\([ \t]*(?:(?:\\*[\"']){1,5}[^\"'\\\r\n]{0,80}(?:\\*[\"']){1,5},[ \t]*){2}(?:\\*[\"']){1,5}|"
     r"\b(?:auth[ \t]*=[ \t]*|\w*BasicAuth)\([ \t]*\\*[\"'][^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"']|"
     r"\b(?:identified[ \t]+by|IDENTIFIED[ \t]+BY|password|PASSWORD)[ \t]+')[^\s\"'\\]+"
 )
@@ -204,7 +212,7 @@ BEFORE_NAMES: tuple[_Rule, ...] = (
     (_KEY_AND_USER, rf"\g<name>{MARK}", ("username",)),
     (_KEY_OF_A_SERVICE, rf"\g<name>{MARK}", ('key"', "key'", "key=", "key =", "key:")),
     (_SCHEME_APART, rf"\g<name>{MARK}", ("bearer",)),
-    (_CALL, rf"\g<name>{MARK}", ("login(", "password", "pwd=", "auth", "identified")),
+    (_CALL, rf"\g<name>{MARK}", ("login(", "password", "pwd=", "auth", "identified", *_CALLS)),
     (_HEADER, rf"\g<name>\g<sign>{MARK}", ("authorization", "cookie", "x-")),
     (_SCHEME, rf"\g<kind> {MARK}", ("bearer", "basic", "apikey")),
 )
@@ -240,7 +248,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
     (
         _OF_A_PROGRAM,
         rf"\g<name>{MARK}",
-        ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_CLIENTS, *_OTHER_PROGRAMS),
+        ("-u", "user", "login", "mysql", "mariadb", "sshpass", *_FED, *_CLIENTS, *_OTHER_PROGRAMS),
     ),
     (_PGPASS, rf"\g<name>{MARK}", _PGPASS_HINTS),
     (_USER_AT_HOST, f"{MARK}@", ("@",)),
@@ -267,6 +275,8 @@ HINTS = (
         "discord",
         "mysql",
         "mariadb",
+        *_CALLS,
+        *_FED,
         *_CLIENTS,
         *_OTHER_PROGRAMS,
         *_PGPASS_HINTS,

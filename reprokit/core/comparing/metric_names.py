@@ -59,7 +59,7 @@ class Selection:
         """Note each metric that was asked for and that neither side has."""
         for name in sorted(self._asked_for or ()):
             if name not in seen and not self.ignores(name):
-                near = ", ".join(map(quoted, nearest(name, self._known)))
+                near = ", ".join(map(quoted, nearest(name, self._known.keys() - {name})))
                 hint = f"; the nearest: {near}" if near else ""
                 self._log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}{hint}")
 

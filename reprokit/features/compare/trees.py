@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from reprokit import capture
-from reprokit.capture import git_history, git_objects
+from reprokit.capture import git_history, git_objects, work_tree
 from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import OtherTree
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
@@ -207,7 +207,21 @@ def is_same_tree(first: SideTree, other: SideTree) -> bool:
         return False
     changed = git_history.changes_since(tree.root, commit, ["."])
     untracked = (None, 0)  # git does not know the file, and no program sees it
-    return all((one.added, one.removed) == untracked for one in changed)
+    if any((one.added, one.removed) != untracked for one in changed):
+        return False
+    return commit != git_history.resolve(tree.root, "HEAD") or not _has_hidden_change(tree.root)
+
+
+def _has_hidden_change(root: Path) -> bool:
+    """Whether a file differs from HEAD of which git was told to pass over that: `--assume-unchanged`."""
+    listed = (row.partition(" ") for row in git_history.git(root, "ls-files", "-v", "-z").split("\0"))
+    told = {name for tag, _, name in listed if tag.islower() or tag == "S"}
+    repository = git_objects.find_repository(root) if told else None
+    if repository is None or repository.root is None:
+        return False
+    below = root.resolve().relative_to(repository.root)
+    changed = set(work_tree.compare(repository).changed)
+    return any((below / name).as_posix() in changed for name in told)
 
 
 def changed_submodules(first: SideTree, other: SideTree) -> tuple[str, ...]:

@@ -128,6 +128,13 @@ def test_a_near_miss_is_suggested_for_an_unknown_metric():
     assert "the nearest: 'loss'" in comparison.problems[0].message
 
 
+def test_the_step_which_is_no_metric_is_not_suggested_for_itself():
+    rows = [{"step": step, "loss": 1.0} for step in range(3)]
+    comparison = compare_records(rows, rows, metrics=["step"])
+    assert exit_code(comparison) == 2
+    assert "the nearest: 'loss'" in comparison.problems[0].message
+
+
 def test_a_renamed_metric_is_told_from_a_missing_one():
     assert "renamed_metric" in kinds(compare_records(records(1.0), records(1.0, name="objective")))
     assert kinds(compare_records(records(1.0), records(2.0, name="objective"))) >= {

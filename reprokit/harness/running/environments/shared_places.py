@@ -14,6 +14,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ _KEPT = (".cache", ".config", ".local/share", ".keras", ".torch", ".matplotlib",
 _LEAD_ELSEWHERE = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TORCH_HOME", "HF_HOME", "KERAS_HOME"),
     *("MPLCONFIGDIR", "NLTK_DATA", "NUMBA_CACHE_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"),
+)
+#: Directly in the home: what shells, editors and desktops write and read whenever a person works.
+_OF_A_PERSON = (
+    *(".*history", ".histfile", ".lesshst", ".viminfo*", ".zcompdump*", ".wget-hsts"),
+    *(".xsession-errors*", ".[XI]*authority"),
 )
 _MOST_ENTRIES, _DEPTH = 20_000, 4
 _MOST_NAMED = 20
@@ -75,10 +81,11 @@ class SharedPlaces:
             read: dict[str, list[str]] = {"files": [], "kept": []}
             if not is_confined:
                 earlier = [path for path, end in self._written.items() if end <= began]
-                kept = tuple(_kept_folders(spec))
+                home, kept = _home_of(spec), tuple(_kept_folders(spec))
                 found = _not_open(one for one in earlier if _was_read(one, since=began))
                 for path in sorted({_source_of(one) or one for one in found}):
-                    read["kept" if path.startswith(kept) else "files"].append(path)
+                    is_kept = path.startswith(kept) or _is_a_persons(path, home=home)
+                    read["kept" if is_kept else "files"].append(path)
                 for path in self._now_written(spec, began):
                     _as_unread(path)
                     self._written[path] = ended
@@ -90,10 +97,9 @@ class SharedPlaces:
         )
 
     def _now_written(self, spec: RunSpec, began: float) -> Iterator[str]:
-        home = spec.environment.get("HOME") or os.environ.get("HOME") or str(Path.home())
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
-        flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), home, *prefix, *self._beside}
+        flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), _home_of(spec), *prefix, *self._beside}
         deep = dict.fromkeys([*_kept_folders(spec), *self._project])
         for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in deep)]:
             for path, status in _files(folder, depth=depth):
@@ -105,10 +111,18 @@ class SharedPlaces:
                         yield path
 
 
+def _home_of(spec: RunSpec) -> str:
+    return spec.environment.get("HOME") or os.environ.get("HOME") or str(Path.home())
+
+
+def _is_a_persons(path: str, *, home: str) -> bool:
+    folder, name = os.path.split(path)
+    return folder == home and any(fnmatchcase(name, pattern) for pattern in _OF_A_PERSON)
+
+
 def _kept_folders(spec: RunSpec) -> Iterator[str]:
     """Where libraries keep what they made or fetched, and the packages of the program's Python."""
-    variables = {**os.environ, **spec.environment}
-    home = variables.get("HOME") or str(Path.home())
+    variables, home = {**os.environ, **spec.environment}, _home_of(spec)
     yield from (f"{home}/{name}" for name in _KEPT)
     yield from (variables[name] for name in _LEAD_ELSEWHERE if variables.get(name))
     python = find_python(spec.command)

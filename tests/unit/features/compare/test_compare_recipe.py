@@ -221,3 +221,12 @@ def test_without_a_commit_sides_that_differ_in_settings_are_both_the_working_tre
 
 def _sha256(path):
     return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_a_change_that_git_was_told_to_pass_over_is_compared(repository, flag):
+    """As people do with settings of their own: the sides were said to be the same commit."""
+    repository.git("update-index", flag, "settings.py")
+    (repository.root / "settings.py").write_text("RATE = 0.2\n")
+    answer, _ = compared(repository)
+    assert (answer.answer, answer.exit_code) == (Word.DIFFERENT, 1)

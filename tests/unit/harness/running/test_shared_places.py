@@ -78,3 +78,29 @@ def test_what_another_program_removed_meanwhile_was_not_left(tmp_path, monkeypat
     monkeypatch.setattr(shared_places, "_not_open", asked_before)
     found = places.after(specs[0], began=0.0, ended=1.0, is_confined=True)
     assert str(file) in found["shared"]["memory"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(".zsh_history", "kept"), (".python_history", "kept"), (".viminfo", "kept"), ("state.json", "files")],
+)
+def test_what_a_persons_own_shells_and_editors_keep_in_the_home_is_named_only(
+    tmp_path, monkeypatch, name, kind
+):
+    """A shell writes its history while one run is under way, and another shell reads it during the next."""
+    for place in ("_MEMORY", "_OPEN_TO_ALL"):
+        monkeypatch.setattr(shared_places, place, ())
+    monkeypatch.setattr(shared_places, "_SYSTEM_V", {})
+    monkeypatch.setattr(shared_places.tempfile, "gettempdir", lambda: str(tmp_path / "none"))
+    asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+    specs = [
+        RunSpec(run_id=f"run-{number}", environment={"HOME": str(tmp_path)}, **asked) for number in (1, 2)
+    ]
+    places = shared_places.SharedPlaces(specs, leave_out=())
+    file = tmp_path / name
+    file.write_text("make\n")
+    began = file.stat().st_ctime
+    places.after(specs[0], began=began, ended=began, is_confined=False)
+    file.read_text()
+    found = places.after(specs[1], began=began, ended=began + 1, is_confined=False)["shared"]
+    assert {one for one in found if str(file) in found[one]} == {kind}
