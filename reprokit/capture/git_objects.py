@@ -191,7 +191,7 @@ def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple
         while at < len(content):
             end = content.find(b"\0", at)
             if end < 0:
-                raise GitError(f"git failed: the object {oid} is no list of files")
+                raise GitError(f"git failed: the object {oid} is not a list of files")
             mode, _, name = content[at:end].partition(b" ")
             child = content[end + 1 : end + 1 + size].hex()
             at = end + 1 + size

@@ -4,11 +4,13 @@ Blocks of a page are read by their fence: ``python FILE`` is a file, ``diff FILE
 commands (a comment ``exit code N`` says how one ends, 0 without it), ``text`` what the last commands print on
 a terminal of 80 columns. There ``…`` stands for anything, and a line of its own for any lines. The runs and
 reports that a command names (``RUN``, ``20261121T033827Z-293b-seed42-1``) are the newest that there are; of
-several runs, those that were made together.
+several runs, those that were made together. ``STOPPED_RUN`` is the newest
+of those that were killed, ``DIGEST`` that of the newest archive.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import pty
@@ -80,6 +82,12 @@ def with_real_names(command: str, folder: Path) -> str:
     ]
     newest = iter([some for some in together if len(some) >= number][-1][-number:] if number else ())
     typed = _RUN.sub(lambda _: str(next(newest).relative_to(folder)), command)
+    if "STOPPED_RUN" in typed:
+        stopped = max(file.parent.name for file in folder.glob("runs/*/*-stopped/run.json"))
+        typed = typed.replace("STOPPED_RUN", stopped)
+    if "DIGEST" in typed:
+        archive = max(folder.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime_ns)
+        typed = typed.replace("DIGEST", hashlib.sha256(archive.read_bytes()).hexdigest())
     return _REPORT.sub(lambda found: str(max((folder / found[1]).glob("2*")).relative_to(folder)), typed)
 
 

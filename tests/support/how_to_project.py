@@ -48,6 +48,28 @@ seeds: [1]
 platforms: [cpu-x86_64]
 """
 STATISTICAL = "statistical: {metric: return, window: last, margin: 0.5, direction: higher}\n"
+#: Its returns differ from seed to seed.
+WALK = """\
+import json, pathlib, random, sys
+
+random.seed(int(sys.argv[1]))
+mean = 100 + random.gauss(0, 1)
+with open(pathlib.Path(sys.argv[2]) / "metrics.jsonl", "w") as log:
+    for step in range(10):
+        value = mean + random.gauss(0, 1)
+        log.write(json.dumps({"step": step, "return": value}) + "\\n")
+"""
+WALK_RECIPE = """\
+schema: 1
+name: walk
+title: A number that wanders
+variant: none
+command: [python, walk.py, "{seed}", "{run_dir}"]
+seeds: [0]
+platforms: [cpu-x86_64]
+statistical:
+  {metric: return, window: mean_last_3, margin: 2.0, direction: higher}
+"""
 _NAME = re.compile(r"_(py|md|csv)$")
 TRAIN = "recipes/train/recipe.yaml"
 
@@ -134,6 +156,14 @@ def with_two_programs(folder: Path) -> None:
     write(folder, train_py=later[0.11])
 
 
+def with_a_walk(folder: Path) -> None:
+    """A program whose returns are judged by an ensemble, and its recipe."""
+    recipe = folder / "recipes/walk/recipe.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text(WALK_RECIPE, encoding="utf-8")
+    write(folder, walk_py=WALK)
+
+
 def with_an_unseeded_program(folder: Path) -> None:
     """The program without its seed, and its recipe."""
     write(folder, train_py=PROGRAM.replace("random.seed(arguments.seed)\n", ""), recipe=RECIPE)
@@ -163,6 +193,18 @@ def with_short_trainings(folder: Path) -> None:
     text = re.sub(r"save_interval: \d+", "save_interval: 4096", text)
     recipe.write_text(expected.sub("", text), encoding="utf-8")
     commit(folder)
+
+
+def with_a_short_training(folder: Path) -> None:
+    """This repository, with a training of three updates, its golden and a run of it."""
+    with_short_trainings(folder)
+    tool("run", "cartpole_baseline", at=folder)
+
+
+def with_a_stopped_training(folder: Path) -> None:
+    """This repository, with a training of three updates, and a run of it that was killed to be resumed."""
+    with_short_trainings(folder)
+    tool("reproduce", "cartpole_baseline", "--resume", at=folder, ends=1)
 
 
 def with_a_regression(folder: Path) -> None:

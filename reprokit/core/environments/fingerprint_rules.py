@@ -204,7 +204,7 @@ RULES: tuple[Rule, ...] = (
         "inside.variables.TZ",
         "inside.variables.LC_ALL",
     ),
-    *_no("belongs to another kind of device than the one in use", "inside.variables.*"),
+    *_no("belongs to a kind of device that is not in use", "inside.variables.*"),
     # Packages.
     *_no(
         "installs packages, or is this tool: it cannot affect a number",

@@ -26,7 +26,7 @@ class _Size(click.ParamType[int]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         match = _SIZE.fullmatch(str(value).strip())
         if match is None:
-            self.fail(f"{value!r} is no size: 800M or 20G, say", param, ctx)
+            self.fail(f"{value!r} is not a size, such as 800M or 20G", param, ctx)
         return int(float(match[1]) * 2 ** _UNITS[match[2].upper()])
 
 

@@ -143,7 +143,7 @@ def _must_be_declared(path: Path, source: data.DataSource) -> None:
     actual = sha256_of(path)
     if (actual, path.stat().st_size) != (source.sha256, source.num_bytes):
         raise BundleError(
-            f"the data {source.name} in the bundle is another file than its recipe declares",
+            f"the data {source.name} in the bundle is not the file that its recipe declares",
             where=f"{FOLDER}/{path.name}",
             expected=f"{source.sha256}, {source.num_bytes:,} bytes",
             actual=f"{actual}, {path.stat().st_size:,} bytes",

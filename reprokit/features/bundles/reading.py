@@ -107,7 +107,7 @@ def _must_be_unaltered(stream: IO[bytes], path: Path) -> None:
     head = stream.read(len(HEADER) + _COMMENT_BYTES + 1)
     digest = head[len(HEADER) : -1]
     if not head.startswith(HEADER[:2]) or len(head) < len(HEADER) + _COMMENT_BYTES + 1:
-        raise BundleError("this is no bundle", where=str(path), expected="a .tar.gz of `reprokit bundle`")
+        raise BundleError("this is not a bundle", where=str(path), expected="a .tar.gz of `reprokit bundle`")
     if head != HEADER + digest + b"\0" or digest != digest_of_rest(stream).encode():
         what = "the archive is damaged or was altered, or `reprokit bundle` did not write it"
         raise BundleError(what, where=str(path), fix=_ALTERED)

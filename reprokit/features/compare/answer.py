@@ -174,5 +174,5 @@ def load(path: Path) -> StoredAnswer:
         for name in SIDES:
             [Path(run) for run in stored.answer["sides"][name]["runs"]]
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ReportError("this is no comparison that compare wrote", where=str(path)) from error
+        raise ReportError("this is not a comparison that compare wrote", where=str(path)) from error
     return stored

@@ -38,7 +38,7 @@ def side_told(run: runs.StoredRun, *, commit: str | None = None) -> str:
     record = run.record
     if record.plain_command:
         return shell_line(record.plain_command)
-    return ", ".join(_parts(run, commit)) or "a run that says nothing of itself"
+    return ", ".join(_parts(run, commit)) or "a run that says nothing about itself"
 
 
 def commit_told(environment: EnvironmentRecord | MachineFacts) -> str:

@@ -114,7 +114,7 @@ def _members(archive: zipfile.ZipFile) -> _Opener:
         if info is None:
             return None
         if info.compress_type not in _COMPRESSIONS:
-            raise _refused("compressed in another way than artifacts are", where=name)
+            raise _refused("not compressed as artifacts are", where=name)
         with archive.open(info) as stream:
             return stream.read(limit)
 

@@ -93,7 +93,7 @@ def _compared(found: ComparisonRecord | None, *, passed: bool) -> str:
 def no_answer(problem: str, *, origin: ReportOrigin | None = None) -> str:
     """Markdown for a gate whose answers are missing or refused: an earlier comment must not stay green."""
     return _joined(
-        [f"{MARKER}\n## ❔ reprokit: nothing is known of this commit", _code(problem, limit=1000)],
+        [f"{MARKER}\n## ❔ reprokit: nothing is known about this commit", _code(problem, limit=1000)],
         [],
         [_footer(origin)],
     )

@@ -163,7 +163,7 @@ def locked_python(name: str, project: Project, *, asked: PythonAsked) -> str:
     variant = locks.read_lock(project.root).variant(name)
     if asked.version not in {None, variant.python}:
         raise UsageError(
-            "the environment that is there has another Python than the one that is asked for",
+            "the environment that is there does not have the Python that is asked for",
             where=str(variant.declared_in),
             expected=f"Python {asked.version} (--python)",
             actual=f"Python {variant.python} ({variant.declared_in.name})",

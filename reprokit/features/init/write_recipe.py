@@ -318,7 +318,7 @@ class _ProgramInspection:
             self._found["seed"] = "no metric responds to it: does the program use it?"
             self._values["unresponsive"] = {"because": "two seeds gave equal metrics when init looked"}
         else:
-            self._found["seed"] = "no metric responds to it, but for those that repeat it: is it used?"
+            self._found["seed"] = "no metric responds to it, except those that repeat it: is it used?"
 
     def _seed_in_files(self) -> str:
         root = self._project.root

@@ -250,7 +250,7 @@ def _not_asked(busy: Iterable[str]) -> list[FarmRow]:
             cpu=name,
             machines=(name,),
             verdict=NOT_ASKED,
-            sentence="it was busy, so nothing is known of it; give the command again",
+            sentence="it was busy, so nothing is known about it; give the command again",
             exit_code=CannotJudgeError.exit_code,
         )
         for name in busy

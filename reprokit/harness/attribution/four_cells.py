@@ -162,7 +162,7 @@ def _must_be_the_goldens(tree: Path, case: _Case) -> None:
     recorded = case.blessed.provenance.digests["recipe"]
     if found.digest != recorded:
         raise RecipeError(
-            "the golden's commit holds another recipe than the one that was promoted",
+            "the golden's commit does not hold the recipe that was promoted",
             expected=recorded,
             actual=found.digest,
             fix="commit a golden together with its recipe",
@@ -182,7 +182,7 @@ def _run(
     alien = _not_blessed(place, ran.folder, case)
     if held.result == DIFFERS and alien:
         held = replace(
-            held, result=NOT_RUN, detail=f"{held.detail}, but with another {alien} than was promoted"
+            held, result=NOT_RUN, detail=f"{held.detail}, but with a different {alien} from the promoted one"
         )
     return held, ran
 

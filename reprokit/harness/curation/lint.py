@@ -87,9 +87,7 @@ def _response(blessed: golden.Golden) -> Iterator[GoldenFinding]:
     own = set(adapters.read_series(blessed.metrics)) if recorded else set()
     invented = [name for name in recorded.metrics if own and name not in own] if recorded else []
     if invented:
-        what = (
-            f"it says of metrics that it does not have that they respond to the seed: {', '.join(invented)}"
-        )
+        what = f"it names metrics that respond to the seed, but does not have them: {', '.join(invented)}"
         remedy = "restore it with git, or promote again"
         yield GoldenFinding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
     elif recorded and not recorded_in(blessed.path):

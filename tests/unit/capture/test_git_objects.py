@@ -33,5 +33,5 @@ def test_an_answer_that_ends_early_is_an_error_of_git(monkeypatch, size):
 
 @pytest.mark.parametrize("content", [b"100644 name", b"\xff name", b"100644"])
 def test_a_tree_that_is_no_list_of_files_is_an_error_of_git(content):
-    with pytest.raises(git_objects.GitError, match="is no list of files"):
+    with pytest.raises(git_objects.GitError, match="is not a list of files"):
         list(git_objects._walk({"tree": content}, "tree", size=20))

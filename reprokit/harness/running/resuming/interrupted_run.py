@@ -58,7 +58,7 @@ def _interrupt_program(
         kind = StoppedCommand(words=program.stop_args)
         (stopped,) = run_recipe(recipe, request, kind, session=session)
     else:
-        session.progress.note("one more run, resumed from what the first run left on its way")
+        session.progress.note("one more run, resumed from what the first run left along the way")
     point = left_by(stopped, program)
     if point is None or not runs.read(stopped, verify=False).complete:
         return stopped, None

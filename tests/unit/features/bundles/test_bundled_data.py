@@ -207,7 +207,7 @@ def test_other_data_than_the_recipe_declares_is_refused_before_anything_runs(
     rewritten, reviewer, tmp_path, change
 ):
     file = rewritten(change)
-    with pytest.raises(BundleError, match=r"another file than its recipe declares|does not declare"):
+    with pytest.raises(BundleError, match=r"not the file that its recipe declares|does not declare"):
         reviewer(file)
     assert not (tmp_path / "reviewers_cache").exists()
     assert not list((tmp_path / "reviewer").iterdir())

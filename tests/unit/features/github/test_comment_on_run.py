@@ -248,7 +248,7 @@ def test_an_artifact_that_is_missing_or_refused_replaces_an_earlier_green_commen
     assert answer.problem
     assert len(forge.comments) == 1
     assert "✅" not in forge.comments[0]["body"]
-    assert "nothing is known of this commit" in forge.comments[0]["body"]
+    assert "nothing is known about this commit" in forge.comments[0]["body"]
 
 
 def test_a_fault_of_ours_leaves_no_earlier_green_comment(forge: Forge, post, monkeypatch):

@@ -161,7 +161,7 @@ def test_a_missing_answer_replaces_an_earlier_one():
     text = no_answer("there is no gate.json @octocat <b>", origin=ORIGIN)
     assert text.startswith(MARKER)
     assert "✅" not in text
-    assert "nothing is known of this commit" in text
+    assert "nothing is known about this commit" in text
 
 
 def leaves(text: str) -> list[tuple[str, str]]:

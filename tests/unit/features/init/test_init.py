@@ -150,7 +150,7 @@ def test_a_metric_that_repeats_the_seed_is_not_counted_as_a_response(theirs):
     (theirs / "train.py").write_text(logged.replace("random.seed(options.seed)", "random.seed(0)"))
     track(theirs)
     proposal = propose(theirs)
-    assert proposal.found["seed"].startswith("no metric responds to it, but for those that repeat it")
+    assert proposal.found["seed"].startswith("no metric responds to it, except those that repeat it")
     assert "unresponsive:" not in recipe_of(proposal)
 
 

@@ -273,7 +273,7 @@ def test_a_golden_is_not_blamed_for_what_it_was_not_blessed_with(study, told, mo
     study.gamma("0.98")
     found = study.attributed(told)
     assert (found.answer, cells(found)[THEN_THEN]) == ("undecided", NOT_RUN)
-    assert f"with another {changed} than was promoted" in found.cells[0].detail
+    assert f"with a different {changed} from the promoted one" in found.cells[0].detail
 
 
 def test_a_golden_that_another_runtime_gives_as_well_still_tells_the_codes_fault(study, told):
@@ -316,7 +316,7 @@ def test_a_golden_committed_beside_another_recipe_says_so(study, told):
     study.commit("another recipe, and the golden touched")
     found = study.attributed(told)
     assert found.answer == "undecided"
-    assert "another recipe" in found.cells[0].detail
+    assert "does not hold the recipe" in found.cells[0].detail
 
 
 def test_the_tree_is_left_as_it_was_and_the_metrics_are_kept(study, told):
