@@ -2,75 +2,57 @@
 
     python benchmarks/install_size.py [WHEEL]
 
-It builds the wheel (or takes that one), and installs it into an empty folder for each combination.
+It builds the wheel (or takes that one), installs it into a new environment for each combination, and writes
+the table of docs/reference/dependencies.md. tests/integration/test_extras_of_the_wheel.py compares with it.
 """
 
 from __future__ import annotations
 
-import subprocess
+import datetime as dt
+import platform
+import re
 import sys
 import tempfile
-from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.wheel_environments import built_wheel, environment_with, sizes_in  # noqa: E402
+
+DOCUMENT = ROOT / "docs" / "reference" / "dependencies.md"
 COMBINATIONS = ("", "containers", "environments", "gpu", "html", "statistics", "remote", "data", "tune",
-                "containers,environments", "html,statistics", "all")  # fmt: skip
-#: Most that the base may have: packages, and megabytes without numpy's.
-MOST_PACKAGES, MOST_MB = 12, 40.0
+                "slurm", "ray", "containers,environments", "html,statistics", "all")  # fmt: skip
+_TABLE = re.compile(r"^\| extras \|.*?\n\n", re.MULTILINE | re.DOTALL)
+_MEASURED = re.compile(r"^`python benchmarks/install_size.py` on .*?;", re.MULTILINE)
 
 
-def run(*command: str | Path) -> None:
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
-
-
-def built(folder: Path) -> Path:
-    source = folder / "source"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    run(*pip, "--wheel-dir", folder, source)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
-def installed(wheel: Path, extras: str, folder: Path) -> dict[str, int]:
-    """Package → bytes of its files, byte-code included."""
-    named = (
-        f"reprokit-verify[{extras}] @ {wheel.as_uri()}" if extras else f"reprokit-verify @ {wheel.as_uri()}"
-    )
-    run(sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, named)
-    run(sys.executable, "-m", "compileall", "-q", folder)
-    return {one.name: size_of(one) for one in metadata.distributions(path=[str(folder)])}
-
-
-def size_of(package: metadata.Distribution) -> int:
-    files = {Path(str(package.locate_file(file))) for file in package.files or ()}
-    for file in [*files]:
-        if file.suffix == ".py":
-            files |= set((file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"))
-    return sum(file.stat().st_size for file in files if file.is_file())
+def row_of(wheel: Path, extras: str) -> str:
+    """A row of the table; megabytes are millions of bytes."""
+    with tempfile.TemporaryDirectory(prefix="install-size-") as name:
+        sizes = sizes_in(environment_with(extras, wheel=wheel, folder=Path(name)))
+    whole, beside = sum(sizes.values()) / 1e6, (sum(sizes.values()) - sizes["numpy"]) / 1e6
+    if not extras:
+        for one, size in sorted(sizes.items()):
+            print(f"{one}: {size / 1e6:.2f} MB")
+    named = ", ".join(f"`{one}`" for one in extras.split(",")) if extras else "none"
+    return f"| {named} | {len(sizes)} | {whole:.1f} | {beside:.1f} |"
 
 
 def main(wheel: Path | None) -> int:
-    with tempfile.TemporaryDirectory() as name:
-        wheel = wheel or built(Path(name))
-        fits = True
-        print("| extras | packages | MB | without numpy |\n|---|---|---|---|")
-        for number, extras in enumerate(COMBINATIONS):
-            sizes = installed(wheel.resolve(), extras, Path(name) / f"packages-{number}")
-            whole, beside = sum(sizes.values()) / 1e6, (sum(sizes.values()) - sizes["numpy"]) / 1e6
-            print(f"| {extras or 'none'} | {len(sizes)} | {whole:.1f} | {beside:.1f} |", flush=True)
-            if not extras:
-                fits = len(sizes) <= MOST_PACKAGES and beside <= MOST_MB
-                print(
-                    "".join(f"| – {one} | | {size / 1e6:.2f} | |\n" for one, size in sorted(sizes.items())),
-                    end="",
-                )
-    return 0 if fits else 1
+    """Measure all, and write the table."""
+    with tempfile.TemporaryDirectory(prefix="install-size-") as name:
+        wheel = (wheel or built_wheel(ROOT, Path(name))).resolve()
+        rows = ["| extras | packages | MB | MB without numpy |", "|---|---|---|---|"]
+        for extras in COMBINATIONS:
+            rows.append(row_of(wheel, extras))
+            print(rows[-1], flush=True)
+    where = f"{platform.system()} {platform.machine()}, CPython {platform.python_version()}"
+    head = f"`python benchmarks/install_size.py` on {where}, {dt.datetime.now(dt.UTC):%Y-%m-%d};"
+    text = _MEASURED.sub(head, DOCUMENT.read_text(encoding="utf-8"))
+    table = "\n".join(rows) + "\n\n"
+    DOCUMENT.write_text(_TABLE.sub(lambda _: table, text, count=1), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":

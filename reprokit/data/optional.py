@@ -6,9 +6,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from reprokit.errors import UsageError
-
-_FIX = "pip install 'reprokit-verify[data]'"
+from reprokit import extras
+from reprokit.errors import MissingExtraError
 
 
 def imported(module: str, *, package: str, path: Path) -> Any:
@@ -20,9 +19,10 @@ def imported(module: str, *, package: str, path: Path) -> Any:
         path: The file that is to be read, for the message.
 
     Raises:
-        UsageError: The library is not installed; the message names the extra that brings it.
+        MissingExtraError: The library is not installed; the message names the extra that brings it.
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise UsageError(f"{package} is not installed", where=str(path), fix=_FIX) from error
+        fix = extras.install_line("data")
+        raise MissingExtraError(f"{package} is not installed", where=str(path), fix=fix) from error

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit.errors import ReportError, UploadError, UsageError
+from reprokit.errors import MissingExtraError, ReportError, UploadError, UsageError
 from reprokit.layout import MARKER, RECORD, read_json
 from reprokit.redaction import secret_values, without
 from reprokit.runs.reading import read
@@ -129,7 +129,7 @@ class _Store:
         try:
             url_to_fs = importlib.import_module("fsspec.core").url_to_fs  # only who names a URL needs it
         except ImportError as error:
-            raise UsageError(
+            raise MissingExtraError(
                 "fsspec is not installed", where=url, fix="pip install 'reprokit-verify[remote]'"
             ) from error
         try:

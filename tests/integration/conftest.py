@@ -36,6 +36,7 @@ from reprokit.core.records import Realisation, RunSpec, to_json
 from reprokit.execution.docker import engine_status
 from reprokit.execution.docker_engine import connect
 from reprokit.execution.docker_orphans import WORKSPACE_LABEL
+from support.wheel_environments import built_wheel
 
 PYTHON = Path("/opt/python/bin/python3")
 SOURCE = Path(reprokit.__file__).parent.parent
@@ -371,3 +372,9 @@ def second_engine() -> Iterator[PrivateEngine]:
     with warnings.catch_warnings():  # the SDK leaks its socket when an engine dies while it is asked
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
+
+
+@pytest.fixture(scope="session")
+def wheel(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree."""
+    return built_wheel(project, tmp_path_factory.mktemp("wheel"))

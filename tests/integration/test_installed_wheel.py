@@ -10,12 +10,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-MOST_PACKAGES, MOST_MB = 12, 40.0  # with numpy itself, and without its files
+from support.wheel_environments import answer
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PROGRAM = """\
@@ -42,20 +42,6 @@ TAPS = "reprokit/harness/diagnosing/taps/"
 CODES = {"reprokit reproduce train": 4}
 
 
-def answer(*command: str | Path, folder: Path) -> str:
-    done = subprocess.run(
-        [str(one) for one in command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def size_of(package: metadata.Distribution) -> int:
-    """Bytes of its files; pip compiles what it installs, and records that."""
-    files = {Path(str(package.locate_file(file))) for file in package.files or ()}
-    return sum(file.stat().st_size for file in files if file.is_file())
-
-
 def interpreter(version: str) -> str:
     """A Python of that version on this host: this one, one on the path, or one that pyenv keeps."""
     kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
@@ -67,21 +53,6 @@ def interpreter(version: str) -> str:
         ):
             return str(path)
     pytest.skip(f"this host has no Python {version}")
-
-
-@pytest.fixture(scope="module")
-def wheel(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy of what git knows, so that nothing else of this checkout gets into it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    listed = answer("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", folder=project)
-    for name in filter(None, listed.split("\0")):
-        if (project / name).is_file():
-            (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(project / name, folder / "source" / name)
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    answer(*pip, "--wheel-dir", folder, folder / "source", folder=folder)
-    (built,) = folder.glob("*.whl")
-    return built
 
 
 def test_the_distribution_has_the_free_name_and_the_files_from_outside_the_package(wheel: Path) -> None:
@@ -114,80 +85,6 @@ def test_a_wheel_for_one_machine_brings_its_taps(wheel: Path, tmp_path: Path, ma
     library = zipfile.ZipFile(built).read(f"{TAPS}taps.so")
     number = {"x86_64": 62, "aarch64": 183}[machine]  # of the ELF standard
     assert (library[:4], int.from_bytes(library[18:20], "little")) == (b"\x7fELF", number)
-
-
-#: Combinations of extras that are documented → a command line and what its answer no longer begins with.
-COMBINATIONS = {
-    "containers": ["image", "list"],
-    "environments": ["image", "lock", "mine", "--dependencies", "requirements.txt"],
-    "containers,environments": ["image", "list"],
-    "html,statistics": ["stats", "train"],
-    "statistics": ["stats", "train"],
-    "gpu": ["doctor"],
-    "html": ["doctor"],
-    "all": ["stats", "train"],
-}
-
-
-@pytest.fixture(scope="module")
-def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with nothing but the base."""
-    environment = tmp_path_factory.mktemp("base") / "environment"
-    answer(sys.executable, "-m", "venv", "--without-pip", environment, folder=environment.parent)
-    answer(*installs(environment, f"reprokit-verify @ {wheel.as_uri()}"), folder=environment.parent)
-    return environment
-
-
-def installs(environment: Path, what: str) -> list[str]:
-    python = str(environment / "bin" / "python")
-    return [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", what]
-
-
-def test_the_base_is_small_and_runs_compares_judges_and_diagnoses(base: Path, tmp_path: Path) -> None:
-    library = base / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-    sizes = {one.name: size_of(one) for one in metadata.distributions(path=[str(library)])}
-    assert len(sizes) <= MOST_PACKAGES, sorted(sizes)
-    assert (sum(sizes.values()) - sizes["numpy"]) / 1e6 <= MOST_MB, sizes
-
-    answer("git", "init", "--quiet", folder=tmp_path)
-    (tmp_path / "train.py").write_text(PROGRAM.replace(', "seconds"', "").replace(", time.time()", ""))
-    reprokit, command = base / "bin" / "reprokit", [sys.executable, "train.py", "--out", "{run_dir}"]
-    codes = {}
-    for seeded in (["--seed", "{seed}"], []):
-        (tmp_path / "train.py").write_text(
-            PROGRAM.replace(', "seconds"', "")
-            .replace(", time.time()", "")
-            .replace("random.seed(chosen.seed)", "random.seed(chosen.seed)" if seeded else "")
-        )
-        for verb in ("reproduce", "diagnose"):
-            words = [reprokit, verb, "--", *command, *seeded]
-            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-            codes[verb, bool(seeded)] = done.returncode, done.stderr[-2000:]
-    assert {asked: code for asked, (code, _) in codes.items()} == {
-        ("reproduce", True): 0,
-        ("diagnose", True): 0,
-        ("reproduce", False): 1,
-        ("diagnose", False): 1,
-    }, codes
-    runs = sorted((tmp_path / "runs").glob("*/*-1"))
-    assert runs
-    assert "IDENTICAL" in answer(reprokit, "diff", runs[0], runs[0], folder=tmp_path)
-
-
-@pytest.mark.parametrize("extras", COMBINATIONS)
-def test_each_documented_combination_brings_what_its_verb_needs(
-    wheel: Path, tmp_path: Path, extras: str
-) -> None:
-    environment = tmp_path / "environment"
-    answer(sys.executable, "-m", "venv", "--without-pip", environment, folder=tmp_path)
-    answer(*installs(environment, f"reprokit-verify[{extras}] @ {wheel.as_uri()}"), folder=tmp_path)
-    (tmp_path / "requirements.txt").write_text("six\n")
-    words = [environment / "bin" / "reprokit", *COMBINATIONS[extras]]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    for one in extras.split(","):
-        assert f"reprokit-verify[{one}]" not in said
-    assert "bug in reprokit" not in said
 
 
 def test_uvx_runs_it_from_the_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from reprokit.data.transfer import BLOCK_BYTES, PlaceRefusedError, Transfer, TransferCutError
-from reprokit.errors import UsageError
+from reprokit.errors import MissingExtraError, UsageError
 from reprokit.redaction import redact_text
 
 PROTOCOLS = frozenset({"gs", "s3", "hf", "memory"})
@@ -44,7 +44,7 @@ def _located(url: str) -> tuple[Any, str]:
         url_to_fs = importlib.import_module("fsspec.core").url_to_fs
     except ImportError as error:
         fix = "pip install 'reprokit-verify[remote]'"
-        raise UsageError("fsspec is not installed", where=redact_text(url), fix=fix) from error
+        raise MissingExtraError("fsspec is not installed", where=redact_text(url), fix=fix) from error
     try:
         system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:

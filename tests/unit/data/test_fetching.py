@@ -14,7 +14,7 @@ import pytest
 
 from reprokit import data
 from reprokit.data import partial_file
-from reprokit.errors import DataError, DiskFullError, UsageError
+from reprokit.errors import DataError, DiskFullError, MissingExtraError
 from support.data_server import serving
 
 CONTENT = b"".join(b"%d,%d\n" % (row, row * row) for row in range(60_000))
@@ -179,7 +179,7 @@ def test_fsspec_reads_other_places(fetching, make):
 
 def test_without_fsspec_the_way_to_get_it_is_told(fetching, make, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(UsageError, match=r"fsspec is not installed.*reprokit-verify\[remote\]"):
+    with pytest.raises(MissingExtraError, match=r"fsspec is not installed.*reprokit-verify\[remote\]"):
         fetching(make("s3://bucket/train.csv"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reprokit import data
 from reprokit.data import optional
-from reprokit.errors import UsageError
+from reprokit.errors import MissingExtraError, UsageError
 from reprokit.features.tables import data_tables
 from reprokit.features.tables.manifest import manifest_of
 from reprokit.features.tables.row_diff import diff_rows
@@ -73,5 +73,5 @@ def test_without_its_library_the_command_that_installs_it_is_named(tmp_path, mon
         raise ImportError(name)
 
     monkeypatch.setattr(optional.importlib, "import_module", missing)
-    with pytest.raises(UsageError, match=r"pyarrow is not installed\. Hint: pip install '.*\[data\]'"):
+    with pytest.raises(MissingExtraError, match=r"pyarrow is not installed\. Hint: pip install '.*\[data\]'"):
         list(data.rows(tmp_path / "a.parquet"))
