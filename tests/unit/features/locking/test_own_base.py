@@ -87,7 +87,7 @@ def theirs(small_project, tmp_path, monkeypatch):
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("UV_FIND_LINKS", str(small_project.wheels))
-    monkeypatch.setattr(own_base, "_digest_in_registry", lambda _reference: "")
+    monkeypatch.setattr(own_base, "digest_in_registry", lambda _reference: "")
     root = tmp_path / "theirs"
     root.mkdir()
     source = root / "requirements.txt"
