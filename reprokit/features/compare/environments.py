@@ -18,7 +18,7 @@ from reprokit.session import Session
 
 @contextmanager
 def with_environment(
-    asked: SideAsked, variant: str, tree: SideTree, *, session: Session
+    asked: SideAsked, variant: str, tree: SideTree, *, in_container: bool, session: Session
 ) -> Iterator[SideTree]:
     """The same tree with the environment that a side asks for; the tree's own is not changed.
 
@@ -41,6 +41,7 @@ def with_environment(
                 variant,
                 asked.packages,
                 python=asked.python,
+                in_container=in_container,
                 project=there.project.root,
                 on_progress=session.progress.note,
             )

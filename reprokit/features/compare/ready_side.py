@@ -85,14 +85,15 @@ def ready_side(
         CannotRunError: Its environment cannot be made here.
     """
     _must_import_own_code(side, tree, recipe, session=session)
+    is_local = backend_of(recipe, request) == "local"
     if asked.needs_lock and recipe.variant != NO_VARIANT:
-        tree = stack.enter_context(with_environment(asked, recipe.variant, tree, session=session))
+        changed = with_environment(asked, recipe.variant, tree, in_container=not is_local, session=session)
+        tree = stack.enter_context(changed)
     elif asked.lock or asked.packages:
         raise UsageError(
             f"side {side} has no lock to change: its variant is none", where=recipe.where("variant")
         )
     # A container sees nothing above its own folders, and is found by the runs folder if the tool is killed.
-    is_local = backend_of(recipe, request) == "local"
     project = dataclasses.replace(tree.project, runs_dir=tree.runs_dir) if is_local else tree.project
     here = dataclasses.replace(session, project=project)
     request = dataclasses.replace(request, overrides=recipe.asked, repeats=2)

@@ -13,6 +13,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from reprokit.errors import ImageError, UsageError
+from reprokit.features.locking.base_of_python import move_base
 from reprokit.features.locking.solve import solve, versions_of
 from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.cache import Progress
@@ -25,7 +26,13 @@ _PYTHON = re.compile(r"3\.\d+")
 
 
 def lock_with(
-    name: str, wanted: Sequence[str], *, python: str | None, project: Path, on_progress: Progress
+    name: str,
+    wanted: Sequence[str],
+    *,
+    python: str | None,
+    in_container: bool = False,
+    project: Path,
+    on_progress: Progress,
 ) -> tuple[str, ...]:
     """Solve an environment's lock again in place and write it: what moved, a line each.
 
@@ -35,6 +42,7 @@ def lock_with(
         name: Of the environment.
         wanted: Requirements such as ``jax==0.5.3``, of packages that are in the lock.
         python: Another version of Python; None for its own.
+        in_container: Whether an image is built of it, whose base must have that Python.
         project: The folder that holds ``images/``.
         on_progress: Called with one line for a person now and then.
 
@@ -48,6 +56,8 @@ def lock_with(
     asked = _asked(wanted, have, where=str(variant.packages_path))
     if python is not None:
         variant = _with_python(variant, python)
+        if in_container:
+            move_base(name, project=project, on_progress=on_progress)
     told = [*asked.values(), *([f"Python {python}"] if python else [])]
     on_progress(f"solving {name} with {', '.join(told)}")
     try:

@@ -22,7 +22,7 @@ from reprokit.images.building.suites import (
 from reprokit.images.cache import Progress
 from reprokit.packaged import packaged
 
-_OFFICIAL = "docker.io/library/python"
+OFFICIAL = "docker.io/library/python"
 _PROBE_S = 3
 
 
@@ -37,9 +37,9 @@ def with_bases(declared: Declared, *, on_progress: Progress) -> Declared:
         packages = packages_for(declared.python, had["packages"])
         bases["bootstrap"] = {**had, "suite": wanted, "packages": packages}
     image = bases["registry"]["image"]
-    if image == _OFFICIAL and not bases["registry"]["tag"].startswith(f"{declared.python}-"):
+    if image == OFFICIAL and not bases["registry"]["tag"].startswith(f"{declared.python}-"):
         tag = f"{declared.python}-slim-{USUAL_SUITE}"
-        if digest := _digest_in_registry(f"{image}:{tag}"):
+        if digest := digest_in_registry(f"{image}:{tag}"):
             bases["registry"] = {"image": image, "tag": tag, "digest": digest}
             on_progress(f"base: {image}:{tag}@{digest}")
     return dataclasses.replace(declared, base=bases)
@@ -86,7 +86,7 @@ def bring_base(folder: Path, declared: Declared, *, is_same: bool, on_progress: 
             on_progress(f"no image of it can be built yet: {error.told()}")
 
 
-def _digest_in_registry(reference: str) -> str:
+def digest_in_registry(reference: str) -> str:
     """The digest that a registry has for a name today; "" where no engine answers or reaches it."""
     if not extras.is_installed("docker"):
         return ""
