@@ -13,6 +13,7 @@ FEATURE = Feature(
             heading=Heading.START,
         ),
     },
+    subverbs={"golden": {"tolerance": "reprokit.features.compare.verb:tolerance"}},
     extends={
         "report verify": "reprokit.features.compare.verify_options:REPORT",
         "verify": "reprokit.features.compare.verify_options:GATE",

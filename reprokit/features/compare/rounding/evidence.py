@@ -112,10 +112,7 @@ def rounding_evidence(
         CannotJudgeError: A twin did not end, rounded nothing, or is no run of side a.
         MetricsError: Metrics cannot be read.
     """
-    for folder in twins.every_twin:
-        _must_be_of_kind(folder, {UPDATES, MODULES}, of=a)
-    if twins.control is not None:
-        _must_be_of_kind(twins.control, {CONTROL}, of=a)
+    must_be_twins(a, twins)
     names = tuple(metrics)
     seen = judged_with(a, b, twins, names, sides=sides)
     no_numbers = {
@@ -155,6 +152,18 @@ def rounding_evidence(
         },
         "runs": twins.as_data(),
     }
+
+
+def must_be_twins(a: Path, twins: TwinRuns) -> None:
+    """Refuse runs that are no twins of a, or no control.
+
+    Raises:
+        CannotJudgeError: One did not end, rounded nothing, or is a run of something else.
+    """
+    for folder in twins.every_twin:
+        _must_be_of_kind(folder, {UPDATES, MODULES}, of=a)
+    if twins.control is not None:
+        _must_be_of_kind(twins.control, {CONTROL}, of=a)
 
 
 def bounds(a: Path, twins: TwinRuns) -> dict[str, list[float]]:

@@ -126,6 +126,20 @@ def make_twins(
     return _whole_ones(make_run, runs, finding_with=finding_with)
 
 
+def whole_twins(make_run: MakeRun, number: int, *, updates_of: Callable[[Path], int]) -> TwinRuns:
+    """So many whole twins from the beginning on, and the control.
+
+    Raises:
+        CannotJudgeError: Nothing in the program can be rounded from outside.
+    """
+    made = [make_run(_twin(1, start=0), 1)]
+    if not updates_of(made[0]):
+        raise CannotJudgeError(_NO_TWIN)
+    made += [make_run(_twin(one, start=0), one) for one in range(2, number + 1)]
+    control = make_run(_control(0), number + 1)
+    return TwinRuns(twins=tuple(made), control=control, start=0, made=number + 1)
+
+
 def _short_ones(
     make_run: MakeRun,
     runs: TwinRuns,
