@@ -19,6 +19,8 @@ FEATURE = Feature(
         "verify": "reprokit.features.compare.verify_options:GATE",
     },
     offers={
+        "rounding_from_commit": "reprokit.features.compare.rounding.of_search:rounding_from_commit",
+        "rounding_from_here": "reprokit.features.compare.rounding.of_search:rounding_from_here",
         "rounding_of_golden": "reprokit.features.compare.rounding.of_golden:rounding_of_golden",
         "rounding_again": "reprokit.features.compare.rounding.of_golden:rounding_again",
     },

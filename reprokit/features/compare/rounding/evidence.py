@@ -36,13 +36,14 @@ _CODE = frozenset({"code", "setting", "recipe", "argument", "command"})
 
 
 def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
-    """The whole curves of the metrics that count; of all without names.
+    """The whole curves of the metrics that count; of all without names. A file of metrics is read as it is.
 
     Raises:
         MetricsError: They cannot be read.
     """
-    if stored(folder / METRICS).is_file() and not run_files.is_of_plain_command(folder):
-        every = adapters.read_series(folder / METRICS)
+    is_one = folder.is_file()
+    if is_one or (stored(folder / METRICS).is_file() and not run_files.is_of_plain_command(folder)):
+        every = adapters.read_series(folder if is_one else folder / METRICS)
         return {name: one for name, one in every.items() if names is None or name in names}
     found: Series = {}
     pairs, _ = adapters.pair_runs(folder, folder)

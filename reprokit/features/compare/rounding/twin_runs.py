@@ -19,7 +19,8 @@ from reprokit.variations import Variation
 
 #: So much higher is the learning rate of the control.
 CONTROL_RATE = 1.001
-_ALL = 8
+#: So many twins are enough.
+ALL = 8
 #: No more runs than these are made, the control among them.
 MOST_RUNS = 14
 #: So far outside after few twins, more of them change nothing.
@@ -149,7 +150,7 @@ def _short_ones(
     finding_with: Callable[[TwinRuns], tuple[Finding, float]],
 ) -> tuple[TwinRuns, bool]:
     """Twins that end after so many updates, and whether they show that B is different."""
-    for size in (ENOUGH, _ALL):
+    for size in (ENOUGH, ALL):
         while len(runs.every_twin) < size:
             made = make_run(_twin(runs.made + 1, start=runs.start, stop=stop), runs.made + 1)
             runs = replace(runs, made=runs.made + 1)
@@ -167,7 +168,7 @@ def _short_ones(
 def _whole_ones(
     make_run: MakeRun, runs: TwinRuns, *, finding_with: Callable[[TwinRuns], tuple[Finding, float]]
 ) -> TwinRuns:
-    most = min(_ALL, len(runs.twins) + MOST_RUNS - 1 - runs.made)
+    most = min(ALL, len(runs.twins) + MOST_RUNS - 1 - runs.made)
     for size in (ENOUGH, most):
         while len(runs.twins) < size:
             made = make_run(_twin(runs.made + 1, start=runs.start), runs.made + 1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 
 from reprokit.errors import CannotJudgeError, GoldenError
-from reprokit.features.compare.rounding import evidence, tolerance
+from reprokit.features.compare.rounding import evidence, of_search, tolerance
+from reprokit.features.compare.rounding.of_search import rounding_from_commit, rounding_from_here
 from reprokit.features.compare.rounding.tolerance import at_most, bound_of, propose, proposed_of
 from reprokit.features.compare.tolerance_page import page_lines
+from reprokit.layout import METRICS
 from reprokit.project import Project
+from reprokit.recipes import load
 from reprokit.request import Request
 from reprokit.session import Session
 from support.harness_fixtures import inside, repository
@@ -126,3 +130,36 @@ def test_numbers_that_are_not_the_goldens_give_no_proposal(golden):
         proposal(golden)
     with pytest.raises(GoldenError, match="no golden to propose"):
         proposal(golden, seed=4)
+
+
+def searched(golden, judge_from, *what):
+    """A judge by twins of the golden's run, its metrics, and what makes others."""
+    blessed = next(golden.root.glob("golden/*/*/*")) / METRICS
+    session = Session(project=Project.around(golden.root), progress=RecordedProgress())
+    return judge_from(*what, blessed, Request(backend="local"), session=session), blessed
+
+
+@pytest.mark.parametrize("of", ["commit", "here"])
+def test_a_search_is_told_what_is_rounding_and_what_is_more(golden, monkeypatch, tmp_path, of):
+    monkeypatch.setattr(of_search, "updates_of", lambda folder: 20)
+    monkeypatch.setattr(evidence, "rounded_of", lambda folder: (1, 2.0**-23))
+    recipe = load("train", recipes_dir=golden.root / "recipes")
+    what = ("train", "HEAD") if of == "commit" else (recipe,)
+    why_not, blessed = searched(golden, rounding_from_commit if of == "commit" else rounding_from_here, *what)
+    for off, more in ((6e-8, False), (1e-4, True)):
+        lines = [json.loads(line) for line in blessed.read_text().splitlines()]
+        for at, line in enumerate(lines):
+            line["loss"] *= 1 + off * (at % 3 - 1)
+        other = tmp_path / "other.jsonl"
+        other.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert ("times what rounding does" in why_not(other)) == more
+    lines[3]["other"] = 1.0
+    other.write_text("".join(json.dumps(line) + "\n" for line in lines[:4]))
+    assert why_not(other) != ""
+
+
+def test_a_good_end_that_does_not_give_its_numbers_again_has_no_twins(golden):
+    golden.write(train_py=PROGRAM.replace("0.05", "0.06"))
+    recipe = load("train", recipes_dir=golden.root / "recipes")
+    with pytest.raises(CannotJudgeError, match="does not give its numbers again"):
+        searched(golden, rounding_from_here, recipe)
