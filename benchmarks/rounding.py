@@ -132,7 +132,8 @@ def compared(side: Side, what: Mapping[str, Any]) -> dict[str, Any]:
     answer, resolution = str(found.finding), None
     if found.finding is Finding.ROUNDING and runs.control is not None:
         seen = search.judged(side.made(search.orders[runs.control])[0], runs)
-        resolution = (CONTROL_RATE - 1) * FACTOR / seen.ratio if seen.finding is Finding.DIFFERENT else None
+        if seen.finding is Finding.DIFFERENT:
+            resolution = 2 * (CONTROL_RATE - 1) * FACTOR / max(one.steady for one in seen.metrics.values())
         answer = answer if resolution else "unjudged"
     return {
         "answer": answer,

@@ -158,6 +158,7 @@ def measure(library: str, seed: int, *, binary: bool) -> Iterator[dict[str, Any]
         epsilon = max(epsilon, facts["epsilon"])
     control = run(library, {}, seed, binary=binary, fits=_fits(0, control=True)[0])
     seen = judged(a, control, twins, epsilon=epsilon)
+    steady = max(one.steady for one in seen.metrics.values())
     for kind, changes in (("harmless", HARMLESS[library]), ("real", REAL[library])):
         for change, what in changes.items():
             found = judged(a, run(library, what, seed, binary=binary), twins, epsilon=epsilon)
@@ -172,7 +173,7 @@ def measure(library: str, seed: int, *, binary: bool) -> Iterator[dict[str, Any]
                 "answer": answer,
                 "ratio": min(found.ratio, 1e300),
                 "until": found.until,
-                "resolution": (_RATE - 1) * FACTOR / seen.ratio if seen.ratio else None,
+                "resolution": 2 * (_RATE - 1) * FACTOR / steady if steady else None,
             }
 
 

@@ -24,6 +24,7 @@ from reprokit.features.bisect_packages.bisect_packages import PackageBisection
 from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.checkpoints.convert import Converted
 from reprokit.features.compare import answer as compared
+from reprokit.features.compare.rounding.tolerance import Proposal
 from reprokit.features.doctor.finding import HostFinding
 from reprokit.features.github.comment_on_run import Posted
 from reprokit.features.rebuild.builds import BuildComparison
@@ -169,6 +170,7 @@ def _printed() -> tuple[Document, ...]:
         said("recipe check", "What is wrong with recipes, by name", MapOf([RecipeFinding])),
         said("recipe schema", "A JSON Schema of recipe.yaml", forms.FOREIGN, is_open=True),
         said("golden list", "The goldens", [GoldenRow]),
+        said("golden tolerance", "Tolerances that rounding needs", Proposal),
         said("golden lint", "What is wrong with goldens", [GoldenFinding]),
         said("golden diff", "What a new golden changes", forms.MOVED, words=True),
         said(

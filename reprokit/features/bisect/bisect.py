@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,11 +19,12 @@ from reprokit.core.records import digest
 from reprokit.core.report_parts import FileChange
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
+from reprokit.feature import offered
 from reprokit.harness.attribution import own_environment, worktree_run
 from reprokit.harness.attribution.compared_runs import CACHE, KeptMetrics, difference, platforms_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.environments.environment import backend_of
-from reprokit.harness.running.numbers import tree_digest, tree_paths_of
+from reprokit.harness.running.numbers import environment_digest, tree_digest, tree_paths_of
 from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
@@ -71,6 +73,9 @@ class _Search:
     Attributes:
         failed: What a commit stands on → why it cannot run.
         own: A commit, or what it stands on → that its run was in an environment of its own files.
+        why_not_rounding: Metrics → why they differ from the good commit's by more than rounding; "" where by
+            rounding alone. None where every difference counts.
+        environment: What the good commit's environment is made from.
     """
 
     name: str
@@ -85,10 +90,17 @@ class _Search:
     recipes: dict[str, Recipe] = field(default_factory=dict)
     backends: dict[str, str] = field(default_factory=dict)
     own: dict[str, str] = field(default_factory=dict)
+    why_not_rounding: Callable[[Path], str] | None = None
+    environment: str = ""
 
 
-def bisect(name: str, *, good: str, bad: str, request: Request, session: Session) -> Bisection:
+def bisect(
+    name: str, *, good: str, bad: str, request: Request, session: Session, ignore_rounding: bool = False
+) -> Bisection:
     """Find the commit that changed the numbers of a recipe; ``runs/.bisect`` remembers what was trained.
+
+    With ``ignore_rounding`` a commit is good where twins of the good commit show that its numbers differ by
+    rounding alone; where its environment is another one, or that is not shown, it is bad.
 
     Raises:
         UsageError: One of the commits is not there, or git refuses.
@@ -113,6 +125,8 @@ def bisect(name: str, *, good: str, bad: str, request: Request, session: Session
                 platforms=platforms_of(request, session.project),
             )
             reference = _reference_run(search, first)
+            if ignore_rounding:
+                _make_twins(search, first, reference, session=session)
             _must_differ(search, last, reference)
             guilty = _drive(search, first, last, reference)
             named = tuple(_guilty(search, commit) for commit in guilty)
@@ -145,6 +159,21 @@ def _reference_run(search: _Search, commit: str) -> Path:
         trained = True
     _note(search, commit, GOOD, "the reference run", trained=trained)
     return kept
+
+
+def _make_twins(search: _Search, commit: str, reference: Path, *, session: Session) -> None:
+    judge_from = offered("rounding_from_commit")
+    if judge_from is None:
+        raise UsageError("nothing that is installed here judges rounding", fix="leave out --ignore rounding")
+    search.environment = _environment(search, commit)
+    project = replace(session.project, runs_dir=search.scratch / "twins")
+    there = replace(session, project=project)
+    search.why_not_rounding = judge_from(search.name, commit, reference, search.request, session=there)
+
+
+def _environment(search: _Search, commit: str) -> str:
+    variant = search.recipes[commit].variant
+    return "" if variant == NO_VARIANT else environment_digest(search.tree, variant)
 
 
 def _must_differ(search: _Search, commit: str, reference: Path) -> None:
@@ -180,6 +209,11 @@ def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
     if metrics is not None:
         granted = search.recipes[search.tested[0].commit]  # the good commit's
         result, detail = _compared(reference, metrics, granted, search.platforms)
+    if result == BAD and metrics is not None and search.why_not_rounding is not None:
+        why = "its environment is another one, and changed code in it is never rounding"
+        if _environment(search, commit) == search.environment:
+            why = search.why_not_rounding(metrics)
+        result, detail = (BAD, f"{detail}; {why}") if why else (GOOD, f"{detail}, by rounding alone")
     _note(search, commit, result, detail, trained=trained)
     return result, detail
 

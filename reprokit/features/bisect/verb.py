@@ -33,6 +33,11 @@ from reprokit.session import Session
 @click.argument("recipe")
 @click.option("--good", metavar="COMMIT", help="A commit with the right numbers.")
 @click.option("--bad", metavar="COMMIT", help="A later commit with different numbers.")
+@click.option(
+    "--ignore",
+    type=click.Choice(["rounding"]),
+    help="Pass over what twins show to be rounding alone; PyTorch, LightGBM, XGBoost; ten more runs.",
+)
 @feature_options("bisect")
 @json_option()
 @run_options_with(default_seed="the recipe's first")
@@ -41,7 +46,8 @@ def command(recipe: str, good: str | None, bad: str | None, as_json: bool, **opt
     """Find the commit that changed the numbers, by running git bisect in a work tree of its own.
 
     The numbers of each commit are compared with those of the good commit. Commits that cannot run are
-    skipped; commits that change nothing the recipe depends on are not trained again.
+    skipped; commits that change nothing the recipe depends on are not trained again. With --ignore rounding
+    a commit is good as long as its numbers differ from the good commit's by rounding alone.
 
     Exit codes: 0 one commit found; 4 several are left, or there is nothing to find; 3 the good or the bad
     commit cannot run.
@@ -60,7 +66,12 @@ def command(recipe: str, good: str | None, bad: str | None, as_json: bool, **opt
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
         found = bisect(
-            recipe, good=good, bad=bad, request=request, session=Session(project=project, progress=progress)
+            recipe,
+            good=good,
+            bad=bad,
+            request=request,
+            session=Session(project=project, progress=progress),
+            ignore_rounding=options["ignore"] is not None,
         )
     print_answer(page_lines(found), data=lambda: dataclasses.asdict(found), as_json=as_json)
     return 0 if len(found.guilty) == 1 else 4

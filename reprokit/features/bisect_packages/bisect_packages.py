@@ -92,7 +92,14 @@ class PackageBisection:
 
 
 def bisect_packages(
-    name: str, *, good: str, bad: str | None, most_bytes: int, request: Request, session: Session
+    name: str,
+    *,
+    good: str,
+    bad: str | None,
+    most_bytes: int,
+    request: Request,
+    ignore_rounding: bool = False,
+    session: Session,
 ) -> PackageBisection:
     """Find the packages, and their releases, that changed the numbers of a recipe.
 
@@ -102,6 +109,7 @@ def bisect_packages(
         bad: The same; None for today's lock.
         most_bytes: What the environments of the search may take on disk.
         request: How it runs; ``auto`` stands for virtual environments.
+        ignore_rounding: Whether what twins show to be rounding alone counts as equal.
         session: The project.
 
     Raises:
@@ -129,7 +137,9 @@ def bisect_packages(
     try:
         host = capture.capture_host(project.root)
         runner = Runner(recipe=recipe, request=chosen, target=solver.target, room=room, host=host)
-        lab = Lab(solver=solver, runner=runner, session=session, scratch=scratch)
+        lab = Lab(
+            solver=solver, runner=runner, session=session, scratch=scratch, ignore_rounding=ignore_rounding
+        )
         num_releases = _num_releases(ends, moved, lab=lab)
         found = _searched(
             recipe,

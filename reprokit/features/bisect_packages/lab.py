@@ -6,12 +6,13 @@ import dataclasses
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from reprokit.core.records import digest
 from reprokit.errors import CannotJudgeError, CannotRunError
+from reprokit.feature import offered
 from reprokit.features.bisect_packages.runner import Runner
 from reprokit.features.bisect_packages.search import Finished, Packages, Tried, Wanted, differing
 from reprokit.features.bisect_packages.solving import Solver
@@ -50,9 +51,20 @@ class Lab:
         runner: Makes environments and runs.
         session: The project.
         scratch: A folder for the runs.
+        ignore_rounding: Whether what twins show to be rounding alone counts as equal.
     """
 
-    def __init__(self, *, solver: Solver, runner: Runner, session: Session, scratch: Path) -> None:
+    def __init__(
+        self,
+        *,
+        solver: Solver,
+        runner: Runner,
+        session: Session,
+        scratch: Path,
+        ignore_rounding: bool = False,
+    ) -> None:
+        self._ignores_rounding = ignore_rounding
+        self._why_not_rounding: dict[Path, Callable[[Path], str]] = {}
         self._recipe, self._request = runner.recipe, runner.request
         self._solver, self._runner, self._session, self._scratch = solver, runner, session, scratch
         self._platforms = platforms_of(self._request, session.project)
@@ -109,8 +121,25 @@ class Lab:
             kept.keep(finished.metrics, runs=2)
 
     def difference(self, reference: Path, metrics: Path) -> str:
-        """Where two runs' numbers differ; "" where they do not."""
-        return difference(reference, metrics, recipe=self._recipe, platforms=self._platforms)
+        """Where two runs' numbers differ; "" where they do not, or by rounding alone and that is ignored."""
+        found = difference(reference, metrics, recipe=self._recipe, platforms=self._platforms)
+        if not found or not self._ignores_rounding:
+            return found
+        if reference not in self._why_not_rounding:
+            self._why_not_rounding[reference] = self._twins(reference)
+        why = self._why_not_rounding[reference](metrics)
+        return f"{found}; {why}" if why else ""
+
+    def _twins(self, reference: Path) -> Callable[[Path], str]:
+        """What judges by twins of the environment whose metrics these are."""
+        judge_from = offered("rounding_from_here")
+        if judge_from is None:
+            raise CannotJudgeError("nothing that is installed here judges rounding")
+        packages = next(one.packages for one in self._known.values() if one.metrics == reference)
+        with self._environment(packages) as session:
+            self._session.progress.note(f"twins of {self._told(packages)}")
+            found: Callable[[Path], str] = judge_from(self._recipe, reference, self._request, session=session)
+            return found
 
     def judged(self, tried: Tried, difference: str) -> None:
         """Note what an environment came to."""

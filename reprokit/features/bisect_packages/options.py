@@ -54,6 +54,7 @@ def _answered(options: Options) -> int | None:
             bad=options["bad"],
             most_bytes=options["max_disk"] or _Size().convert(_MOST, None, None),
             request=request,
+            ignore_rounding=options["ignore"] is not None,
             session=Session(project=project, progress=progress),
         )
     print_answer(page_lines(found), data=lambda: dataclasses.asdict(found), as_json=options["as_json"])

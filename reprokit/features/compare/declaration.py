@@ -13,11 +13,14 @@ FEATURE = Feature(
             heading=Heading.START,
         ),
     },
+    subverbs={"golden": {"tolerance": "reprokit.features.compare.verb:tolerance"}},
     extends={
         "report verify": "reprokit.features.compare.verify_options:REPORT",
         "verify": "reprokit.features.compare.verify_options:GATE",
     },
     offers={
+        "rounding_from_commit": "reprokit.features.compare.rounding.of_search:rounding_from_commit",
+        "rounding_from_here": "reprokit.features.compare.rounding.of_search:rounding_from_here",
         "rounding_of_golden": "reprokit.features.compare.rounding.of_golden:rounding_of_golden",
         "rounding_again": "reprokit.features.compare.rounding.of_golden:rounding_again",
     },

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from reprokit import recipes, runs
@@ -17,7 +19,7 @@ from reprokit.features.compare.conditions import variations_of
 from reprokit.features.compare.environments import with_environment
 from reprokit.features.compare.imports import imported_from
 from reprokit.features.compare.side_runs import ReadySide, has_runs
-from reprokit.features.compare.trees import SideTree
+from reprokit.features.compare.trees import SideTree, trees_of
 from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.run_inputs import planned_inputs
 from reprokit.harness.running.run_kinds import RunKind, VariedRun, WholeRun
@@ -116,6 +118,23 @@ def ready_side(
         prepared=tuple(prepared),
         inputs=inputs,
     )
+
+
+@contextlib.contextmanager
+def side_of_commit(name: str, commit: str, request: Request, *, session: Session) -> Iterator[ReadySide]:
+    """A recipe at a commit, ready to run in a work tree of its own.
+
+    Raises:
+        ReprokitError: The commit has no such recipe, or its environment cannot be made here.
+    """
+    with ExitStack() as stack:
+        aside = stack.enter_context(ThreadPoolExecutor(max_workers=1))
+        coming = trees_of({"a": commit}, session.project, share=(), may_be_known=None, aside=aside)
+        tree, asked = stack.enter_context(coming).tree("a"), SideAsked(revision=commit)
+        with tree.named_by_commit():
+            recipe = recipe_on(name, asked, tree, request)
+            ready = ready_side("a", asked, tree, recipe, request, stack=stack, session=session)
+        yield ready
 
 
 def _must_import_own_code(side: str, tree: SideTree, recipe: Recipe, *, session: Session) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.help_pages import Command
 from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
@@ -21,6 +22,7 @@ from reprokit.cli.options import (
     recipe_or_command,
     request_of,
     run_options,
+    run_options_with,
 )
 from reprokit.cli.output import print_answer
 from reprokit.features.compare.options import side_options, typed_side_options
@@ -136,6 +138,39 @@ def command(
             )
     _print(answer, folder, as_json=as_json)
     return answer.exit_code
+
+
+@click.command(
+    "tolerance",
+    cls=Command,
+    common="twins seed json",
+    short_help="Propose tolerances that rounding needs; write nothing.",
+    epilog=examples("reprokit golden tolerance cartpole_baseline", "reprokit golden tolerance pg --twins 20"),
+)
+@click.argument("recipe")
+@number_option("--twins", "num_twins", least=4, most=200, default=8, help="How many runs show rounding.")
+@json_option()
+@run_options_with(default_seed="the recipe's first")
+@folder_options
+def tolerance(recipe: str, num_twins: int, as_json: bool, **options: Any) -> int:
+    """Say which tolerance rounding needs: of each metric, for single values and for means of several.
+
+    The recipe runs once more, which must give its golden, then so many times rounded otherwise, and once with
+    a learning rate 0.1 % higher, which a proposed tolerance must not hide. Nothing is written: put what you
+    mean under `tolerances` in recipe.yaml, and promote again.
+
+    Exit codes: 0 proposed; 3 it does not run; 4 it has no golden, or does not give it, or nothing can be
+    rounded.
+    """
+    from reprokit.cli import show_report
+    from reprokit.features.compare.rounding.tolerance import propose
+    from reprokit.features.compare.tolerance_page import page_lines
+
+    with show_report.progress() as progress:
+        session = Session(project=project_of(options), progress=progress)
+        found = propose(recipe, request_of(options), num_twins=num_twins, session=session)
+    print_answer(page_lines(found), data=found.as_data, as_json=as_json)
+    return 0
 
 
 def _print(answer: Answer, folder: Path | None, *, as_json: bool) -> None:

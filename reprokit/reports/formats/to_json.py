@@ -48,6 +48,7 @@ class _Difference:
 class _RoundedMetric:
     finding: str
     ratio: float
+    steady: float
     at: int | None
     until: int
     records: int

@@ -30,19 +30,22 @@ from reprokit.layout import METRICS, OUTPUT
 
 Series = dict[str, adapters.Series]
 SIDES_OF_COMPARE = ("a", "b")
+#: The effect of a smaller change is in proportion to that of the control, but for so much.
+_MARGIN = 2.0
 BOTH_CHANGED = "code and environment both changed, which is never rounding: change one at a time"
 _ENVIRONMENT = frozenset({"package", "python", "cpu", "device", "environment", "condition"})
 _CODE = frozenset({"code", "setting", "recipe", "argument", "command"})
 
 
 def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
-    """The whole curves of the metrics that count; of all without names.
+    """The whole curves of the metrics that count; of all without names. A file of metrics is read as it is.
 
     Raises:
         MetricsError: They cannot be read.
     """
-    if stored(folder / METRICS).is_file() and not run_files.is_of_plain_command(folder):
-        every = adapters.read_series(folder / METRICS)
+    is_one = folder.is_file()
+    if is_one or (stored(folder / METRICS).is_file() and not run_files.is_of_plain_command(folder)):
+        every = adapters.read_series(folder if is_one else folder / METRICS)
         return {name: one for name, one in every.items() if names is None or name in names}
     found: Series = {}
     pairs, _ = adapters.pair_runs(folder, folder)
@@ -112,10 +115,7 @@ def rounding_evidence(
         CannotJudgeError: A twin did not end, rounded nothing, or is no run of side a.
         MetricsError: Metrics cannot be read.
     """
-    for folder in twins.every_twin:
-        _must_be_of_kind(folder, {UPDATES, MODULES}, of=a)
-    if twins.control is not None:
-        _must_be_of_kind(twins.control, {CONTROL}, of=a)
+    must_be_twins(a, twins)
     names = tuple(metrics)
     seen = judged_with(a, b, twins, names, sides=sides)
     no_numbers = {
@@ -132,12 +132,12 @@ def rounding_evidence(
         )
         why = f"{name}: {one.why}"
     elif finding is Finding.ROUNDING:
-        control = _control(a, twins, names, until=found.until)
+        control, steady = _control(a, twins, names, until=found.until)
         if control is None:
             finding = Finding.UNJUDGED
             why = f"a learning rate {CONTROL_RATE - 1:.1%} higher would not have been seen"
         else:
-            resolution = (CONTROL_RATE - 1) * FACTOR / control
+            resolution = _MARGIN * (CONTROL_RATE - 1) * FACTOR / steady
     steps = series_of(a, names)
     return {
         "answer": str(finding),
@@ -155,6 +155,18 @@ def rounding_evidence(
         },
         "runs": twins.as_data(),
     }
+
+
+def must_be_twins(a: Path, twins: TwinRuns) -> None:
+    """Refuse runs that are no twins of a, or no control.
+
+    Raises:
+        CannotJudgeError: One did not end, rounded nothing, or is a run of something else.
+    """
+    for folder in twins.every_twin:
+        _must_be_of_kind(folder, {UPDATES, MODULES}, of=a)
+    if twins.control is not None:
+        _must_be_of_kind(twins.control, {CONTROL}, of=a)
 
 
 def bounds(a: Path, twins: TwinRuns) -> dict[str, list[float]]:
@@ -178,13 +190,20 @@ def changed_both(differs: Sequence[Mapping[str, str]]) -> bool:
     return bool(kinds & _CODE) and bool(kinds & _ENVIRONMENT)
 
 
-def _control(a: Path, twins: TwinRuns, names: Collection[str], *, until: int) -> float | None:
-    """R of the control within the records that were judged; None where the rule does not see it."""
+def _control(a: Path, twins: TwinRuns, names: Collection[str], *, until: int) -> tuple[float | None, float]:
+    """R of the control within the records that were judged, and before a jump: what smaller changes do.
+
+    None and 0.0 where the rule does not see it.
+    """
     if twins.control is None:
-        return None
+        return None, 0.0
     found = judged_with(a, twins.control, twins, names)
-    seen = [one for one in found.metrics.values() if one.finding is Finding.DIFFERENT]
-    return max((one.ratio for one in seen if one.at is not None and one.at < until), default=None)
+    seen = [
+        one
+        for one in found.metrics.values()
+        if one.finding is Finding.DIFFERENT and one.at is not None and one.at < until
+    ]
+    return max((one.ratio for one in seen), default=None), max((one.steady for one in seen), default=0.0)
 
 
 def _first(found: Judged, steps: Series) -> dict[str, Any] | None:

@@ -7,8 +7,7 @@ which the answer says. Changed code in a changed environment is never rounding.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ from reprokit.core import comparison, inputs
 from reprokit.core.checklist import Report
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import CannotJudgeError, ReprokitError
-from reprokit.features.compare.asked import SideAsked
-from reprokit.features.compare.ready_side import ready_side, recipe_on
+from reprokit.features.compare.ready_side import side_of_commit
 from reprokit.features.compare.rounding.evidence import (
     BOTH_CHANGED,
     first_place,
@@ -33,7 +31,6 @@ from reprokit.features.compare.rounding.told import NO_METRIC, extent, times, tw
 from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns, make_twins
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import one_more_run
-from reprokit.features.compare.trees import trees_of
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import METRICS
@@ -210,14 +207,7 @@ def _golden_again(
         raise CannotJudgeError("the golden's lock is today's, so its environment cannot be made again")
     commit = git_history.last_commit(blessed)
     seals = Seals()
-    with ExitStack() as stack:
-        aside = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-        coming = trees_of({GOLDEN: commit}, session.project, share=(), may_be_known=None, aside=aside)
-        tree = stack.enter_context(coming).tree(GOLDEN)
-        asked = SideAsked(revision=commit)
-        with tree.named_by_commit():
-            then_recipe = recipe_on(recipe.name, asked, tree, request)
-            ready = ready_side(GOLDEN, asked, tree, then_recipe, request, stack=stack, session=session)
+    with side_of_commit(recipe.name, commit, request, session=session) as ready:
         again = one_more_run(ready, WholeRun(), seals=seals)
         _must_have_its_numbers(again, blessed)
 

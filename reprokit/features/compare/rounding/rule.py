@@ -25,6 +25,8 @@ HORIZON = 1e-2
 _FLOOR_ULPS = 4.0
 #: A jump after so many records inside is no proof, if the twins jump as far later on.
 _INSIDE_BEFORE_JUMP, _JUMP, _AS_FAR = 3, 10.0, 3.0
+#: From one record to the next R does not grow so many times by what a change does in proportion.
+_STEADY = 5.0
 _SINGLE_EPSILON = 2.0**-23
 
 
@@ -44,6 +46,7 @@ class MetricFinding:
     Attributes:
         finding: What the rule says of it.
         ratio: The largest R up to the horizon; 0.0 where nothing was judged.
+        steady: The largest before R becomes five times what it was: up to there half a change moves half.
         at: The record of the largest R, or of the first above the bound; None where nothing differs.
         until: Number of records that were judged.
         records: Number of records that it has.
@@ -52,6 +55,7 @@ class MetricFinding:
 
     finding: Finding
     ratio: float = 0.0
+    steady: float = 0.0
     at: int | None = None
     until: int = 0
     records: int = 0
@@ -205,7 +209,7 @@ def _judge(
         else:
             ratios.append(abs(other - value) / floor if floor else math.inf)
     until = len(ratios)
-    reach = _reach(twins)
+    reach, steady = _reach(twins), _before_jump(ratios)
     outside = next((at for at, ratio in enumerate(ratios) if ratio > FACTOR), None)
     if outside is not None:
         is_jump = _is_jump(ratios, outside)
@@ -220,13 +224,20 @@ def _judge(
                 records=len(one),
             )
         return MetricFinding(
-            finding=Finding.DIFFERENT, ratio=max(ratios), at=outside, until=until, records=len(one)
+            finding=Finding.DIFFERENT,
+            ratio=max(ratios),
+            steady=steady,
+            at=outside,
+            until=until,
+            records=len(one),
         )
     ratio = max(ratios, default=0.0)
     where = ratios.index(ratio) if ratio else None
     rest = next((at for at in range(until, len(one)) if not _same(one[at], two[at])), None)
     if rest is None:
-        return MetricFinding(finding=Finding.ROUNDING, ratio=ratio, at=where, until=until, records=len(one))
+        return MetricFinding(
+            finding=Finding.ROUNDING, ratio=ratio, steady=steady, at=where, until=until, records=len(one)
+        )
     why = f"from record {until} on rounding alone moves it by more than {HORIZON:.0%}"
     if until == reach:
         why = f"twins were made of its first {reach} records alone"
@@ -251,6 +262,15 @@ def _is_jump(ratios: Sequence[float], outside: int) -> bool:
     if outside - began < _INSIDE_BEFORE_JUMP or max(ratios[:outside]) > 1:
         return False
     return ratios[outside] >= _JUMP * max(ratios[max(outside - _INSIDE_BEFORE_JUMP, 0) : outside])
+
+
+def _before_jump(ratios: Sequence[float]) -> float:
+    largest = 0.0
+    for ratio in ratios:
+        if largest and ratio >= _STEADY * largest:
+            break
+        largest = max(largest, ratio)
+    return largest
 
 
 def _twins_jump_as_far(

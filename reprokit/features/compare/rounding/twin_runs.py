@@ -19,7 +19,8 @@ from reprokit.variations import Variation
 
 #: So much higher is the learning rate of the control.
 CONTROL_RATE = 1.001
-_ALL = 8
+#: So many twins are enough.
+ALL = 8
 #: No more runs than these are made, the control among them.
 MOST_RUNS = 14
 #: So far outside after few twins, more of them change nothing.
@@ -126,6 +127,20 @@ def make_twins(
     return _whole_ones(make_run, runs, finding_with=finding_with)
 
 
+def whole_twins(make_run: MakeRun, number: int, *, updates_of: Callable[[Path], int]) -> TwinRuns:
+    """So many whole twins from the beginning on, and the control.
+
+    Raises:
+        CannotJudgeError: Nothing in the program can be rounded from outside.
+    """
+    made = [make_run(_twin(1, start=0), 1)]
+    if not updates_of(made[0]):
+        raise CannotJudgeError(_NO_TWIN)
+    made += [make_run(_twin(one, start=0), one) for one in range(2, number + 1)]
+    control = make_run(_control(0), number + 1)
+    return TwinRuns(twins=tuple(made), control=control, start=0, made=number + 1)
+
+
 def _short_ones(
     make_run: MakeRun,
     runs: TwinRuns,
@@ -135,7 +150,7 @@ def _short_ones(
     finding_with: Callable[[TwinRuns], tuple[Finding, float]],
 ) -> tuple[TwinRuns, bool]:
     """Twins that end after so many updates, and whether they show that B is different."""
-    for size in (ENOUGH, _ALL):
+    for size in (ENOUGH, ALL):
         while len(runs.every_twin) < size:
             made = make_run(_twin(runs.made + 1, start=runs.start, stop=stop), runs.made + 1)
             runs = replace(runs, made=runs.made + 1)
@@ -153,7 +168,7 @@ def _short_ones(
 def _whole_ones(
     make_run: MakeRun, runs: TwinRuns, *, finding_with: Callable[[TwinRuns], tuple[Finding, float]]
 ) -> TwinRuns:
-    most = min(_ALL, len(runs.twins) + MOST_RUNS - 1 - runs.made)
+    most = min(ALL, len(runs.twins) + MOST_RUNS - 1 - runs.made)
     for size in (ENOUGH, most):
         while len(runs.twins) < size:
             made = make_run(_twin(runs.made + 1, start=runs.start), runs.made + 1)

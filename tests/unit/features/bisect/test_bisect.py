@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
+from reprokit.features.bisect import bisect as bisect_module
 from reprokit.features.bisect.bisect import CACHE, Bisection, bisect
 from reprokit.harness import Project, Request
 from reprokit.harness.attribution import worktree_run
@@ -88,13 +89,21 @@ class History:
         file.write_text(file.read_text().replace("# broken\n", ""))
         self.commit(message)
 
-    def bisect(self, good: str = "first", bad: str = "HEAD", *, overrides: tuple[str, ...] = ()) -> Bisection:
+    def bisect(
+        self,
+        good: str = "first",
+        bad: str = "HEAD",
+        *,
+        overrides: tuple[str, ...] = (),
+        ignore_rounding: bool = False,
+    ) -> Bisection:
         return bisect(
             NAME,
             good=self.commits.get(good, good),
             bad=self.commits.get(bad, bad),
             request=Request(backend="local", overrides=overrides),
             session=Session(project=self.project, progress=self.told),
+            ignore_rounding=ignore_rounding,
         )
 
 
@@ -294,3 +303,64 @@ def test_the_tree_and_its_own_bisection_are_left_as_they_were(history):
     assert history.git("status", "--porcelain") == "?? notes"
     assert history.git("branch", "--show-current") == "main"
     assert not (history.project.root / ".git" / "BISECT_LOG").exists()
+
+
+@pytest.fixture
+def twins(monkeypatch):
+    """In place of twins: what is nearer than 1e-6 is rounding; remembers from which commit they were made."""
+    made: list[str] = []
+
+    def judge_from(name, commit, reference, request, *, session):
+        made.append(commit)
+        good = json.loads(reference.read_text())["loss"]
+
+        def why_not(metrics: Path) -> str:
+            off = abs(json.loads(metrics.read_text())["loss"] - good)
+            return "" if off < 1e-6 else f"{off:.1g} off"
+
+        return why_not
+
+    monkeypatch.setattr(bisect_module, "offered", lambda name: judge_from)
+    return made
+
+
+def test_a_commit_that_only_rounds_is_passed_over_where_that_is_asked(history, twins):
+    history.gamma("0.9900000001", "a fused kernel")
+    history.readme("between")
+    history.gamma("0.98", "discount more")
+    found = history.bisect(ignore_rounding=True)
+    assert [one.subject for one in found.guilty] == ["discount more"]
+    assert twins == [history.commits["first"]]
+    passed = next(one for one in found.tested if one.subject in ("a fused kernel", "between"))
+    assert (passed.result, passed.detail.endswith("by rounding alone")) == ("good", True)
+    assert [one.subject for one in history.bisect().guilty] == ["a fused kernel"]
+
+
+def test_what_is_not_shown_to_be_rounding_is_bad_and_the_reason_is_said(history, twins):
+    history.gamma("0.98", "discount more")
+    (bad,) = [one for one in history.bisect(ignore_rounding=True).tested if one.result == "bad"]
+    assert bad.detail.endswith("; 0.01 off")
+
+
+def test_changed_code_in_another_environment_is_never_rounding(history, twins):
+    lock = next(history.project.root.glob("images/*/requirements.lock"), None)
+    assert lock is not None
+    for file in history.project.root.glob("images/*/*.lock"):
+        file.write_text(file.read_text() + "# another\n")
+    history.gamma("0.9900000001", "a fused kernel, and packages")
+    found = history.bisect(ignore_rounding=True)
+    assert [one.subject for one in found.guilty] == ["a fused kernel, and packages"]
+    assert "its environment is another one" in found.tested[-1].detail
+
+
+def test_an_end_that_only_rounds_leaves_nothing_to_find(history, twins):
+    history.gamma("0.9900000001", "a fused kernel")
+    with pytest.raises(CannotJudgeError, match="nothing to find"):
+        history.bisect(ignore_rounding=True)
+
+
+def test_without_what_judges_rounding_the_search_is_refused(history, monkeypatch):
+    monkeypatch.setattr(bisect_module, "offered", lambda name: None)
+    history.gamma("0.98", "discount more")
+    with pytest.raises(UsageError, match="nothing that is installed here judges rounding"):
+        history.bisect(ignore_rounding=True)

@@ -15,6 +15,7 @@ from reprokit import golden
 from reprokit.cli import main
 from reprokit.core.provenance import Provenance
 from reprokit.errors import CannotJudgeError, CannotRunError, GoldenError, UsageError
+from reprokit.features.bisect_packages import lab
 from reprokit.features.bisect_packages.bisect_packages import bisect_packages
 from reprokit.features.bisect_packages.room import images_there
 from reprokit.features.bisect_packages.runner import Runner
@@ -85,11 +86,12 @@ class World:
         bad: str | None = "new.lock",
         most_bytes: int = PLENTY,
         backend: str = "local",
+        **how,
     ):
         session = Session(project=Project.around(self.root), progress=self.progress)
         request = Request(backend=backend, side_by_side=False)
         return bisect_packages(
-            "train", good=str(good), bad=bad, most_bytes=most_bytes, request=request, session=session
+            "train", good=str(good), bad=bad, most_bytes=most_bytes, request=request, session=session, **how
         )
 
 
@@ -304,3 +306,18 @@ def test_the_verb_answers_with_packages_and_environments(fast, capsys):
 def test_half_of_what_is_needed_is_wrong_usage(fast, words, capsys):
     assert typed(*words) == 2
     assert fast.ran == []
+
+
+def test_a_release_that_only_rounds_is_passed_over_where_that_is_asked(fast, monkeypatch):
+    def loss(metrics):
+        return float(json.loads(metrics.read_text().splitlines()[0])["loss"])
+
+    def judge_from(recipe, reference, request, *, session):
+        good = loss(reference)
+        return lambda metrics: "" if abs(loss(metrics) - good) < 1e-6 else "far"
+
+    monkeypatch.setattr(lab, "offered", lambda name: judge_from)
+    fast.number = lambda versions: 1.0 + 1e-9 * (versions["noise"] > 2) + 0.5 * (versions["other"] > 3)
+    assert {one.name for one in fast.search().packages} == {"noise", "other"}
+    (one,) = fast.search(ignore_rounding=True).packages
+    assert (one.name, one.good, one.bad) == ("other", "3.0", "4.0")

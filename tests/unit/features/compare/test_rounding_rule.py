@@ -190,3 +190,12 @@ def test_a_rule_that_takes_one_twin_for_enough_is_broken(monkeypatch):
     late = [*curve()[:20], *(value * (1 + 3e-6) for value in curve()[20:])]
     found = judged({"loss": curve()}, {"loss": late}, twins(curve(), 1), short=beginnings(curve()))
     assert found.finding is not Finding.UNJUDGED, "the test above would not see that rule"
+
+
+def test_what_smaller_changes_do_is_read_off_before_a_jump():
+    smooth = [value * (1 + 1e-5 * step) for step, value in enumerate(curve())]
+    jumps = [*smooth[:20], *(value * 1.5 for value in smooth[20:])]
+    without = finding(smooth[:20], a=curve()[:20]).metrics["loss"]
+    found = finding(jumps).metrics["loss"]
+    assert without.steady == without.ratio == found.steady
+    assert found.ratio > 100 * found.steady
