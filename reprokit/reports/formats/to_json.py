@@ -73,7 +73,12 @@ _EXPECTED = {
 def to_dict(report: Report) -> dict[str, Any]:
     """The report in plain JSON types without secrets, ``schema`` first, then field for field."""
     names = ["schema", *(f.name for f in dataclasses.fields(report) if f.name != "schema")]
-    for name in ("bundle", "statistical", "nearby"):  # reports that are older than these stay what they were
+    for name in (
+        "bundle",
+        "statistical",
+        "nearby",
+        "trace",
+    ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)
     return {name: _json_value(getattr(report, name)) for name in names}
