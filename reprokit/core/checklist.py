@@ -10,7 +10,7 @@ from typing import Any
 
 from reprokit.core.comparing.difference import Divergence, NearbyRecord
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
-from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, ReportComparisons
+from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, ReportComparisons, TraceMap
 from reprokit.core.verdicts import ensemble_tier, stopped_at_golden
 from reprokit.core.verdicts.agreement import (
     difference,
@@ -92,6 +92,7 @@ class Report:
     Attributes:
         divergence: The first one that decided the verdict (run against run, else against golden).
         nearby: The records before and after it; empty where they cannot be paired.
+        trace: Which tensors differ in which update around it; None where traces do not differ.
         timing: Seconds for each phase, and what the runs say of themselves.
         curves: Metric → a curve of each run, and of the golden.
         not_run: For NOT_RUN: ``outcome``, ``message``, ``remedy``, ``log_tail``.
@@ -141,6 +142,7 @@ class Report:
     bundle: Mapping[str, Any] | None = None
     statistical: Mapping[str, Any] | None = None
     nearby: tuple[NearbyRecord, ...] = ()
+    trace: TraceMap | None = None
     schema: int = 1
 
 

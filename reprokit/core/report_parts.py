@@ -22,6 +22,33 @@ class DrawnCurve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRow:
+    """One tensor or state; a character an update: ``=`` equal, ``x`` differs, ``-`` not recorded."""
+
+    name: str
+    cells: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceMap:
+    """Where two traces differ, around the first update that does.
+
+    Attributes:
+        updates: Their numbers, in order.
+        first: The place in ``updates`` of the first that differs.
+        rows: What differs in one of them, the first to differ first.
+        num_cut: How many more rows differ.
+        num_equal: How many tensors and states are equal in all of them.
+    """
+
+    updates: tuple[int, ...]
+    first: int
+    rows: tuple[TraceRow, ...]
+    num_cut: int = 0
+    num_equal: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportComparisons:
     """The first run compared with each later one, and with the golden."""
 

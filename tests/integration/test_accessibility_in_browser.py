@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,12 +10,20 @@ import pytest
 
 from reprokit.core.checklist import Verdict
 from reprokit.reports.formats.to_html import to_html
+from reprokit.reports.pages.gate_page import GateEntry, gate_to_html
+from reprokit.reports.pages.index_page import IndexEntry, index_to_html
 from support import sample_report as samples
 from support import seed_pages
 from support.browser import Browser, chromium_binary
 
+_ENTRY = IndexEntry(recipe="a", verdict="REGRESSION", created_at="2026-11-20T10:00:00Z", place="a/T/x.html")
+_GATE = GateEntry(
+    recipe="a", exit_code=1, report=samples.sample_report(Verdict.REGRESSION), place="x", earlier=(_ENTRY,)
+)
 _PAGES: dict[str, Callable[[], str]] = {
     **{verdict.value: lambda verdict=verdict: to_html(samples.sample_report(verdict)) for verdict in Verdict},
+    "verify": lambda: gate_to_html([_GATE], exit_code=1),
+    "index": lambda: index_to_html([_ENTRY, dataclasses.replace(_ENTRY, verdict="different", problem="x")]),
     "gate": lambda: to_html(seed_pages.gate_report(samples.sample_report(Verdict.UNJUDGED))),
     "statistics": seed_pages.statistics_page,
 }

@@ -15,6 +15,8 @@ from reprokit.core.report_parts import (
     DrawnCurve,
     FileChange,
     ReportComparisons,
+    TraceMap,
+    TraceRow,
 )
 
 METRICS = (
@@ -207,6 +209,22 @@ def sample_report(verdict: Verdict) -> Report:
         cause=_CAUSE if verdict is Verdict.NONDETERMINISTIC else None,
         statistical=_statistical("evaluation/return") if verdict is Verdict.EQUIVALENT else None,
         nearby=_nearby() if differs else (),
+        trace=_trace("gradients.policy_weight") if differs else None,
+    )
+
+
+def _trace(name: str) -> TraceMap:
+    rows = (
+        (name, "=" * 10 + "x" * 12),
+        ("parameters.policy_weight", "=" * 11 + "x" * 11),
+        ("random.numpy", "=" * 21 + "x"),
+    )
+    return TraceMap(
+        updates=tuple(range(1, 23)),
+        first=10,
+        rows=tuple(TraceRow(name=row, cells=cells) for row, cells in rows),
+        num_cut=2,
+        num_equal=14,
     )
 
 
@@ -315,6 +333,7 @@ def with_text(report: Report, text: str) -> Report:
         cause=hostile_cause(text),
         statistical=_statistical(text),
         nearby=(NearbyRecord(record=20, step=text, expected=text, actual=text, is_divergence=True),),
+        trace=_trace(text),
     )
 
 

@@ -16,7 +16,8 @@ from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code
 from reprokit.core.comparison import Divergence
 from reprokit.core.report_parts import DrawnCurve, ReportComparisons
 from reprokit.core.run_record import RunRecord
-from reprokit.harness.judging.records_nearby import records_nearby
+from reprokit.harness.judging.records_nearby import differing_sides, records_nearby
+from reprokit.harness.judging.trace_map import trace_map
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD, STDOUT
@@ -75,6 +76,7 @@ def report_of(
         environment_diff=list(evidence.golden.environment_diff) if evidence.golden else [],
         divergence=divergence,
         nearby=records_nearby(evidence, verdict, divergence, folders=folders),
+        trace=trace_map(differing_sides(evidence, verdict, folders)) if divergence else None,
         checks=rows,
         timing={"phases": dict(phases or {}), "runs": [_timing(run.run) for run in evidence.runs]},
         curves=_curves(evidence, folders),

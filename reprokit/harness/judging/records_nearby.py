@@ -19,7 +19,7 @@ def records_nearby(
     evidence: Evidence, verdict: Verdict, divergence: Divergence | None, *, folders: Sequence[Path]
 ) -> tuple[NearbyRecord, ...]:
     """The records around a divergence, None where a side has no value; empty where none can be read."""
-    sides = _sides(evidence, verdict, folders)
+    sides = differing_sides(evidence, verdict, folders)
     if divergence is None or divergence.metric is None or sides is None:
         return ()
     try:
@@ -37,7 +37,9 @@ def _is_of(record: NearbyRecord, divergence: Divergence) -> bool:
     return record.is_divergence and values == repr((divergence.expected, divergence.actual))
 
 
-def _sides(evidence: Evidence, verdict: Verdict, folders: Sequence[Path]) -> tuple[Path, Path] | None:
+def differing_sides(
+    evidence: Evidence, verdict: Verdict, folders: Sequence[Path]
+) -> tuple[Path, Path] | None:
     """The two folders that the divergence of a report is between."""
     if verdict is Verdict.NONDETERMINISTIC:
         later = zip(folders[1:], evidence.repeats, strict=False)

@@ -92,6 +92,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "rounding",
         "statistical",
         "nearby",
+        "trace",
     ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)

@@ -14,6 +14,7 @@ from reprokit.reports.format_values import Facts, value_text
 from reprokit.reports.formats.explanations import ATTRIBUTION_TITLE, CODE_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, sides_of
 from reprokit.reports.pages.next_steps import NextStep, next_steps
+from reprokit.reports.pages.trace_heat import TraceHeat, trace_heat
 
 _KINDS = {"+": "added", "-": "removed", "@": "place"}
 _MOST_OF_LINE = 400
@@ -59,6 +60,7 @@ class ReportPage:
     changed: tuple[ChangedFile, ...]
     sides: tuple[Visible, Visible]
     nearby: tuple[NearbyRow, ...]
+    heat: TraceHeat | None
     curves: Charts
     different: tuple[Chart, ...]  # all charts, where nothing differs
     equal: tuple[EqualMetric, ...]
@@ -82,6 +84,7 @@ def report_page(report: Report, found: Outline) -> ReportPage:
         changed=changed,
         sides=sides_of(report),
         nearby=_nearby(report),
+        heat=trace_heat(report.trace),
         curves=drawn,
         different=different,
         equal=equal,

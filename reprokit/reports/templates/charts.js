@@ -70,7 +70,7 @@ function tickText(value) {
   const size = Math.abs(value);
   if (size >= 1e6 && size < 1e15) return `${Number((value / 1e6).toPrecision(12))}M`;
   if (size >= 1e4 && size < 1e6) return `${Number((value / 1e3).toPrecision(12))}k`;
-  return size && (size < 1e-4 || size >= 1e15) ? value.toExponential().replace("e-", "e−") : String(value);
+  return size && (size < 1e-4 || size >= 1e15) ? value.toExponential() : String(value);
 }
 
 // ---- one chart ----
@@ -384,7 +384,7 @@ function ticksOf(low, high, isLog) {
   const stride = Math.max(1, Math.ceil((high - low) / 6));
   const powers = [];
   for (let power = Math.ceil(low); power <= high; power += stride) powers.push(power);
-  if (powers.length > 2) return powers.map((power) => [power, `1e${power < 0 ? "−" : "+"}${String(Math.abs(power)).padStart(2, "0")}`]);
+  if (powers.length > 2) return powers.map((power) => [power, `1e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`]);
   const between = [];
   for (let power = Math.floor(low); power <= high; power += 1) {
     for (const factor of [1, 2, 5]) between.push(Number(`${factor}e${power}`));

@@ -30,7 +30,7 @@ def test_the_top_level_is_the_contract_field_for_field(sample_report: Sample) ->
 
     assert keys[0] == "schema"
     fields = {field.name for field in dataclasses.fields(Report)}
-    assert sorted(keys) == sorted(fields - {"bundle", "rounding", "statistical", "nearby"}), (
+    assert sorted(keys) == sorted(fields - {"bundle", "rounding", "statistical", "nearby", "trace"}), (
         "told only where there is one"
     )
 

@@ -59,6 +59,11 @@ def recorded(trace: Path) -> list[Mapping[str, Any]]:
     return list(_records(trace))
 
 
+def streamed(trace: Path) -> Iterator[Mapping[str, Any]]:
+    """As ``recorded``, one after the other: a trace may be larger than memory."""
+    return _records(trace)
+
+
 def update_steps(trace: Path) -> tuple[int, ...]:
     """Steps at which an update ended, in the order of the trace."""
     return tuple(step for record in _records(trace) if isinstance(step := record.get("step"), int))
