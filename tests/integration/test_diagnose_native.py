@@ -81,12 +81,12 @@ LINE = 5
 
 @pytest.fixture
 def diagnose(tmp_path):
-    def run(body, *, code, variables=()):
+    def run(body, *, code, variables=(), program=PROGRAM):
         source = tmp_path / "native.cpp"
         source.write_text(f'{HEAD}extern "C" double value() {{ {body} }}\n')
         command = [COMPILER, "-shared", "-fPIC", "-O1", "-pthread", "-o", "libnative.so", source]
         subprocess.run(command, cwd=tmp_path, check=True)
-        (tmp_path / "train.py").write_text(PROGRAM)
+        (tmp_path / "train.py").write_text(program)
         command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", "reports", "--"]
         done = subprocess.run(
             [*command, sys.executable, "train.py", "{run_dir}"],
@@ -140,6 +140,14 @@ def test_of_entropy_and_a_clock_that_are_read_the_one_that_decides_is_named(diag
     cause = diagnose(f"{body} return of(seed + 0 * now.tv_nsec);", code=1)["cause"]
     assert cause["category"] == "unseeded_rng"
     assert "clock" not in cause["what"]
+
+
+def test_entropy_that_was_drawn_in_an_earlier_call_is_named_at_the_one_that_shows_it(diagnose):
+    body = f"static uint64_t state; if (!state) {{ {ENTROPY['getrandom']} state = seed | 1; return 1; }}"
+    program = PROGRAM.replace("used = [native", "ready = native.value()\nused = [native")
+    cause = diagnose(f"{body} return of(state++);", code=1, program=program)["cause"]
+    assert (cause["category"], cause["line"]) == ("unseeded_rng", LINE + 1)
+    assert "libnative.so draws entropy" in cause["what"]
 
 
 def test_without_a_compiler_the_line_is_named_and_what_is_not_seen_is_said(diagnose, tmp_path):

@@ -17,6 +17,9 @@ from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.first_divergence import MEASURE, like
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
+from reprokit.harness.diagnosing.taps.library import find_library
+from reprokit.harness.diagnosing.taps.preloaded import Taps
+from reprokit.harness.diagnosing.taps.seen import not_seen
 from reprokit.harness.running.plan import plan_command
 from reprokit.harness.running.varying.apply_variations import there
 
@@ -100,3 +103,32 @@ def test_a_healthy_training_runs_under_all_variations_at_once_and_with_everythin
 def test_a_healthy_program_runs_under_every_variation(laboratory, name):
     with laboratory(name) as lab:
         bears(lab, [[one] for one in made(lab, numbers=False)])
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    found = find_library(tmp_path_factory.mktemp("cache"))
+    return found.path or pytest.skip(f"no native taps: {found.problem}")
+
+
+def bears_taps(lab, library):
+    """The same numbers with the taps in each of its processes, and with all that they hold held."""
+    first = need(lab.run("first", Conditions(level="calls", calls={"mode": "off"})))
+    for hold in ((), ("entropy", "clock", "threads")):
+        taps = Taps(library=library, key="0f" * 16, now=1_700_000_000, hold=hold)
+        tapped = need(lab.run("taps", Conditions(level="calls", calls={"mode": "off"}, taps=taps)))
+        assert lab.equal(first, tapped), lab.compare(first, tapped).divergence
+        assert not_seen(tapped) == ()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_healthy_program_runs_with_the_native_taps_in_it(laboratory, library, name):
+    with laboratory(name) as lab:
+        bears_taps(lab, library)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_a_healthy_training_runs_with_the_native_taps_in_it(laboratory, library, name):
+    with laboratory(name) as lab:
+        bears_taps(lab, library)

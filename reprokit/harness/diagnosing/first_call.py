@@ -111,7 +111,8 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
     for one in held or candidates[:1]:
         tell(proof, one)
     if not held:
-        cause = reasons.by_threads(first, pool) if pool else _unproven(first, proof)
+        known = reasons.by_threads(first, pool) if pool else reasons.by_taps(first)
+        cause = known or _unproven(first, proof)
         return FirstCall(cause=cause, proven=False, not_seen=not_seen)
     inquiry = proof.inquiry
     for one in candidates:

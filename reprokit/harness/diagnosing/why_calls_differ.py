@@ -13,6 +13,7 @@ from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.odds import Odds
 from reprokit.harness.diagnosing.taps.deciding import Decided, what_decides
+from reprokit.harness.diagnosing.taps.seen import asked_around
 from reprokit.harness.running.varying.apply_variations import there
 from reprokit.variations import Variation, survey
 
@@ -94,6 +95,24 @@ class Reasons:
         fix = pool.fix_of(self._around(one))
         return Cause(
             category="concurrency", file=one.file, line=one.line, what=what, fix=fix, confidence="medium"
+        )
+
+    def by_taps(self, one: Candidate) -> Cause | None:
+        """The cause where a call cannot be proven, but runs are equal with what it asks for held."""
+        proof = self._proof
+        if not proof.kept or proof.inquiry.taps is None or not asked_around(proof.kept[0], one.site):
+            return None
+        decided = self._beneath_python(one)
+        if decided is None:
+            return None
+        what = f"{one.name}: the first call that gives something else for the same: {decided.why}"
+        return Cause(
+            category=decided.category,
+            file=one.file,
+            line=one.line,
+            what=what,
+            fix=_with_its_parameter(decided, self._kept(one)[0].get("parameters", ())),
+            confidence="medium",
         )
 
     def pool(self, one: Candidate) -> Pool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +69,7 @@ def not_seen(ran: InstrumentedRun) -> tuple[str, ...]:
             began.setdefault(pid, []).append(ns)
     found = {
         path.read_text(encoding="utf-8", errors="replace")
-        for path in _files(ran, "started-*-*")
+        for path in _files(ran, "program-*-*")
         for pid, ns in [map(int, path.name.split("-")[1:])]
         if not any(one >= ns for one in began.get(pid, ()))
     }
@@ -147,7 +148,8 @@ def _is_whole(table: bytes) -> bool:
 def _told(ran: InstrumentedRun) -> Iterator[Mapping[str, Any]]:
     for path in _files(ran, "taps-*.jsonl"):
         for line in path.read_text(encoding="utf-8").splitlines():
-            yield json.loads(line)
+            with contextlib.suppress(ValueError):  # cut off: its process was killed
+                yield json.loads(line)
 
 
 def _files(ran: InstrumentedRun, pattern: str) -> list[Path]:

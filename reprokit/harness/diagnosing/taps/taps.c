@@ -483,7 +483,7 @@ static void starts(const char *path, long pid, struct timespec now) {
     char name[PATH_MAX + 64];
     int error = errno;
     if (table && path && strchr(path, '/') && !access(path, X_OK)) {
-        snprintf(name, sizeof name, "%s/started-%ld-%ld%09ld", folder, pid, (long)now.tv_sec, now.tv_nsec);
+        snprintf(name, sizeof name, "%s/program-%ld-%ld%09ld", folder, pid, (long)now.tv_sec, now.tv_nsec);
         int file = REAL(open)(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
         ssize_t size = file < 0 ? 0 : write(file, path, strlen(path));
         if (file >= 0 && size >= 0) close(file);

@@ -9,9 +9,10 @@ import types
 
 import pytest
 
+from reprokit.diagnosis import read_trace
 from reprokit.harness.diagnosing.taps.library import find_library
 from reprokit.harness.diagnosing.taps.preloaded import TABLES
-from reprokit.harness.diagnosing.taps.seen import Asked, asked_in, not_seen, sentence
+from reprokit.harness.diagnosing.taps.seen import Asked, asked_around, asked_in, not_seen, sentence
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 CXX = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -186,6 +187,7 @@ def test_programs_without_the_taps_are_named_and_others_are_not(run, tmp_path):
     words = [str(tmp_path / name) for name in ("emptied", "static", "dynamic")]
     _, ran = run(sys.executable, "-I", "-S", "-c", program, *words)
     assert not_seen(ran) == (str(tmp_path / "emptied"), str(tmp_path / "static"))
+    assert read_trace(ran.folder / TABLES).started == 0  # in a container the hook leaves its own there
 
 
 def test_a_run_that_left_no_table_was_not_seen(tmp_path):
@@ -234,6 +236,15 @@ def test_held_threads_end_in_the_order_in_which_they_were_started(run, tmp_path)
         [CC, "-shared", "-fPIC", "-pthread", "-o", "order.so", "order.c"], cwd=tmp_path, check=True
     )
     assert numbers(run, *python(tmp_path / "order.so", "order"), hold="threads") == [123]
+
+
+def test_a_line_that_was_cut_off_with_its_process_is_left_out(tmp_path):
+    whole = json.dumps({"site": "train.py:1:0-2", "moved": {"/a.so": {"clocks": 2}}, "most_threads": 1})
+    (tmp_path / "taps-0.jsonl").write_text(f'{whole}\n{whole}\n{{"site": "train.py:1')
+    (tmp_path / "started-0.r1-x").touch()
+    ran = types.SimpleNamespace(folder=tmp_path, traced=tmp_path)
+    assert asked_around(ran, "train.py:1:0-2") == (Asked(name="a.so", clocks=4, most=1),)
+    assert not_seen(ran) == ("Python",)
 
 
 def test_a_sentence_says_what_was_asked_for():

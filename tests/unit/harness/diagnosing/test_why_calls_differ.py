@@ -9,6 +9,7 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing import why_calls_differ
 from reprokit.harness.diagnosing.call_experiments import Alike
 from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.taps.preloaded import Taps
 from reprokit.harness.diagnosing.why_calls_differ import Reasons
 from reprokit.variations import AvailableVariations, Variation
 
@@ -40,8 +41,9 @@ def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), 
     ran = types.SimpleNamespace(traced=folder, trace=types.SimpleNamespace(sites={}))
     made = []
 
-    def equal_under(*, environment=None, calls=None, start=(), before=0, **_):
-        made.append(set(start or environment or calls.values()))
+    def equal_under(*, environment=None, calls=None, start=(), before=0, taps=None, **_):
+        held = taps.hold if taps else ()
+        made.append({*held, *start} or set(environment or calls.values()))
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
         return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
 
@@ -127,6 +129,28 @@ def test_threads_are_named_where_the_call_itself_cannot_be_proven_and_are_no_cer
     cause = reasons.by_threads(one(), reasons.pool(one()))
     assert (cause.category, cause.line, cause.confidence) == ("concurrency", 3, "medium")
     assert cause.fix == "OPENBLAS_NUM_THREADS=1"
+
+
+def _tapped(given, *, drew=True):
+    moved = {"/lib/library.so": {"draws": 1, "bytes": 8}} if drew else {}
+    folder = given.kept[0].traced
+    (folder / "taps-0.jsonl").write_text(json.dumps({"site": SITE, "moved": moved}) + "\n")
+    given.kept[0].folder = folder
+    given.inquiry.taps = Taps(library=folder / "taps.so", key="0f" * 16, now=1)
+    return Reasons(given)
+
+
+def test_what_compiled_code_draws_is_named_where_the_call_itself_cannot_be_proven(tmp_path):
+    cause = _tapped(proof(tmp_path, decides=["entropy"])).by_taps(one())
+    assert (cause.category, cause.line, cause.confidence) == ("unseeded_rng", 3, "medium")
+    assert "library.so draws entropy" in cause.what
+
+
+def test_where_nothing_was_seen_inside_a_call_that_cannot_be_proven_nothing_is_tried(tmp_path):
+    given = proof(tmp_path, decides=["entropy"])
+    assert _tapped(given, drew=False).by_taps(one()) is None
+    assert _tapped(proof(tmp_path, decides=["none of them"])).by_taps(one()) is None
+    assert given.made == []
 
 
 def test_without_an_experiment_that_shows_it_no_threads_are_named(tmp_path):
