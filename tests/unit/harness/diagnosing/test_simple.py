@@ -138,6 +138,21 @@ def test_where_the_runs_differ_by_rounding_no_run_is_made_that_would_be_no_proof
     assert inquiry.lab.made == 2
 
 
+def test_where_two_runs_without_a_seed_are_near_by_luck_one_more_tells_them_apart():
+    def number(drawn, *_):
+        return 1.0 + drawn[DRAWN] * (1e-9 if drawn[DRAWN] < 30 else 1.0)  # the first two runs draw 10 and 20
+
+    inquiry = inquiry_of(number, [DRAWN, CLOCK], what="np.random.rand")
+    assert simple_cause(inquiry) == (DRAWN,)
+    assert (inquiry.lab.made, inquiry.confidence) == (4, "high")
+
+
+def test_where_all_runs_without_a_seed_are_near_no_line_is_proven_by_one_run():
+    inquiry = inquiry_of(lambda drawn, *_: drawn[DRAWN] * 1e-9, [DRAWN, CLOCK], what="np.random.rand")
+    assert simple_cause(inquiry) is None
+    assert inquiry.lab.made == 3
+
+
 def test_what_was_the_first_runs_by_itself_may_be_the_cause_as_well():
     """The third run had the same order as the first by luck, and that decides."""
     order = {1: 1, 2: 2, 3: 1}
