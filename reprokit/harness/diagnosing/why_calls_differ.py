@@ -111,7 +111,7 @@ class Reasons:
             file=one.file,
             line=one.line,
             what=what,
-            fix=_with_its_parameter(decided, self._kept(one)[0].get("parameters", ())),
+            fix=_with_its_parameter(decided, self._around(one)[0].get("parameters", ())),
             confidence="medium",
         )
 
