@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,8 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.redaction import redact_text
 
 _TIMEOUT_S = 300.0
+#: git reads the entries of all trees when it adds or removes one, and fails at one that is being written.
+_LIST_OF_TREES = threading.Lock()
 _LISTED = "info/sparse-checkout"
 _IN_ENVIRONMENTS = ("/pyvenv.cfg", "/conda-meta/history")  # of venv, and of conda
 _MOST_BRANCHES = 8
@@ -160,14 +163,17 @@ def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Pat
     holder = Path(tempfile.mkdtemp(prefix="reprokit-tree-"))
     tree = holder / "tree"
     try:
-        how = ["--no-checkout"] if empty else []
-        git(top, "worktree", "add", "--detach", "--quiet", *how, str(tree), commit)
+        with _LIST_OF_TREES:
+            git(top, "worktree", "add", "--detach", "--no-checkout", "--quiet", str(tree), commit)
         if empty:
             (tree / below).mkdir(parents=True, exist_ok=True)
+        else:
+            git(tree, "read-tree", "-m", "-u", "HEAD")
         yield tree / below
     finally:
         shutil.rmtree(holder, ignore_errors=True)
-        run_git(top, "worktree", "prune")  # git forgets the trees whose folders are gone
+        with _LIST_OF_TREES:
+            run_git(top, "worktree", "prune")  # git forgets the trees whose folders are gone
 
 
 def check_out(project: Path, paths: Sequence[str] = ()) -> None:

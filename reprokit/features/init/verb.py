@@ -27,7 +27,7 @@ from reprokit.session import Session
         "reprokit init --yes              # look for the program, take what is proven",
         "reprokit init --dry-run -- python train.py",
         "reprokit init --yes --python 3.10 -- python train.py",
-        "reprokit init --same-under --name train   # of a recipe: what does not matter?",
+        "reprokit init --same-under --name train    # what does not matter?",
     ),
 )
 @click.option("--yes", is_flag=True, help="Write without asking.")

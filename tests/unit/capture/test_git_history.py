@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,15 @@ def test_a_worktree_holds_the_commit_and_is_gone_afterwards(repository):
     assert not tree.exists()
     assert len(git(repository, "worktree", "list").splitlines()) == 1
     assert (repository / "train.py").read_text() == "a = 9\n"
+
+
+def test_worktrees_can_be_made_and_removed_at_one_time(repository):
+    def made(_number):
+        with git_history.worktree(repository, commit="HEAD") as tree:
+            return (tree / "train.py").read_text()
+
+    with ThreadPoolExecutor(max_workers=4) as threads:
+        assert set(threads.map(made, range(24))) == {"a = 1\nb = 2\n"}
 
 
 def test_a_worktree_is_gone_after_an_error_too(repository):
