@@ -105,7 +105,7 @@ class Reasons:
         decided = self._beneath_python(one)
         if decided is None:
             return None
-        what = f"{one.name}: the first call that gives something else for the same: {decided.why}"
+        what = f"{one.name}: the first call that gives a different result for the same input: {decided.why}"
         return Cause(
             category=decided.category,
             file=one.file,

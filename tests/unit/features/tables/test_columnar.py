@@ -64,7 +64,7 @@ def test_rows_that_changed_and_rows_in_two_splits_are_found(written):
 def test_another_file_of_that_name_is_refused(written, tmp_path):
     path = written("all", ROWS)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(UsageError, match=r"no (parquet|arrow) file"):
+    with pytest.raises(UsageError, match=r"not a file of the form (parquet|arrow)"):
         list(data.rows(path))
 
 

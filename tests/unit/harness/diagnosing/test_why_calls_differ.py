@@ -54,7 +54,9 @@ def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), 
     record["generators"] = {name: f"not {state}" for name, state in record["generators"].items()}
     (other / "calls-0.jsonl").write_text(json.dumps(record) + "\n")
     watched = [ran, types.SimpleNamespace(traced=other, trace=ran.trace)]
-    return types.SimpleNamespace(watched=watched, inquiry=inquiry, equal_under=equal_under, made=made)
+    return types.SimpleNamespace(
+        watched=watched, inquiry=inquiry, equal_under=equal_under, made=made, kept=[ran]
+    )
 
 
 def reasons_of(given):
@@ -137,7 +139,7 @@ def _tapped(given, *, drew=True):
     (folder / "taps-0.jsonl").write_text(json.dumps({"site": SITE, "moved": moved}) + "\n")
     given.kept[0].folder = folder
     given.inquiry.taps = Taps(library=folder / "taps.so", key="0f" * 16, now=1)
-    return Reasons(given)
+    return reasons_of(given)
 
 
 def test_what_compiled_code_draws_is_named_where_the_call_itself_cannot_be_proven(tmp_path):

@@ -88,7 +88,7 @@ def test_metrics_that_misbehave_end_the_watch_and_no_run(watch, metrics, how, tm
         one.write_text(SAME)
         two.write_text("nonsense\n")
     assert (look("one"), look("two")) == (None, None)
-    assert ["go to their end" in note for note in notes] == [True]
+    assert ["continue to their end" in note for note in notes] == [True]
 
 
 def test_a_golden_that_is_gone_on_the_way_ends_the_watch_and_no_run(watch, metrics, golden):
@@ -98,7 +98,7 @@ def test_a_golden_that_is_gone_on_the_way_ends_the_watch_and_no_run(watch, metri
     assert look("one") is None
     golden.unlink()
     assert look("two") is None
-    assert "go to their end" in notes[0]
+    assert "continue to their end" in notes[0]
 
 
 def test_a_golden_that_is_swapped_on_the_way_stops_nothing_that_equals_it(watch, metrics, golden):

@@ -63,7 +63,7 @@ def test_settings_that_change_the_results_are_not_named(warned):
 
 def test_a_metric_that_only_repeats_the_setting_is_no_result(warned):
     (told,) = warned("env.NOPE=1,2", more='record["nope"] = float(os.environ["NOPE"])')
-    assert "are equal, but for nope, which repeats what was set." in told
+    assert "are equal, except for nope, which repeats what was set." in told
 
 
 def test_of_one_record_a_number_that_is_not_the_setting_is_a_result(warned):
@@ -71,7 +71,7 @@ def test_of_one_record_a_number_that_is_not_the_setting_is_a_result(warned):
     more = 'record["score"] = 10 * float(os.environ["NOPE"])'
     assert warned("env.NOPE=1,2", more=more, program=once) == []
     (told,) = warned("env.NOPE=1,2", more='record["nope"] = float(os.environ["NOPE"])', program=once)
-    assert "but for nope" in told
+    assert "except for nope" in told
 
 
 def test_the_clock_is_no_result(warned):
