@@ -190,11 +190,11 @@ def test_few_records_are_looked_at_whole():
 
 def test_twins_begin_where_the_other_side_first_differs():
     make = Maker()
-    runs = made(make, findings=[(Finding.DIFFERENT, 1e4)], place=(30, 60))
-    assert runs.start == 58
+    runs = made(make, findings=[(Finding.DIFFERENT, 1e4)], place=(20, 60))
+    assert runs.start == 38
     parts = [order.split(":")[2:] for order in make.orders]
     assert parts[0] == ["start=0", "rate=1"]
-    assert parts[1:] == [["start=58", "rate=1", "stop=81"]] * 4
+    assert parts[1:] == [["start=38", "rate=1", "stop=61"]] * 4
     assert Path("run-1") not in runs.every_twin
 
 
