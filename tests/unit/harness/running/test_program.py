@@ -56,7 +56,9 @@ def test_a_recipe_without_data_says_nothing_of_it(project):
 def test_another_file_than_declared_and_a_missing_one_are_refused_with_the_line(project):
     levels = project / "recipes" / "curriculum" / "levels.json"
     levels.write_bytes(levels.read_bytes() + b"\n")
-    with pytest.raises(RecipeError, match=r"recipe\.yaml:\d+: the data levels\.json is not the declared file"):
+    with pytest.raises(
+        RecipeError, match=r"recipe\.yaml:\d+: the data levels\.json is not the declared file"
+    ):
         plan_of(curriculum(project), project)
     levels.unlink()
     with pytest.raises(RecipeError, match=r"the data levels\.json cannot be read"):
