@@ -151,6 +151,8 @@ FACTS = {"commit": str | None, "source_changed": bool | None, "created_at": str}
 AUDIT = {
     "follows": bool,
     "findings": TEXTS,
+    "not_checked": TEXTS,
+    "made_by": str,
     "verdict": checklist.Verdict,
     **FACTS,
     "unmet": TEXTS,
@@ -275,7 +277,14 @@ SPLIT = {
 EXPORTED = {"schema?": int, "recipe?": str, "data?": dict[str, str], "files": MapOf(MADE_FILES)}
 PAGE = {"kind": str, "title": str}
 OF_TRACES = (TRACES, evidence.TraceComparison)
-COMPARISON_AUDIT = {"follows": bool, "findings": TEXTS, "answer": str | None, "exit_code": CODE}
+COMPARISON_AUDIT = {
+    "follows": bool,
+    "findings": TEXTS,
+    "not_checked": TEXTS,
+    "made_by": str,
+    "answer": str | None,
+    "exit_code": CODE,
+}
 STALE = {"promoted": bool, "goldens": [MOVED], "left": [{"golden": str, "because": str}]}
 RUNS_REMOVED = {
     "removed": bool,

@@ -110,6 +110,7 @@ class Report:
         bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``.
         statistical: Where an ensemble judged: ``reference`` and ``new`` (seed → metric → value), ``outcome``
             (a ``GateOutcome`` as JSON), ``margins`` (metric → margin) and ``rates``.
+        tool: Which tool judged: ``name``, ``version`` and ``code``, the digest of its files.
     """
 
     verdict: Verdict
@@ -143,6 +144,7 @@ class Report:
     statistical: Mapping[str, Any] | None = None
     nearby: tuple[NearbyRecord, ...] = ()
     trace: TraceMap | None = None
+    tool: Mapping[str, str] | None = None
     schema: int = 1
 
 

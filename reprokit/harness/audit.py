@@ -1,6 +1,8 @@
 """Whether a report's verdict follows from its evidence, and whether anything was changed since.
 
 Judged again from the run folders that the report names; nothing that the report itself says is believed.
+Sentences and pages differ from version to version: of a report that another version of the tool made, the
+verdict, rows and evidence are checked, and what only that version could say again is named.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from reprokit.harness.judging.rounding_of_golden import rounding_again, runs_of_
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.plan import shell_line
+from reprokit.harness.which_tool import AuditDifference, this_tool, version_of
 from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.reports.formats import to_json
@@ -37,7 +40,10 @@ _OF_THE_MOMENT = {
     "code_changes",
     "attribution",
     "cause",
+    "tool",
 }
+#: What a report says differently from version to version.
+_WORDS = {"sentence", "next_command"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +55,16 @@ class Audit:
         findings: One sentence for each thing that is not as the report says.
         exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
         report: What was checked.
+        not_checked: What another version of the tool said or drew differently: one sentence for each.
+        made_by: That version, in words; "" where this one made the report.
     """
 
     follows: bool
     findings: tuple[str, ...]
     exit_code: int
     report: Report
+    not_checked: tuple[str, ...] = ()
+    made_by: str = ""
 
 
 def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) -> Audit:
@@ -81,12 +91,16 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
         )
     touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
-    findings = [*found_already, *touched, *_redrawn(report, path), *again]
+    different = [*_redrawn(report, path), *again]
+    is_ours = report.tool == this_tool()
+    findings = [*found_already, *touched, *(one.says for one in different if is_ours or not one.by_version)]
     return Audit(
         follows=not findings,
         findings=tuple(findings),
         exit_code=1 if findings else 0,
         report=report,
+        not_checked=tuple(one.says for one in different if one.by_version and not is_ours),
+        made_by="" if is_ours else version_of(report.tool),
     )
 
 
@@ -168,7 +182,7 @@ def _elsewhere(report: Report, project: Project) -> Iterator[str]:
         yield f"the golden {report.golden} is not one of {project.golden_dir}; name its folder with --golden"
 
 
-def _redrawn(report: Report, path: Path) -> Iterator[str]:
+def _redrawn(report: Report, path: Path) -> Iterator[AuditDifference]:
     for name, text in reports.documents(report).items():
         stored = path.parent / name
         if name == reports.PAGE and stored.is_file():
@@ -176,9 +190,9 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
                 continue  # it was made where no page could be drawn, and says nothing of the report
             extras.must_have("jinja2")
         if not stored.is_file():
-            yield f"{stored} is gone"
+            yield AuditDifference(f"{stored} is gone")
         elif stored.read_bytes() != text.encode("utf-8"):
-            yield f"{stored} differs from what report.json gives"
+            yield AuditDifference(f"{stored} differs from what report.json gives", by_version=True)
 
 
 def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:
@@ -193,22 +207,24 @@ def _is_run(golden: str | None) -> bool:
     return golden is not None and (Path(golden) / RECORD).is_file()
 
 
-def _judged_again(report: Report, project: Project) -> Iterator[str]:
+def _judged_again(report: Report, project: Project) -> Iterator[AuditDifference]:
     folders = [Path(folder) for folder in report.runs]
     try:
         again = _judge_again(report, folders, project)
         # Which of the files there are now are those of then is said before (``_exchanged``).
         again = replace(again, rounding=rounding_again(report), evidence_digests=report.evidence_digests)
     except ReprokitError as error:
-        yield f"the evidence cannot be judged: {error}"
+        yield AuditDifference(f"the evidence cannot be judged: {error}")
         return
     if again.verdict is not report.verdict:
-        yield f"the evidence says {again.verdict}, the report says {report.verdict}"
+        yield AuditDifference(f"the evidence says {again.verdict}, the report says {report.verdict}")
     expected, actual = to_json.to_dict(again), to_json.to_dict(report)
     yield from _rows(expected["checks"], actual["checks"])
     for key in sorted((set(expected) | set(actual)) - _OF_THE_MOMENT):
         if expected.get(key) != actual.get(key) and key not in {"verdict", "checks"}:
-            yield f"{key} differs from what the evidence gives"
+            is_new = key not in expected or key not in actual
+            words = is_new or key in _WORDS
+            yield AuditDifference(f"{key} differs from what the evidence gives", by_version=words)
 
 
 def _as_asked(report: Report) -> Request:
@@ -222,15 +238,26 @@ def _as_asked(report: Report) -> Request:
     )
 
 
-def _rows(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _rows(
+    expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, Any]]
+) -> Iterator[AuditDifference]:
     theirs = {row["id"]: row for row in actual}
     for row in expected:
         told = theirs.pop(row["id"], {})
         if told.get("status") != row["status"]:
-            yield f"row {row['id']}: the evidence says {row['status']}"
+            yield AuditDifference(f"row {row['id']}: the evidence says {row['status']}", by_version=not told)
         elif told != row:
-            yield f"row {row['id']} differs from what the evidence gives"
+            words = _only_in_words(told, row)
+            yield AuditDifference(f"row {row['id']} differs from what the evidence gives", by_version=words)
     for name in sorted(theirs):
-        yield f"row {name}: the evidence has no such row"
-    if not theirs and [row["id"] for row in actual] != [row["id"] for row in expected]:
-        yield "the rows are in another order, or one is there twice"
+        yield AuditDifference(f"row {name}: the evidence has no such row", by_version=True)
+    names = [row["id"] for row in actual]
+    if not theirs and names != [row["id"] for row in expected if row["id"] in names]:
+        yield AuditDifference("the rows are in another order, or one is there twice", by_version=True)
+
+
+def _only_in_words(told: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Whether all differences of a row are sentences, or evidence that only one of the versions keeps."""
+    one, two = told["evidence"], row["evidence"]
+    same_evidence = all(one[name] == two[name] for name in one.keys() & two.keys())
+    return same_evidence and told["required"] == row["required"]

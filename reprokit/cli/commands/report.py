@@ -157,6 +157,7 @@ def verify_report(
     if as_json:
         further = {key: value for addition in added for key, value in addition.data.items()}
         answer = {"follows": audit.follows, **further, "findings": list(audit.findings)}
+        answer |= {"not_checked": list(audit.not_checked), "made_by": audit.made_by}
         print_json({**answer, **facts, "unmet": list(unmet), "exit_code": code})
     else:
         _print_audit(audit, facts, added, unmet)
@@ -184,6 +185,7 @@ def _print_audit(
 ) -> None:
     from reprokit.errors import CannotJudgeError
     from reprokit.reports import one_line
+    from reprokit.reports.not_checked import not_checked_lines
 
     source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
     commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "not recorded"
@@ -191,6 +193,8 @@ def _print_audit(
     click.echo("The verdict follows from the evidence." if audit.follows else f"The verdict {not_there}:")
     for finding in audit.findings:
         click.echo(f"  - {one_line(finding)}")
+    for line in not_checked_lines(audit.made_by, audit.not_checked):
+        click.echo(line)
     click.echo(f"Verdict: {facts['verdict']}")
     click.echo(f"Commit: {one_line(commit)}")
     click.echo(f"Date: {one_line(facts['created_at'])}")

@@ -138,6 +138,7 @@ class StoredAnswer:
         evidence: File of the run folders → SHA-256.
         answer: The answer as plain data.
         asked: What was asked for, where earlier runs may say otherwise; reports of older versions have none.
+        tool: Which tool judged, as in a report; those of older versions do not say it.
     """
 
     name: str
@@ -149,6 +150,7 @@ class StoredAnswer:
     evidence: Mapping[str, str]
     answer: Mapping[str, Any]
     asked: Asked = AS_RUNS_SAY
+    tool: Mapping[str, str] | None = None
 
     def write(self, folder: Path) -> None:
         """Write it into the folder of a report."""

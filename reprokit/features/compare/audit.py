@@ -21,6 +21,10 @@ from reprokit.features.compare.rounding.told import (
     with_rounding,
 )
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.which_tool import AuditDifference, this_tool, version_of
+
+#: What no version of the tool may say differently.
+_NUMBERS = {"answer", "exit_code", "first", "metrics", "sides"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +36,16 @@ class Audit:
         findings: One sentence for each thing that is not as the report says.
         exit_code: That of the answer; 1 where it does not follow, 4 where the evidence is gone.
         answer: What the report says; None where a side did not run.
+        not_checked: What another version of the tool said or drew differently: one sentence for each.
+        made_by: That version, in words; "" where this one made the report.
     """
 
     follows: bool
     findings: tuple[str, ...]
     exit_code: int
     answer: str | None
+    not_checked: tuple[str, ...] = ()
+    made_by: str = ""
 
 
 def audit(file: Path) -> Audit:
@@ -54,27 +62,39 @@ def audit(file: Path) -> Audit:
     every = [folder for name in SIDES for folder in folders[name]] + twins
     if gone := tuple(f"{folder} is gone" for folder in every if not folder.exists()):
         return Audit(follows=False, findings=gone, exit_code=4, answer=told)
-    findings = tuple(_findings(stored, folders, file))
+    different = tuple(_differences(stored, folders, file))
+    is_ours = stored.tool == this_tool()
+    findings = tuple(one.says for one in different if is_ours or not one.by_version)
     code = stored.answer.get("exit_code")
     ended = code if isinstance(code, int) else NOT_RUN
-    return Audit(follows=not findings, findings=findings, exit_code=1 if findings else ended, answer=told)
+    return Audit(
+        follows=not findings,
+        findings=findings,
+        exit_code=1 if findings else ended,
+        answer=told,
+        not_checked=tuple(one.says for one in different if one.by_version and not is_ours),
+        made_by="" if is_ours else version_of(stored.tool),
+    )
 
 
-def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) -> Iterator[str]:
+def _differences(
+    stored: StoredAnswer, folders: dict[str, list[Path]], file: Path
+) -> Iterator[AuditDifference]:
     twins = rounding_folders(stored.answer.get("rounding"))
     today = evidence_digests([*(folder for name in SIDES for folder in folders[name]), *twins], None)
     for path in sorted({*today, *stored.evidence}):
         if today.get(path) != stored.evidence.get(path):
-            yield f"{path} was changed after the report"
+            yield AuditDifference(f"{path} was changed after the report")
     try:
         again = _plain(_judged_again(stored, folders).as_data())
         drawn = documents(stored)
     except (ReprokitError, KeyError, TypeError, ValueError) as error:
-        yield f"the evidence cannot be judged: {error}"
+        yield AuditDifference(f"the evidence cannot be judged: {error}")
         return
     for key in sorted({*again, *stored.answer}):
         if again.get(key) != stored.answer.get(key):
-            yield f"{key} differs from what the evidence gives"
+            words = key not in _NUMBERS or key not in again or key not in stored.answer
+            yield AuditDifference(f"{key} differs from what the evidence gives", by_version=words)
     for name, text in drawn.items():
         page = file.parent / name
         stored_page = page.read_bytes() if page.is_file() else b""
@@ -83,7 +103,8 @@ def _findings(stored: StoredAnswer, folders: dict[str, list[Path]], file: Path) 
         if name == HTML and stored_page:
             extras.must_have("jinja2")
         if stored_page != text.encode("utf-8"):
-            yield f"{page} differs from what compare.json gives"
+            says = f"{page} differs from what compare.json gives"
+            yield AuditDifference(says, by_version=bool(stored_page))
 
 
 def _judged_again(stored: StoredAnswer, folders: dict[str, list[Path]]) -> Answer:

@@ -25,6 +25,7 @@ from reprokit.features.compare.seals import Seals
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.running.clock import now, stamp
+from reprokit.harness.which_tool import this_tool
 from reprokit.layout import COMPARISONS
 from reprokit.request import Request
 from reprokit.session import Session
@@ -131,6 +132,7 @@ def answered(
         evidence=evidence_digests(folders, None),
         answer=answer.as_data(),
         asked=asked,
+        tool=this_tool(),
     )
     write_report(stored, folder)
     write_index(session.project.reports_dir)

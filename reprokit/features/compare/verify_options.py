@@ -26,6 +26,7 @@ def _answered(options: Options) -> int | None:
         return None
     from reprokit.features.compare.audit import audit
     from reprokit.reports import one_line
+    from reprokit.reports.not_checked import not_checked_lines
 
     asked = [name for name in ("expect", "commit", "max_age", "signers") if options.get(name) is not None]
     if asked:
@@ -37,6 +38,8 @@ def _answered(options: Options) -> int | None:
             {
                 "follows": found.follows,
                 "findings": list(found.findings),
+                "not_checked": list(found.not_checked),
+                "made_by": found.made_by,
                 "answer": found.answer,
                 "exit_code": found.exit_code,
             }
@@ -45,6 +48,8 @@ def _answered(options: Options) -> int | None:
     click.echo("The answer follows from the evidence." if found.follows else "The answer does not stand:")
     for finding in found.findings:
         click.echo(f"  - {one_line(finding)}")
+    for line in not_checked_lines(found.made_by, found.not_checked):
+        click.echo(line)
     click.echo(f"Answer: {one_line(found.answer or 'not run')}")
     return found.exit_code
 

@@ -20,6 +20,7 @@ from reprokit.harness.judging.records_nearby import differing_sides, records_nea
 from reprokit.harness.judging.trace_map import trace_map
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
+from reprokit.harness.which_tool import this_tool
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD, STDOUT
 
 _CURVE_POINTS = 400
@@ -93,6 +94,7 @@ def report_of(
         evidence_digests=evidence_digests(folders, evidence.golden.path if evidence.golden else None),
         bundle=bundle,
         statistical=ensemble.gate if ensemble else None,
+        tool=this_tool(),
     )
 
 

@@ -93,6 +93,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "statistical",
         "nearby",
         "trace",
+        "tool",
     ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)

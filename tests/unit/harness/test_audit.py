@@ -236,3 +236,67 @@ def test_a_run_folder_that_is_none_any_more_is_found(reported, here, instead):
     found = audited(reported, here)
     assert (found.follows, found.exit_code) == (False, 1)
     assert any(str(run) in finding for finding in found.findings)
+
+
+OTHER_VERSION = {"name": "reprokit", "version": "0.0.9", "code": "sha256:" + "0" * 64}
+
+
+def rows_with(path, name, **changes):
+    rows = json.loads(path.read_text())["checks"]
+    return [{**row, **changes} if row["id"] == name else row for row in rows]
+
+
+@pytest.mark.parametrize("tool", [OTHER_VERSION, None])
+def test_sentences_and_pages_of_another_version_are_named_and_no_forgery(reported, here, tool):
+    path = reported[0] / "report.json"
+    rows = rows_with(path, "repeatable", reason="as it was said then")
+    edit(path, tool=tool, sentence="Both runs agree.", checks=rows)
+    (reported[0] / reports.PAGE).write_text("a page of then")
+    found = audited(reported, here)
+    assert (found.follows, found.exit_code) == (True, 0)
+    assert len(found.not_checked) == 3
+    for what in (reports.PAGE, "row repeatable differs", "sentence differs"):
+        assert any(what in one for one in found.not_checked)
+    assert ("0.0.9" in found.made_by) == (tool is OTHER_VERSION)
+
+
+def test_a_row_that_another_version_did_not_have_yet_is_named(reported, here):
+    path = reported[0] / "report.json"
+    rows = [row for row in json.loads(path.read_text())["checks"] if row["id"] != "repeatable"]
+    edit(path, tool=OTHER_VERSION, checks=rows)
+    found = audited(reported, here)
+    assert found.follows
+    assert found.not_checked == ("row repeatable: the evidence says PASSED",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "finding"),
+    [
+        ({"verdict": "REGRESSION"}, "the evidence says CHECK_FAILED"),
+        ({"seed": 7}, "seed differs"),
+        ({"row": {"status": "FAILED"}}, "row repeatable: the evidence says PASSED"),
+        ({"row": {"required": False}}, "row repeatable differs"),
+        ({"row": {"evidence": {"records": 5}}}, ""),
+    ],
+)
+def test_what_counts_is_checked_of_another_version_too(reported, here, changes, finding):
+    path = reported[0] / "report.json"
+    row = changes.pop("row", None)
+    if row and "evidence" in row:
+        (told,) = (
+            one["evidence"] for one in json.loads(path.read_text())["checks"] if one["id"] == "repeatable"
+        )
+        name = next(iter(told))
+        row, finding = {"evidence": {**told, name: "another"}}, "row repeatable differs"
+    if row:
+        changes["checks"] = rows_with(path, "repeatable", **row)
+    edit(path, tool=OTHER_VERSION, **changes)
+    found = audited(reported, here)
+    assert (found.follows, found.exit_code) == (False, 1)
+    assert any(finding in one for one in found.findings)
+
+
+def test_a_page_of_another_version_that_is_gone_is_found(reported, here):
+    edit(reported[0] / "report.json", tool=OTHER_VERSION)
+    (reported[0] / reports.PAGE).unlink()
+    assert any("is gone" in one for one in audited(reported, here).findings)

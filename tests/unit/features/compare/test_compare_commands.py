@@ -217,6 +217,20 @@ def test_a_report_that_was_edited_or_whose_runs_were_does_not_stand(folder):
     assert audit(file).exit_code == 1
 
 
+def test_words_of_another_version_are_named_and_its_answer_is_checked_all_the_same(folder):
+    _, report = compared(
+        folder, program(folder, "one.py"), program(folder, "two.py", metrics="loss=value + 1")
+    )
+    file = report / FILE
+    data = json.loads(file.read_text()) | {"tool": None}
+    file.write_text(json.dumps(data | {"answer": data["answer"] | {"notes": ["as it was said then"]}}))
+    found = audit(file)
+    assert (found.follows, found.findings) == (True, ())
+    assert any(one.startswith("notes ") for one in found.not_checked)
+    file.write_text(json.dumps(data | {"answer": data["answer"] | {"answer": "equal", "exit_code": 0}}))
+    assert audit(file).exit_code == 1
+
+
 def test_a_report_that_names_the_runs_of_one_side_twice_does_not_stand(folder):
     _, report = compared(
         folder, program(folder, "one.py"), program(folder, "two.py", metrics="loss=value + 1")
