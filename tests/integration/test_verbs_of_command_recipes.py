@@ -249,6 +249,7 @@ VERBS = {
         ("golden import LOG --recipe train --rtol -1 --reason x", 2, "not a tolerance"),
         ("golden import LOG --recipe train --atol 1 --rename loss --reason x", 2, "THEIRS=OURS"),
     ],
+    "golden tolerance": [("golden tolerance train", 4, "no twin can be made")],
     "golden record": [("golden record train --reason x", 2, "say which cluster")],
     "golden promote": [("golden promote RUN OTHER --reason again --golden reports/g", 0, "2 runs agreed")],
     "runs checkpoint show": [("runs checkpoint show RUN", 2, "this run has no checkpoints")],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reprokit.reports.pages.index_page import IndexEntry
 
 INDEX = "index.html"
-_OURS = b'<meta name="generator" content="reprokit index">'
+_OURS = b'<meta name="generator" content="index by reprokit">'
 _WAIT_S = 10.0
 
 

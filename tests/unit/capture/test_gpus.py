@@ -62,7 +62,7 @@ def test_an_older_driver_is_asked_by_the_older_name_of_its_clocks(smi):
         ({"gpus": ""}, "lists no GPU"),
         ({"gpus": "No devices were found\n"}, "values expected"),
         ({"gpus": gpu_line(), "unknown": "mig.mode.current"}, "not a valid field"),
-        ({"gpus": gpu_line(), "apps": app_line(7, 1)}, "none of the GPUs"),
+        ({"gpus": gpu_line(), "apps": app_line(7, 1)}, "not one of the GPUs"),
         ({"gpus": gpu_line(), "apps": "GPU-0abc, many, python\n"}, "many"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_seed_that_is_another_one_in_the_second_run_fails():
     other = instrument(entry(4, "9"))
     found = row(evidence(instrument(entry(4, "3")), other, second=instrument(entry(4, "5"))))
     assert found.status is Status.FAILED
-    assert found.reason.startswith("run-2: train.py:4 seeds a NumPy generator otherwise")
+    assert found.reason.startswith("run-2: train.py:4 seeds a NumPy generator differently")
 
 
 def test_a_draw_before_any_seed_fails_even_where_all_else_follows():

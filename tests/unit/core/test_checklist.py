@@ -108,7 +108,7 @@ def test_the_good_verdicts_say_what_they_rest_on():
 def test_a_match_is_unjudged_where_nothing_shows_that_a_metric_responds_whatever_the_rows_say():
     told = judgement(planted.AS_COMMAND(planted.clean()), rows(), registry=REGISTRY)
     assert told.verdict is Verdict.UNJUDGED
-    assert told.because == "against the golden: nothing shows that a metric responds to the seed"
+    assert told.because == "compared with the golden: nothing shows that a metric responds to the seed"
 
 
 # 1. A run did not finish.
@@ -343,7 +343,7 @@ def test_identical_but_not_within_tolerance_contradicts_itself_and_is_a_regressi
 def test_a_golden_that_could_not_be_compared_in_full_is_unjudged(change):
     told = judgement(planted.on_golden(**change)(planted.clean()), rows(), registry=REGISTRY)
     assert told.verdict is Verdict.UNJUDGED
-    assert told.because.startswith("against the golden: ")
+    assert told.because.startswith("compared with the golden: ")
 
 
 def test_a_golden_says_nothing_about_a_plain_command():

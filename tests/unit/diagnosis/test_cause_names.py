@@ -61,7 +61,7 @@ def operation(name, **more):
 @pytest.mark.parametrize(
     ("name", "category", "word"),
     [
-        ("aten.index_put_.default", "nondeterministic_kernel", "another output"),
+        ("aten.index_put_.default", "nondeterministic_kernel", "a different output"),
         ("the optimizer's step", "nondeterministic_kernel", "different parameters"),
         ("a draw from NumPy's global generator", "unknown", "a different number of values"),
     ],

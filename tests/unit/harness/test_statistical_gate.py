@@ -546,7 +546,7 @@ class TestPromotion:
         here, chosen = worst
         made = here.bless(min_seeds=10, allow_left_out=True)
         assert (made.seeds, len(made.provenance.left_out)) == (tuple(chosen), 10)
-        told = "chosen of 20 finished ones (10 were left out when it was promoted)"
+        told = "chosen from 20 finished ones (10 were left out when it was promoted)"
         member, other = chosen[0], made.provenance.left_out[0]
         assert told in here.judged(seed=member).sentence
         for settings in (

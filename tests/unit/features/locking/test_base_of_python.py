@@ -49,5 +49,5 @@ def test_where_a_registry_answers_its_image_of_that_python_is_taken_by_its_diges
 
 def test_a_python_that_nothing_has_leaves_the_base_and_is_refused_when_an_image_is_built(moved):
     lock, variant = moved("3.12")
-    with pytest.raises(NoBaseError, match="another Python"):
+    with pytest.raises(NoBaseError, match="different Pythons"):
         fitting_kinds(lock, variant, wanted="auto")
