@@ -119,10 +119,12 @@ class OtherTree:
     Attributes:
         root: Its folder.
         files: Their names in it: what lies there besides is no one's, such as data that git ignores.
+        runs: Folders of runs, of which a run may open its own alone.
     """
 
     root: str
     files: frozenset[str]
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,16 +78,25 @@ def judged(facts: Mapping[str, Any], *, python: Sequence[str]) -> dict[str, Any]
     return {**({"files": files} if files else {}), **({"unknown": unknown} if unknown else {})}
 
 
-def of_other_tree(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
-    """The files of another tree that a program opened: ``files``, and ``unknown`` where there may be more."""
+def of_other_tree(facts: Mapping[str, Any], tree: OtherTree, *, run_dir: Path) -> dict[str, Any]:
+    """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more."""
     if "opened" not in facts:
         return {"unknown": "the guard of the program was ended before it could say"}
     root = os.path.realpath(tree.root)
     ours = tuple(map(os.path.realpath, OURS))  # the tool may be started from that tree
-    read = (path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours))
+    read = [path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours)]
     files = sorted(path for path in read if os.path.relpath(path, root) in tree.files)
+    own = f"{os.path.realpath(str(run_dir))}/"
+    of_runs = {path for folder in tree.runs for path in read if _lies_in_a_run(path, folder)}
+    files += sorted(path for path in of_runs if not path.startswith(own))
     unknown = str(facts["unknown"])
     return {"files": files[:_MOST_FILES], **({"unknown": unknown} if unknown else {})}
+
+
+def _lies_in_a_run(path: str, folder: str) -> bool:
+    """Whether a file lies in a run folder, ``RECIPE/RUN``, of a folder of runs."""
+    parts = Path(os.path.relpath(path, os.path.realpath(folder))).parts
+    return parts[0] != ".." and len(parts) > 2
 
 
 def _foreign(what: str, path: str, program: str, *, python: Sequence[str]) -> Iterator[str]:

@@ -103,7 +103,9 @@ class LocalBackend:
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         result = watch.result(why, seen=seen, isolation=isolation)
         if spec.other_tree is not None:
-            result = replace(result, other_tree=code_elsewhere.of_other_tree(facts, spec.other_tree))
+            result = replace(
+                result, other_tree=code_elsewhere.of_other_tree(facts, spec.other_tree, run_dir=run_dir)
+            )
         if spec.realisation is None:
             return result
         found = code_elsewhere.judged(facts, python=plan["watched"]["libraries"])
@@ -142,7 +144,8 @@ def _writable(output: Path, scratch: str) -> list[str]:
 
 def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
     """Where the code of a pinned program lies, for ``opened_code``, and what no program of it may open."""
-    others = [] if spec.other_tree is None else [spec.other_tree.root]
+    tree = spec.other_tree
+    others = [] if tree is None else [tree.root, *tree.runs]
     if spec.realisation is None:  # its code may lie anywhere
         return {"environment": [""], "libraries": [], "own": [], "others": others} if others else {}
     return {

@@ -93,20 +93,20 @@ def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Ans
 
 
 def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> str:
-    """What code of the working tree a run used besides its own, one sentence; "" where none is known.
+    """What a run used of the working tree or of another run, one sentence; "" where nothing is known.
 
     Of a pinned program the kernel reported it, of others what stands on their path and next to them is
     known; and of both which files of the working tree they opened.
     """
-    for name in SIDES if asked.working_tree else ():
+    for name in SIDES:
         for run in stored[name]:
-            outside = run.record.outside_code
+            outside = run.record.outside_code if asked.working_tree else None
             for file in sorted(outside.files) if outside else ():
                 if Path(file).is_relative_to(asked.working_tree):
                     return f"side {name} used code of the working tree, not its own: {file}"
             opened = run.record.other_tree
             if opened and opened.files:
-                return f"side {name} opened a file of the working tree, not its own: {opened.files[0]}"
+                return f"side {name} opened a file that is not its own: {opened.files[0]}"
     return ""
 
 
@@ -193,7 +193,7 @@ def _compared(
         what_differs=what_differs(first, other),
         metrics=told["per_metric"],
         records_compared=found.records_compared,
-        notes=tuple(_notes(stored, found)),
+        notes=tuple(_notes(stored, found, only=selected.only)),
     )
     if found.identical and trace is None:
         sentence = f"every number is equal, bit for bit, in {_extent(found)}"
@@ -282,19 +282,24 @@ def _first_place(found: Comparison) -> str:
     )
 
 
-def _notes(stored: Mapping[str, Sequence[runs.StoredRun]], found: Comparison) -> list[str]:
+def _notes(
+    stored: Mapping[str, Sequence[runs.StoredRun]], found: Comparison, *, only: Sequence[str] | None
+) -> list[str]:
     notes = [problem.message for problem in found.problems if problem.severity == "warning"]
     every = [run.record for name in SIDES for run in stored[name]]
-    left = sorted({path for record in every for path in record.left_by_earlier_runs})
+    kept = {path for record in every for path in record.shared.get("kept", ())}
+    left = sorted(kept.union(*(record.left_by_earlier_runs for record in every)))
     if left:
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         notes.append(f"a later run could read what an earlier one left: {', '.join(left[:3])}{more}")
     for run in (stored[name][0] for name in SIDES):
         if run.record.other_tree and run.record.other_tree.unknown:
             why = run.record.other_tree.unknown
-            notes.append(f"which files of the working tree {run.path.name} opened is not known: {why}")
+            notes.append(f"which files of other runs and trees {run.path.name} opened is not known: {why}")
     if len({(stored[name][0].path / TRACE).is_file() for name in SIDES}) == 2:
         notes.append("only one side has a trace, so parameters and random states were not compared")
+    if only is not None:
+        notes.append(f"only these metrics were compared: {', '.join(only)}")
     if found.identical and found.records_compared == 1:
         notes.append("one record was compared: what it does not show may differ")
     return notes

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from reprokit import runs
 from reprokit.core.environment_record import MachineFacts
+from reprokit.core.records import OtherTree
 from reprokit.errors import CannotRunError
 from reprokit.execution.local_guard import can_confine
 from reprokit.features.compare.answer import SIDES
@@ -79,6 +80,14 @@ class ReadySide:
         return self.home / folder.parent.name / folder.name
 
     @property
+    def has_all_inputs(self) -> bool:
+        """Whether its inputs hold all that its numbers can depend on.
+
+        An unmodified program on this host also reads variables, and files that no digest is of.
+        """
+        return self.recipe.trainer is not None or self.prepared[0][1][0].backend.name == "docker"
+
+    @property
     def is_confined(self) -> bool:
         """Whether its programs cannot write where another side's runs are while these go on."""
         if self.conditions or self.recipe.variant == NO_VARIANT or self.recipe.device != "cpu":
@@ -135,7 +144,7 @@ def has_runs(ready: ReadySide) -> bool:
 
 
 def _finished_runs(ready: ReadySide) -> list[Path]:
-    if ready.inputs is None:
+    if ready.inputs is None or not ready.has_all_inputs:
         return []
     return [
         one.path
@@ -187,8 +196,11 @@ def one_more_run(ready: ReadySide, kind: RunKind, *, seals: Seals) -> Path:
 
 
 def _watched(ready: ReadySide, prepared: PreparedRuns, seals: Seals) -> PreparedRuns:
-    """The same runs, each remembered as it is closed; those of a commit are watched for the working tree."""
-    specs = (dataclasses.replace(spec, other_tree=ready.tree.other_tree) for spec in prepared.plan.specs)
+    """The same runs, each remembered as it is closed, and watched for files of other runs and trees."""
+    others = ready.tree.other_tree or OtherTree(root=str(ready.home), files=frozenset())
+    folders = dict.fromkeys(map(str, (ready.session.project.runs_dir, ready.home)))
+    others = dataclasses.replace(others, runs=tuple(folders))
+    specs = (dataclasses.replace(spec, other_tree=others) for spec in prepared.plan.specs)
     plan = dataclasses.replace(prepared.plan, specs=tuple(specs))
     return dataclasses.replace(prepared, plan=plan, on_closed=seals.close)
 
@@ -245,7 +257,8 @@ def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int, seals: Seals) -
 def _lend_earlier_runs(ready: ReadySide) -> None:
     """Let a work tree have the finished runs of its recipe, as links: those of its inputs count."""
     runs_dir = ready.session.project.runs_dir
-    for folder in runs.list_all(ready.home, recipe=ready.recipe.name) if runs_dir != ready.home else ():
+    is_lent = runs_dir != ready.home and ready.has_all_inputs
+    for folder in runs.list_all(ready.home, recipe=ready.recipe.name) if is_lent else ():
         lent = runs_dir / folder.parent.name / folder.name
         if (folder / MARKER).is_file() and not lent.exists():
             lent.parent.mkdir(parents=True, exist_ok=True)

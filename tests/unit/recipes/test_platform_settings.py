@@ -92,9 +92,9 @@ def test_a_typed_setting_counts_more_than_that_of_a_platform(shorter):
     [
         ("training.gamma: 0.9", "training.gama: 0.9", "unknown key 'gama' in training"),
         ("training.gamma: 0.9", "training.gamma: high", "training.gamma must be a number"),
-        ("training.gamma: 0.9", "gamma: 0.9", "no setting of a trainer"),
-        ("training.gamma: 0.9", "limits.memory_gib: 90", "no setting of a trainer"),
-        ("training.gamma: 0.9", "seeds.0: 1", "no setting of a trainer"),
+        ("training.gamma: 0.9", "gamma: 0.9", "not a setting of a trainer"),
+        ("training.gamma: 0.9", "limits.memory_gib: 90", "not a setting of a trainer"),
+        ("training.gamma: 0.9", "seeds.0: 1", "not a setting of a trainer"),
         ("training.gamma: 0.9", "rewards.scale: 1", "unknown key 'rewards'"),
         ("value: 20, atol", "value: many, atol", "must be a number"),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from reprokit import cli
 from reprokit.core.records import Outcome
-from reprokit.errors import ReportError, UploadError, UsageError
+from reprokit.errors import MissingExtraError, ReportError, UploadError, UsageError
 from reprokit.runs import remote
 
 fsspec = pytest.importorskip("fsspec")
@@ -171,7 +171,7 @@ def test_a_protocol_that_nobody_knows_is_wrong_usage(run, url):
 
 def test_without_fsspec_the_way_to_get_it_is_told(run, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-    with pytest.raises(UsageError, match="pip install"):
+    with pytest.raises(MissingExtraError, match="pip install"):
         remote.push(run, "memory://bucket")
 
 

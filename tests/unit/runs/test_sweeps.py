@@ -40,7 +40,7 @@ def written(runs_dir: Path, **changed: object) -> Path:
 )
 def test_a_member_of_the_wrong_types_is_refused_and_the_verbs_that_list_sweeps_go_on(tmp_path, changed):
     folder = written(tmp_path, **changed)
-    with pytest.raises(ReportError, match="no record of a sweep"):
+    with pytest.raises(ReportError, match="not a record of a sweep"):
         sweeps.read(folder)
     assert list(sweeps.list_all(tmp_path)) == []
 

@@ -279,3 +279,15 @@ def test_a_trace_on_one_side_alone_is_said_not_to_be_compared(folder):
     )
     answer, _ = compared(folder, program(folder, "one.py"), program(folder, "two.py", more=trace))
     assert any("only one side has a trace" in note for note in answer.notes)
+
+
+def test_a_program_that_goes_on_from_a_run_of_the_other_side_is_not_judged(folder):
+    looks = program(folder, "two.py", metrics="loss=value")
+    (folder / "two.py").write_text(
+        "import pathlib, sys\n"
+        "runs = pathlib.Path(sys.argv[2]).parent.parent\n"
+        "[one.read_text() for one in runs.parent.rglob('*.jsonl')]\n" + (folder / "two.py").read_text()
+    )
+    answer, _ = compared(folder, program(folder, "one.py"), looks)
+    assert answer.answer is Word.UNJUDGED
+    assert answer.sentence.startswith("side b opened a file that is not its own: ")

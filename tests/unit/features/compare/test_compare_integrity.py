@@ -78,6 +78,21 @@ with open(f"{{sys.argv[2]}}/log.jsonl", "w") as log:
     for step in range(4):
         log.write(json.dumps({{"step": step, "loss": rate * step + 1}}) + "\\n")
 """
+#: It goes on from the first run that it finds next to its own, as programs do that resume by themselves.
+GOES_ON = """\
+import json, sys
+from pathlib import Path
+run, rate = Path(sys.argv[2]).parent, {rate}
+earlier = sorted(run.parent.glob("*/metrics.jsonl"))
+lines = [json.dumps(dict(step=step, loss=rate * step + 1)) for step in range(4)]
+text = earlier[0].read_text() if earlier else chr(10).join([*lines, ""])
+Path(sys.argv[2], "log.jsonl").write_text(text)
+"""
+#: What no digest of its inputs holds.
+DEPENDS = {
+    "a variable": '__import__("os").environ["RATE"]',
+    "a file that git ignores": 'open("{root}/rate.txt").read()',
+}
 OPENS = {
     "open": 'open("{file}")',
     "to write too": 'open("{file}", "r+")',
@@ -133,13 +148,14 @@ def seals_the_runs_of_a_side_when_all_have_ended(patch):
 )
 def test_with_broken_seals_a_run_that_was_made_anew_is_believed(repository, monkeypatch, broken):
     broken(monkeypatch)
+    monkeypatch.setattr(code_elsewhere, "of_other_tree", lambda *_, **__: {})
     with pytest.raises(AssertionError, match="equal"):
         test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, REWRITES)
 
 
 def test_where_runs_lie_below_the_working_tree_its_files_are_found(repository, monkeypatch):
     monkeypatch.setattr(SideTree, "runs_dir", property(lambda tree: tree.project.runs_dir))
-    with pytest.raises(AssertionError, match=r"opened a file of the working tree.*settings\.yaml"):
+    with pytest.raises(AssertionError, match=r"opened a file that is not its own.*settings\.yaml"):
         test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository)
 
 
@@ -164,7 +180,32 @@ def test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_na
     repository.write(settings_yaml="0.25")
     answer = compared(repository, a="HEAD~1", b="HEAD")
     assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
-    assert answer.sentence == f"side a opened a file of the working tree, not its own: {file.resolve()}"
+    assert answer.sentence == f"side a opened a file that is not its own: {file.resolve()}"
+
+
+def test_a_program_that_goes_on_from_an_earlier_run_is_not_judged(repository):
+    repository.write(train_py=GOES_ON.format(rate=0.5), recipes__train__recipe_yaml=RECIPE)
+    (repository.root / "train.py").write_text(GOES_ON.format(rate=0.25))
+    answer = compared(repository, a="HEAD")
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
+    assert re.fullmatch(r"side [ab] opened a file that is not its own: .*/metrics\.jsonl", answer.sentence)
+
+
+@pytest.mark.parametrize("how", DEPENDS)
+def test_runs_of_before_are_not_used_again_where_a_program_can_depend_on_more_than_its_inputs(
+    repository, monkeypatch, how
+):
+    given = DEPENDS[how].format(root=repository.root)
+    program = READS.replace('open("{file}").read()', given).format()
+    repository.write(train_py=program, recipes__train__recipe_yaml=RECIPE)
+    (repository.root / ".gitignore").write_text("runs/\nreports/\nrate.txt\n")
+    repository.commit()
+    for rate, comment in (("0.5", "# one\n"), ("0.125", "# two\n")):
+        monkeypatch.setenv("RATE", rate)
+        (repository.root / "rate.txt").write_text(rate)
+        (repository.root / "train.py").write_text(program + comment)
+        answer = compared(repository, a="HEAD")
+        assert answer.answer is Word.EQUAL, answer.sentence
 
 
 def test_where_it_is_not_watched_for_it_is_called_equal(repository, monkeypatch):
@@ -190,8 +231,9 @@ def test_what_the_tool_puts_next_to_a_program_is_no_file_of_the_tree_that_it_lie
     tree = OtherTree(root=str(hook.parent.parent), files=names)
     own = str(hook.parent.parent / "train.py")
     opened = [["read", str(hook.resolve()), "python"], ["read", own, "python"]]
-    assert code_elsewhere.of_other_tree({"opened": opened, "unknown": ""}, tree) == {"files": [own]}
-    assert "before it could say" in code_elsewhere.of_other_tree({}, tree)["unknown"]
+    facts, run_dir = {"opened": opened, "unknown": ""}, Path("run")
+    assert code_elsewhere.of_other_tree(facts, tree, run_dir=run_dir) == {"files": [own]}
+    assert "before it could say" in code_elsewhere.of_other_tree({}, tree, run_dir=run_dir)["unknown"]
 
 
 def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):

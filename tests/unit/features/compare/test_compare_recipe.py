@@ -12,6 +12,7 @@ from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.asked import SideAsked, sides_asked
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.side_runs import ReadySide
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session
@@ -75,7 +76,8 @@ def test_a_commit_that_changes_text_alone_is_equal_and_its_code_is_named(reposit
     assert [one["kind"] for one in answer.what_differs] == ["code"]
 
 
-def test_the_runs_of_a_side_that_is_known_are_taken(repository):
+def test_the_runs_of_a_side_whose_inputs_are_all_known_are_taken(repository, monkeypatch):
+    monkeypatch.setattr(ReadySide, "has_all_inputs", True)  # as those of a trainer, or in a container
     repository.write(settings_py="RATE = 0.2\n")
     first, _ = compared(repository, a="HEAD~1", b="HEAD")
     repository.write(settings_py="RATE = 0.3\n")

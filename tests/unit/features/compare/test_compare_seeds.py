@@ -11,6 +11,7 @@ from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.side_runs import ReadySide
 from reprokit.request import Request
 from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
@@ -87,7 +88,8 @@ def test_a_recipe_that_does_not_say_what_is_compared_is_refused(project):
     assert not (project.root / "runs" / "train").exists()
 
 
-def test_earlier_runs_are_judged_by_the_recipe_of_the_side_that_was_asked_for(project):
+def test_earlier_runs_are_judged_by_the_recipe_of_the_side_that_was_asked_for(project, monkeypatch):
+    monkeypatch.setattr(ReadySide, "has_all_inputs", True)  # as those of a trainer, or in a container
     project.write(recipes__train__recipe_yaml=SILENT)
     earlier = project.sweep("5").runs()
     project.write(recipes__train__recipe_yaml=RECIPE)
