@@ -94,9 +94,9 @@ def of_other_tree(facts: Mapping[str, Any], tree: OtherTree, *, run_dir: Path) -
 
 
 def _lies_in_a_run(path: str, folder: str) -> bool:
-    """Whether a file lies in a run folder, ``RECIPE/RUN``, of a folder of runs."""
+    """Whether a file lies in a run folder, ``RECIPE/RUN``; those that begin with a dot are the tool's."""
     parts = Path(os.path.relpath(path, os.path.realpath(folder))).parts
-    return parts[0] != ".." and len(parts) > 2
+    return not parts[0].startswith(".") and len(parts) > 2
 
 
 def _foreign(what: str, path: str, program: str, *, python: Sequence[str]) -> Iterator[str]:

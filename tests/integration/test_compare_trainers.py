@@ -54,7 +54,7 @@ def test_runs_that_are_there_are_taken_without_a_whole_tree_and_others_are_not(c
     commit(clone, trainer, "", "# one\n")
     commit(clone, trainer, "", "# two\n")
     first = compared(clone)
-    assert (first.answer, asked_for) == (Word.EQUAL, [True, True])
+    assert (first.answer, asked_for) == (Word.EQUAL, [True, True]), first.sentence
 
     asked_for.clear()
     commit(clone, "recipes/digits_mlp/recipe.yaml", "learning_rate: 3e-3", "learning_rate: 2e-3")

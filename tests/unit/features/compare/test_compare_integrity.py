@@ -236,6 +236,15 @@ def test_what_the_tool_puts_next_to_a_program_is_no_file_of_the_tree_that_it_lie
     assert "before it could say" in code_elsewhere.of_other_tree({}, tree, run_dir=run_dir)["unknown"]
 
 
+def test_the_package_that_the_tool_lays_next_to_runs_is_no_other_run(tmp_path):
+    run_dir = tmp_path / "runs" / "train" / "two"
+    laid, other = tmp_path / "runs" / ".mounted-1" / "reprokit" / "errors.py", run_dir.parent / "one" / "log"
+    tree = OtherTree(root=str(tmp_path), files=frozenset(), runs=(str(tmp_path / "runs"),))
+    opened = [["read", str(path), "python"] for path in (laid, other, run_dir / "log")]
+    facts = {"opened": opened, "unknown": ""}
+    assert code_elsewhere.of_other_tree(facts, tree, run_dir=run_dir) == {"files": [str(other)]}
+
+
 def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):
     file = repository.root / "settings.yaml"
     repository.write(
