@@ -137,8 +137,7 @@ def main() -> int:
         folder = Path(temporary) / "project"
         folder.mkdir()
         name = repository(folder, recipe=options.recipe, seconds=options.seconds)
-        git(folder, "branch", "--force", "main")
-        git(folder, "checkout", "--quiet", "main")
+        git(folder, "checkout", "--quiet", "-B", "main")
         more = ["--backend", options.backend]
         rounds = [one_round(folder, name, more) for _ in range(options.repeats)]
     medians = {

@@ -67,7 +67,7 @@ class Table:
         return found
 
     def watch_threads(self) -> None:
-        """From now on, the most threads that are alive at once are counted anew."""
+        """From now on, the most threads that are alive at once are counted from zero."""
         if self._memory is not None:
             (alive,) = struct.unpack_from("<Q", self._memory, _ALIVE_AT)
             struct.pack_into("<Q", self._memory, _ALIVE_AT + 8, alive)
