@@ -96,10 +96,19 @@ def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
             mistakes are reported together where possible.
     """
     lines: dict[KeyPath, int] = {}
-    return Document(data=_data_of(_root(text, where, numbered), (), lines), lines=lines)
+    try:
+        root = _known_root(text)
+    except RecipeError:
+        _root(text, where, numbered)  # says where
+        raise
+    return Document(data=_data_of(root, (), lines), lines=lines)
 
 
 @functools.lru_cache(maxsize=16)  # nothing but the text decides; whoever judges many runs reads few texts
+def _known_root(text: str) -> _Node:
+    return _root(text, "", numbered=True)
+
+
 def _root(text: str, where: str, numbered: bool) -> _Node:
     def place(line: int | None) -> str:
         return f"{where}:{line}" if numbered and line else where

@@ -86,9 +86,17 @@ def parse_python(content: bytes, *, where: str) -> ast.Module:
         raise RecipeError(f"not Python: {error or 'nested too deep'}", where=f"{where}:1") from error
 
 
-@functools.lru_cache(maxsize=64)  # nothing but the bytes decides
 def _imports(content: bytes, where: str, package: str) -> tuple[_Import, ...]:
-    tree = parse_python(content, where=where)
+    try:
+        return _imports_in(content, package)
+    except RecipeError:
+        parse_python(content, where=where)  # says where
+        raise
+
+
+@functools.lru_cache(maxsize=64)  # nothing but the bytes decides, wherever they lie
+def _imports_in(content: bytes, package: str) -> tuple[_Import, ...]:
+    tree = parse_python(content, where="")
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     nodes = (node for node in ast.walk(tree) if id(node) not in docstrings)
     return tuple(one for node in nodes for one in _imports_of(node, package))

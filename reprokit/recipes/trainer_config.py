@@ -48,10 +48,18 @@ def read_sections(content: bytes, *, where: str) -> dict[str, type[BaseModel]]:
         RecipeError: Not Python, no ``Config``, or something in it that cannot be read without
             running it. All mistakes are reported together where possible.
     """
-    return dict(_sections_of(content, where))
+    try:
+        return dict(_known_sections(content))
+    except RecipeError:
+        _sections_of(content, where)  # says where
+        raise
 
 
 @functools.lru_cache(maxsize=8)  # nothing but the bytes decides, and models take long to make
+def _known_sections(content: bytes) -> dict[str, type[BaseModel]]:
+    return _sections_of(content, "")
+
+
 def _sections_of(content: bytes, where: str) -> dict[str, type[BaseModel]]:
     tree = parse_python(content, where=where)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

@@ -65,8 +65,10 @@ def recipe_on(name: str, asked: SideAsked, tree: SideTree, request: Request) -> 
     """The recipe of a side, with everything set."""
     recipes_dir = tree.project.recipes_dir
     plain = recipes.load(name, recipes_dir=recipes_dir, overrides=request.overrides)
-    overrides = (*request.overrides, *overrides_of(asked, plain))
-    return recipes.load(name, recipes_dir=recipes_dir, overrides=overrides)
+    own = overrides_of(asked, plain)
+    if not own:
+        return plain
+    return recipes.load(name, recipes_dir=recipes_dir, overrides=(*request.overrides, *own))
 
 
 def ready_side(

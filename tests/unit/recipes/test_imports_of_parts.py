@@ -174,3 +174,9 @@ def test_a_trainer_without_parts_has_the_digest_that_it_had_before_there_were_an
     (folder.path / "parts").mkdir()
     (folder.path / "parts" / "tree.py").write_text("")
     assert (folder.load().parts, folder.load().digest) == ((), alone.digest)
+
+
+def test_one_mistake_in_two_files_is_told_of_each(study):
+    for where in ("one.py", "other.py"):
+        with pytest.raises(RecipeError, match=f"^{where}:1: "):
+            imported_parts(b"def (\n", where=where, recipes_dir=study)

@@ -227,3 +227,9 @@ def test_text_of_an_option_is_told_without_a_line():
     with pytest.raises(RecipeError) as caught:
         read_text("[1", where="--set a", numbered=False)
     assert caught.value.where == "--set a"
+
+
+def test_one_mistake_in_two_files_is_told_of_each():
+    for where in ("one.yaml", "other.yaml"):
+        with pytest.raises(RecipeError, match=f"^{where}:1: "):
+            read_text("a: *nowhere", where=where)

@@ -247,3 +247,9 @@ def test_several_mistakes_of_a_trainer_are_told_together():
 )
 def test_a_trainer_without_a_readable_config_is_refused(source, told):
     assert refusal(source).startswith(told)
+
+
+def test_one_mistake_in_two_trainers_is_told_of_each():
+    for where in ("one.py", "other.py"):
+        with pytest.raises(RecipeError, match=f"^{where}:1: "):
+            read_sections(b"x = 1\n", where=where)
