@@ -43,7 +43,8 @@ def test_it_shows_what_runs_until_ctrl_c_which_is_no_failure(tmp_path: Path) -> 
     )
     try:
         os.close(terminal)
-        seen = read_until(screen, "▁".encode())
+        seen = read_until(screen, "█▇".encode())
+        assert "█▇".encode() in seen, "the curve"
         assert b"1 run under way" in seen
         assert b"train/loss" in seen
         watching.send_signal(2)
