@@ -312,6 +312,7 @@ class SameUnderResult:
         problem: Why it cannot be compared with the first run, one sentence; "" when it can.
         failure: Why it did not finish, one sentence; "" when it did.
         difference: Where it differs from the first run, to follow "differs"; "" when it is equal.
+        rounding: Of a claim that allows rounding, where it differs: the answer and the runs that show it.
     """
 
     claim: str
@@ -320,6 +321,7 @@ class SameUnderResult:
     failure: str = ""
     records: int = 0
     difference: str = ""
+    rounding: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,9 +130,9 @@ def _beside(report: Report) -> RunsBesidePair:
     told = {row.id: row.evidence for row in report.checks}
     halves = told.get("resume_equal", {})
     varied = told.get("unchanged_when_varied", {}).get("runs")
-    claimed = [
-        one for row in report.checks if row.id.startswith(PREFIX) for one in row.evidence.get("runs", ())
-    ]
+    claims = [row.evidence for row in report.checks if row.id.startswith(PREFIX)]
+    claimed = [one for claim in claims for one in claim.get("runs", ())]
+    twins = {run: judged for claim in claims for run, judged in claim.get("rounding", {}).items()}
     other_seeds = (told.get("equals_golden", {}).get(name) for name in ("other_seed", "third_seed"))
     seeds = told.get("several_seeds", {}).get("runs")
     new_seeds = told.get("equals_golden", {}).get("new_seeds")
@@ -141,6 +141,7 @@ def _beside(report: Report) -> RunsBesidePair:
         resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
         varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
         same_under=tuple(Path(str(one)) for one in claimed),
+        twins=twins,
         other_seeds=tuple(Path(str(seed)) for seed in other_seeds if seed),
         seeds=tuple(Path(str(seed)) for seed in seeds) if isinstance(seeds, list | tuple) else (),
         new_seeds=tuple(Path(str(seed)) for seed in new_seeds)

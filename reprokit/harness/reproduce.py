@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from reprokit import golden, recipes, reports, runs
 from reprokit.core.checklist import Report
@@ -14,7 +15,7 @@ from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError, ReportError
 from reprokit.harness.attribution.explain_mismatch import explained
 from reprokit.harness.diagnosing.cause_in_report import with_cause
-from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims
+from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims, run_twins
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
@@ -76,14 +77,18 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
         stopped, resumed = interrupt(recipe, request, whole=folders[0], session=session)
     changed = vary(recipe, folders, request, session=session) if request.vary else ()
     claimed: tuple[Path, ...] = ()
+    twins: Mapping[str, Mapping[str, Any]] = {}
     if request.same_under:
         claimed = run_claims(recipe, folders, request, varied=len(changed), session=session)
+        taken = len(changed) + len(claimed)
+        twins = run_twins(recipe, folders[0], claimed, request, taken=taken, session=session)
     other_seeds = find_other_seeds(recipe, folders, request, session=session)
     beside = RunsBesidePair(
         stopped=stopped,
         resumed=resumed,
         varied=changed,
         same_under=claimed,
+        twins=twins,
         other_seeds=other_seeds,
         seeds=runs_of_sweeps(folders[0]),
         new_seeds=run_new_seeds(recipe, folders, request, session=session),

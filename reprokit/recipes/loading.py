@@ -290,7 +290,7 @@ def _recipe(
         repeatable=said.repeatable,
         nondeterminism=None if said.nondeterminism is None else tuple(said.nondeterminism),
         immune_to=tuple(said.immune_to),
-        same_under=tuple(one.model_dump() for one in said.same_under),
+        same_under=tuple(one.model_dump(by_alias=True) for one in said.same_under),
         machines=said.machines,
         limits=RecipeLimits(**said.limits.model_dump()),
         checks=CheckRules(

@@ -187,7 +187,7 @@ class Recipe:
     immune_to: tuple[str, ...]  # variations of the conditions that must not change a number, by name
     same_under: tuple[
         Mapping[str, Any], ...
-    ]  # what must not change a number either: `set`, `args`, `threads`
+    ]  # what must not change a number either: `set`, `args`, `threads`, and `as`
     machines: str  # what becomes of machines that do not compute alike: `refuse`, `split` or `mark`
     limits: RecipeLimits  # what a run may use
     checks: CheckRules  # rows of the checklist relaxed and required

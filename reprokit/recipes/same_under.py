@@ -6,7 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -51,12 +51,13 @@ Overrides = Annotated[
 
 
 class SameUnder(BaseModel):
-    """One thing that must not matter: settings, words added to the command, or a number of threads."""
+    """One thing that must not matter, or only as rounding: settings, words for the command, or threads."""
 
     model_config = STRICT
     set: Overrides | None = None
     args: Line | None = None
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    as_: Annotated[Literal["rounding"] | None, Field(alias="as")] = None
 
     @model_validator(mode="after")
     def _must_be_one(self) -> Self:

@@ -22,6 +22,8 @@ FEATURE = Feature(
         "rounding_from_commit": "reprokit.features.compare.rounding.of_search:rounding_from_commit",
         "rounding_from_here": "reprokit.features.compare.rounding.of_search:rounding_from_here",
         "rounding_of_golden": "reprokit.features.compare.rounding.of_golden:rounding_of_golden",
+        "rounding_of_pair": "reprokit.features.compare.rounding.of_pair:rounding_of_pair",
+        "twins_of_pair": "reprokit.features.compare.rounding.of_pair:twins_of_pair",
         "rounding_again": "reprokit.features.compare.rounding.of_golden:rounding_again",
     },
 )

@@ -19,7 +19,7 @@ from reprokit.features.init.proposal import Proposal
 from reprokit.features.init.recipe_text import recipe_text
 from reprokit.features.init.trial import DraftProject, must_have_ended, trial_of
 from reprokit.features.init.usual_claims import Entry, usual_claims
-from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims
+from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims, run_twins
 from reprokit.harness.judging.same_under_evidence import same_under_evidence
 from reprokit.harness.judging.varied_evidence import agree
 from reprokit.layout import RECIPE
@@ -138,6 +138,7 @@ def _failed(name: str, trial: DraftProject, *, session: Session) -> dict[str, st
         return {_ALL: "two runs with one seed differ"}
     request = Request(seed=recipe.seeds[0], repeats=1, side_by_side=False)
     made = run_claims(recipe, folders, request, varied=0, session=session)
-    seen = same_under_evidence(folders[0], made)
+    twins = run_twins(recipe, folders[0], made, request, taken=len(made), session=session)
+    seen = same_under_evidence(folders[0], made, twins)
     judged = {claim: finding(claim, seen) for claim in map(claim_of, recipe.same_under)}
     return {claim: one.reason for claim, one in judged.items() if one.status is not Status.PASSED}

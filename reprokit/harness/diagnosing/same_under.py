@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from reprokit import recipes
 from reprokit.errors import RecipeError
-from reprokit.harness.judging.same_under_evidence import overrides_of, thread_name
+from reprokit.harness.judging.rounding_of_pair import twins_of_pair
+from reprokit.harness.judging.same_under_evidence import claims_to_round, overrides_of, thread_name
 from reprokit.harness.judging.varied_evidence import agree
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
@@ -64,6 +66,28 @@ def run_claims(
         kind = WholeRun() if not entry.get("threads") else _with_threads(varied + number, entry["threads"])
         made += run_recipe(one, asked, kind, session=session)
     return tuple(made)
+
+
+def run_twins(
+    recipe: Recipe, first: Path, claimed: Sequence[Path], request: Request, *, taken: int, session: Session
+) -> dict[str, Mapping[str, Any]]:
+    """Of each run that differs and may do so by rounding: what twins of the first run were made.
+
+    Args:
+        recipe: The recipe as the pair ran it.
+        first: The first run of the pair.
+        claimed: The runs with the claims.
+        request: How it runs.
+        taken: How many varied runs and claims there are besides the pair already.
+        session: The project.
+    """
+    asked = replace(request, repeats=1)
+
+    def make(variation: Variation, number: int) -> Path:
+        kind = VariedRun(number=taken + number, chosen=(variation,))
+        return run_recipe(recipe, asked, kind, session=session)[0]
+
+    return {str(one): twins_of_pair(first, one, make) for one in claims_to_round(first, claimed)}
 
 
 def _with_threads(number: int, threads: int) -> VariedRun:

@@ -140,7 +140,9 @@ def gather(
         )
         if recipe is not None and golden_dir is not None and beside.new_seeds is not None
         else None,
-        same_under=same_under_evidence(folders[0], beside.same_under) if beside.same_under else None,
+        same_under=same_under_evidence(folders[0], beside.same_under, beside.twins)
+        if beside.same_under
+        else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
     )

@@ -14,6 +14,7 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import CannotJudgeError
 from reprokit.feature import offered
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.rounding_of_pair import twin_folders
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.session import Session
@@ -54,10 +55,8 @@ def rounding_again(report: Report) -> Mapping[str, Any] | None:
 def runs_of_rounding(report: Report) -> tuple[Path, ...]:
     """The runs that the answer on rounding follows from, beside the report's own."""
     told = report.rounding or {}
-    made: Mapping[str, Any] = told.get("runs") or {}
-    listed = [*made.get("twins", ()), *made.get("short", ()), made.get("control")] if made else []
-    listed += [told["centre"]] if told.get("centre") and told["centre"] not in report.runs else []
-    return tuple(Path(str(one)) for one in listed if one)
+    centre = told.get("centre")
+    return (*twin_folders(told), *([Path(str(centre))] if centre and centre not in report.runs else []))
 
 
 def kept_in_provenance(rounding: Mapping[str, Any]) -> dict[str, Any]:

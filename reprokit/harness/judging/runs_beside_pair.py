@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from reprokit.harness.judging.rounding_of_pair import twin_folders
 from reprokit.harness.judging.seed_response import runs_with_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.records import run_json
@@ -20,6 +23,7 @@ class RunsBesidePair:
         resumed: The run that continued from it, or None.
         varied: The runs under different conditions.
         same_under: The runs with what must not matter.
+        twins: Such a run that differs and may do so by rounding → what twins of the first were made.
         other_seeds: The runs with other seeds that show whether a metric responds, up to two.
         seeds: Those that sweeps made of the same with other seeds, finished or failed.
         new_seeds: Those that were made for the ensemble, perhaps none; None where it was not asked.
@@ -29,6 +33,7 @@ class RunsBesidePair:
     resumed: Path | None = None
     varied: tuple[Path, ...] = ()
     same_under: tuple[Path, ...] = ()
+    twins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     other_seeds: tuple[Path, ...] = ()
     seeds: tuple[Path, ...] = ()
     new_seeds: tuple[Path, ...] | None = None
@@ -41,7 +46,8 @@ class RunsBesidePair:
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        alike = (*self.varied, *self.same_under)
+        twins = (folder for told in self.twins.values() for folder in twin_folders(told))
+        alike = (*self.varied, *self.same_under, *twins)
         return (*self.interrupted, *alike, *self.other_seeds, *self.seeds, *(self.new_seeds or ()))
 
 

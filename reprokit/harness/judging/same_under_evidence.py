@@ -1,9 +1,10 @@
-"""Runs with what must not matter, compared with the first run, bit for bit."""
+"""Runs with what must not matter, compared with the first run: bit for bit, or but for rounding."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from reprokit.core.evidence import SameUnderResult
 from reprokit.core.verdicts.comparability import VARIED, why_not_comparable
 from reprokit.core.verdicts.same_under import KEY, claim_of
 from reprokit.harness.judging.compared_with.run_identity import identity_of
+from reprokit.harness.judging.rounding_of_pair import rounding_of_pair
 from reprokit.harness.judging.varied_evidence import compared, varied_evidence
 from reprokit.recipes import words_of
 
@@ -31,14 +33,44 @@ def overrides_of(entry: Mapping[str, Any], command: Sequence[str] | None) -> tup
     return tuple(entry.get("set") or ())
 
 
-def same_under_evidence(first: Path, folders: Sequence[Path]) -> tuple[SameUnderResult, ...]:
-    """What came of the runs, each named by the claim that its ``run.json`` fits; others say nothing."""
+def same_under_evidence(
+    first: Path, folders: Sequence[Path], twins: Mapping[str, Mapping[str, Any]]
+) -> tuple[SameUnderResult, ...]:
+    """What came of the runs, each named by the claim that its ``run.json`` fits; others say nothing.
+
+    Args:
+        first: The run that they are compared with.
+        folders: The runs.
+        twins: Run that may differ by rounding → what twins of the first were made for it.
+    """
+    whole, found = runs.read(first), list[SameUnderResult]()
+    for folder in folders:
+        one = runs.read(folder)
+        entry = _entry(whole, one)
+        result = _result(whole, one, entry)
+        if _may_be_rounding(entry, result):
+            told = twins.get(str(folder)) or {"runs": None, "why": "no twins were made"}
+            result = replace(result, rounding=rounding_of_pair(first, folder, told))
+        found.append(result)
+    return tuple(found)
+
+
+def claims_to_round(first: Path, folders: Sequence[Path]) -> tuple[Path, ...]:
+    """The runs that differ from the first where their claims allow rounding."""
     whole = runs.read(first)
-    return tuple(_result(whole, runs.read(folder)) for folder in folders)
+    stored = [runs.read(folder) for folder in folders]
+    entries = [_entry(whole, one) for one in stored]
+    pairs = zip(stored, entries, strict=True)
+    return tuple(one.path for one, entry in pairs if _may_be_rounding(entry, _result(whole, one, entry)))
 
 
-def _result(whole: runs.StoredRun, one: runs.StoredRun) -> SameUnderResult:
-    entry = _entry(whole, one)
+def _may_be_rounding(entry: Mapping[str, Any] | None, result: SameUnderResult) -> bool:
+    """Whether a run differs, and its claim allows that for rounding."""
+    is_allowed = entry is not None and entry.get("as") == "rounding"
+    return is_allowed and bool(result.difference) and not (result.problem or result.failure)
+
+
+def _result(whole: runs.StoredRun, one: runs.StoredRun, entry: Mapping[str, Any] | None) -> SameUnderResult:
     if entry is None:
         return SameUnderResult(claim="", path=str(one.path), problem=f"{one.path}: it matches no claim")
     claim, path = claim_of(entry), str(one.path)

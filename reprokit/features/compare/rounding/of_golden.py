@@ -14,7 +14,7 @@ from typing import Any
 
 from reprokit import adapters, golden, runs
 from reprokit.capture import git_history
-from reprokit.core import comparison, inputs
+from reprokit.core import inputs
 from reprokit.core.checklist import Report
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import CannotJudgeError, ReprokitError
@@ -22,13 +22,12 @@ from reprokit.features.compare.ready_side import side_of_commit
 from reprokit.features.compare.rounding.evidence import (
     BOTH_CHANGED,
     first_place,
-    judged_with,
     rounding_evidence,
-    updates_of,
 )
+from reprokit.features.compare.rounding.of_pair import metrics_of, needed_twins
 from reprokit.features.compare.rounding.rule import Finding
 from reprokit.features.compare.rounding.told import NO_METRIC, extent, times, twins_told
-from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns, make_twins
+from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import one_more_run
 from reprokit.harness.running.run_kinds import VariedRun, WholeRun
@@ -49,7 +48,7 @@ def rounding_of_golden(
 ) -> dict[str, Any]:
     """What twins say of a report whose runs differ from a golden of another environment."""
     blessed, today = _both(report)
-    names = tuple(_metrics(blessed, today))
+    names = tuple(metrics_of(blessed, today))
     why, found = "", None
     if _code_changed(blessed, today):
         return _unmade(BOTH_CHANGED)
@@ -59,14 +58,14 @@ def rounding_of_golden(
     asked = replace(request, repeats=1, side_by_side=False)
     try:
         with _golden_again(blessed, today, recipe, asked, session=session) as (again, make):
-            found = _made(make, centre=again, other=today, place=place, names=names)
+            found = needed_twins(make, centre=again, other=today, place=place, names=names)
             runs_of = {"twins_of": GOLDEN, "centre": str(again), "why_today": ""}
     except ReprokitError as error:
         runs_of = {"twins_of": TODAY, "centre": str(today), "why_today": error.told()}
     if found is None:
         make = _makes_today(recipe, asked, session=session)
         try:
-            found = _made(make, centre=today, other=blessed, place=place, names=names)
+            found = needed_twins(make, centre=today, other=blessed, place=place, names=names)
         except ReprokitError as error:
             why = error.told()
     told = {**runs_of, "why": why, "runs": found.as_data() if found else None}
@@ -79,7 +78,7 @@ def rounding_again(report: Report) -> dict[str, Any]:
     blessed, today = _both(report)
     if _code_changed(blessed, today):
         return _unmade(BOTH_CHANGED)
-    if first_place(blessed, today, tuple(_metrics(blessed, today))) is None:
+    if first_place(blessed, today, tuple(metrics_of(blessed, today))) is None:
         return _unmade(NO_METRIC)
     return _judged(report, told)
 
@@ -97,7 +96,7 @@ def _judged(report: Report, told: Mapping[str, Any]) -> dict[str, Any]:
     try:
         _must_be_golden(centre, blessed, today)
         evidence = rounding_evidence(
-            centre, other, twins, _metrics(blessed, today), sides=_SIDES[told["twins_of"]]
+            centre, other, twins, metrics_of(blessed, today), sides=_SIDES[told["twins_of"]]
         )
     except ReprokitError as error:
         return {**_unmade(error.told()), **runs_of, "runs": told["runs"]}
@@ -138,13 +137,6 @@ def _both(report: Report) -> tuple[Path, Path]:
     return Path(str(report.golden)), Path(report.runs[0])
 
 
-def _metrics(blessed: Path, today: Path) -> dict[str, Any]:
-    """All metrics bit for bit, whatever the tolerances grant."""
-    found = comparison.to_json(adapters.compare(blessed / METRICS, today / METRICS))
-    metrics: dict[str, Any] = found["per_metric"]
-    return metrics
-
-
 def _code_changed(blessed: Path, today: Path) -> bool:
     return bool(set(inputs.changed(*_digests(blessed, today))) - _ENVIRONMENT)
 
@@ -171,16 +163,6 @@ def _must_have_its_numbers(folder: Path, blessed: Path) -> None:
         )
     if not adapters.compare(blessed / METRICS, folder / METRICS).identical:
         raise CannotJudgeError("the golden's commit and lock do not give its numbers here")
-
-
-def _made(
-    make: MakeRun, *, centre: Path, other: Path, place: tuple[int, int], names: tuple[str, ...]
-) -> TwinRuns:
-    def finding_with(twins: TwinRuns) -> tuple[Finding, float]:
-        found = judged_with(centre, other, twins, names)
-        return found.finding, found.ratio
-
-    return make_twins(make, place=place, updates_of=updates_of, finding_with=finding_with)
 
 
 def _makes_today(recipe: Recipe, request: Request, *, session: Session) -> MakeRun:

@@ -11,7 +11,7 @@ import pytest
 
 from reprokit.core.checklist import Verdict
 from reprokit.errors import CannotJudgeError, GoldenError
-from reprokit.features.compare.rounding import evidence, of_golden
+from reprokit.features.compare.rounding import evidence, of_golden, of_pair
 from reprokit.features.compare.rounding.of_golden import rounding_again
 from reprokit.golden import Promotion, load
 from reprokit.harness import Request, reproduce
@@ -54,7 +54,7 @@ def _twins_are_taken_for_what_they_are(monkeypatch):
     """What the hook notes of a twin is tested with the hook."""
     monkeypatch.setattr(evidence, "_must_be_of_kind", lambda *_, **__: None)
     monkeypatch.setattr(evidence, "rounded_of", lambda folder: (1, 2.0**-23))
-    monkeypatch.setattr(of_golden, "updates_of", lambda folder: 20)
+    monkeypatch.setattr(of_pair, "updates_of", lambda folder: 20)
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def test_why_no_twin_can_be_made_is_said(moved, monkeypatch):
     def refuse(*_, **__):
         raise CannotJudgeError("no twin can be made: the program takes no step")
 
-    monkeypatch.setattr(of_golden, "make_twins", refuse)
+    monkeypatch.setattr(of_pair, "make_twins", refuse)
     report, folder = judged(moved("8e-8"))
     assert (report.rounding["answer"], report.rounding["runs"]) == ("unjudged", None)
     assert "no twin can be made" in report.rounding["sentence"]
