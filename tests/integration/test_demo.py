@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from reprokit.features.demo import trained
+from support.wheel_environments import environment_with
 
 WORDS = [sys.executable, "-m", "reprokit", "demo"]
 
@@ -44,12 +50,15 @@ def test_in_a_pipe_it_shows_a_verdict_and_the_line_and_asks_nothing(tmp_path, va
 
 
 class Person:
-    """Someone at a terminal who waits for a text before the next key."""
+    """Someone at a terminal of 80 columns, or fewer, who waits for a text before the next key."""
 
-    def __init__(self, variables: dict[str, str], *, folder: Path) -> None:
+    def __init__(
+        self, variables: dict[str, str], *, folder: Path, words: Sequence[str] = WORDS, columns: int = 80
+    ) -> None:
         self._screen, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         streams = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
-        self.process = subprocess.Popen(WORDS, cwd=folder, env=variables, **streams)
+        self.process = subprocess.Popen(words, cwd=folder, env=variables, **streams)
         os.close(terminal)
         self.seen = ""
 
@@ -109,4 +118,36 @@ def test_a_person_who_says_no_is_shown_how_to_go_on(person, tmp_path):
     person.types("n\n")
     assert person.leaves() == 0
     assert "reprokit init" in person.seen.rpartition("[Y/n]")[2]
+    assert left_behind(tmp_path) == []
+
+
+PROGRESS = re.compile(r"(run \d|\x1b)")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("extras", "columns"), [("", 60), ("all", 80)])
+def test_the_wheel_alone_finds_the_fault_and_fits_the_terminal(
+    wheel: Path, tmp_path: Path, variables: dict[str, str], extras: str, columns: int
+) -> None:
+    environment = environment_with(extras, wheel=wheel, folder=tmp_path)
+    for name in ("COLUMNS", "PYTHONPATH"):
+        variables.pop(name, None)
+    tool = environment / "bin" / "reprokit"
+    variables["PATH"] = f"{tool.parent}{os.pathsep}{variables['PATH']}"  # its commands are short then
+    person = Person(variables, folder=tmp_path / "here", words=[str(tool), "demo"], columns=columns)
+    try:
+        for text, keys in (("[Y/n]", "y\n"), ("Enter removes", "\n")):
+            person.waits_for(text)
+            person.types(keys)
+        assert person.leaves() == 0, person.seen
+    finally:
+        person.process.kill()
+        person.process.wait()
+    assert f"the planted fault is in line {trained.planted_line()}" in " ".join(person.seen.split())
+    assert ("Report:    diagnosis.html" in person.seen) is (extras == "all")
+    assert "\x1b[3" not in person.seen  # NO_COLOR
+    drawn = [line.strip() for line in person.seen.split("\n") if not PROGRESS.search(line)]
+    wide = [line for line in drawn if len(line) > columns and " " in line]
+    assert wide == []
     assert left_behind(tmp_path) == []

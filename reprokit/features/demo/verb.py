@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +12,12 @@ import click
 
 from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, json_option
-from reprokit.cli.output import print_json
+from reprokit.cli.output import fitted_lines, print_json
 from reprokit.errors import CannotJudgeError
 
-_RECORDED = "Two recorded runs of one program, with one seed, as `reprokit reproduce`\njudges them now:"
+_RECORDED = "Two recorded runs of one program, with one seed, as `reprokit reproduce` judges them now:"
 _ASKED = "Which line makes them differ? What `reprokit diagnose` answered:"
-_OFFER = (
-    "A small program with a planted fault can be trained here, in a temporary folder,\nand its fault found."
-)
+_OFFER = "A small program with a planted fault can be trained in a temporary folder, and its fault found."
 _NEXT = "Your program: reprokit init -- python train.py"
 
 
@@ -77,7 +76,7 @@ def _can_run() -> bool:
 
 
 def _is_wanted() -> bool:
-    click.echo(_OFFER)
+    _say(_OFFER)
     return click.confirm("Do it? It takes less than a minute", default=True)
 
 
@@ -88,12 +87,12 @@ def _show_recorded(pages: Path | None) -> None:
 
     if pages is not None:
         recorded.write_pages(pages)
-    click.echo(f"{_RECORDED}\n")
+    _say(f"{_RECORDED}\n")
     show_report.report(recorded.report(), folder=pages, as_json=False)
-    click.echo(f"\n{_ASKED}\n")
+    _say(f"\n{_ASKED}\n")
     click.echo(recorded.diagnosis_text(pages), nl=False)
     if pages is None and recorded.has_pages():
-        click.echo("Pages: report.html and diagnosis.html, by reprokit demo --pages FOLDER")
+        _say("Pages: report.html and diagnosis.html, by reprokit demo --pages FOLDER")
 
 
 def _find_the_fault(folder: Path) -> int:
@@ -105,11 +104,11 @@ def _find_the_fault(folder: Path) -> int:
     from reprokit.features.demo import trained
 
     trained.begin(folder)
-    click.echo(f"\nThe program is {folder / trained.PROGRAM}.")
+    _say(f"\nThe program is {folder / trained.PROGRAM}.")
     with contextlib.chdir(folder):
         for verb in ("reproduce", "diagnose"):
             words = [verb, "--", *trained.command()]
-            click.echo(f"\n$ reprokit {trained.as_typed(words)}\n")
+            _say_command(f"reprokit {trained.as_typed(words)}")
             code = _run(words)
             if code != 1:  # 0: nothing differed
                 return code or CannotJudgeError.exit_code
@@ -119,9 +118,8 @@ def _find_the_fault(folder: Path) -> int:
             "the planted fault was not found", expected=f"line {planted}", actual=f"line {found}"
         )
     click.echo(f"\nFound: the planted fault is in line {planted} of {trained.PROGRAM}.")
-    click.prompt(
-        f"All that was written is in {folder}\nEnter removes this folder", default="", show_default=False
-    )
+    _say(f"All that was written is in {folder}")
+    click.prompt("Enter removes this folder", default="", show_default=False)
     return 0
 
 
@@ -132,3 +130,18 @@ def _run(words: list[str]) -> int:
     with root.make_context("reprokit", words) as context:
         code: int = root.invoke(context)
     return code
+
+
+def _say(text: str) -> None:
+    """A sentence of the demo itself, in the columns that are there."""
+    for line in fitted_lines(text.split("\n")):
+        click.echo(line)
+
+
+def _say_command(line: str) -> None:
+    """A command as a shell takes it, on as many lines as it needs here."""
+    from reprokit.reports.terminal.terminal_lines import command_lines
+    from reprokit.reports.terminal.terminal_style import style_of
+
+    width = style_of(sys.stdout, environ=os.environ).width
+    click.echo("\n" + "\n".join(command_lines(line, width=width, lead="$ ")) + "\n")

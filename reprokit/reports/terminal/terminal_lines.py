@@ -152,4 +152,4 @@ def place_lines(title: str, path: str, *, width: int) -> list[str]:
     if columns_of(f"{title:<11}{path}") <= width or "/" not in path:
         return [f"{title:<11}{path}"]
     folder, _, name = path.rpartition("/")
-    return [f"{title:<11}{name} in", folder]
+    return [*wrapped(f"{name} in", width=width, lead=f"{title:<11}"), folder]

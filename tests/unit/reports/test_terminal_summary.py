@@ -265,3 +265,5 @@ def test_a_place_with_no_room_is_a_name_and_its_folder() -> None:
 
     assert place_lines("Page:", path, width=80) == [f"Page:      {path}"]
     assert place_lines("Page:", path, width=60) == ["Page:      diagnosis.html in", path.rpartition("/")[0]]
+    noted = f"{path} (a page: pip install 'reprokit-verify[html]')"
+    assert all(len(line) <= 60 for line in place_lines("Report:", noted, width=60)[:-1])
