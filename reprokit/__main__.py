@@ -1,6 +1,6 @@
 """``python -m reprokit`` is ``reprokit``."""
 
-from reprokit.cli import main
+from reprokit.start import main
 
 if __name__ == "__main__":
     main()

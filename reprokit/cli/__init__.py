@@ -221,7 +221,7 @@ def _memory_code() -> int:
     import subprocess
 
     try:
-        words = [sys.executable, "-c", _LOADED_FIRST]
+        words = [sys.executable, "-P", "-c", _LOADED_FIRST]
         tried = subprocess.run(words, capture_output=True, check=False, timeout=_LOADED_WITHIN_S)
         ended = tried.returncode
         if ended == 0:

@@ -123,7 +123,7 @@ def _download(
     folder: Path, packages: Sequence[Package], variant: Variant, target: Target, *, on_progress: Progress
 ) -> None:
     indexes = [index for index in variant.indexes if is_reachable(index)]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
     download = ["download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--progress-bar=raw"]
     command = [
         *pip,

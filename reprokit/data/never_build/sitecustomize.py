@@ -31,7 +31,7 @@ def _answer(hook: str, folder: Path) -> object:
     raise ValueError(hook)
 
 
-if PIN in os.environ and sys.orig_argv[1:3] != ["-m", "pip"]:
+if PIN in os.environ and sys.orig_argv[1:4] != ["-P", "-m", "pip"]:
     try:
         asked, control = sys.orig_argv[-2:]
         value = {"return_val": _answer(asked, Path(control))}

@@ -92,11 +92,9 @@ def _parts_of(url: str) -> tuple[str, str]:
 
 def _brought(pin: str, option: str, folder: Path) -> Path:
     """The wheel or source archive of exactly this version, unopened."""
-    path = os.pathsep.join(
-        filter(None, (str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH")))
-    )
+    path = str(Path(sitecustomize.__file__).parent)
     extras.must_have("pip")
-    command = [sys.executable, "-m", "pip", "download", "--no-input", "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--ignore-requires-python", "--no-build-isolation", "--progress-bar=off"]
     variables = {**os.environ, "PYTHONPATH": path, sitecustomize.PIN: pin, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(

@@ -92,7 +92,7 @@ class Solver:
             "--only-binary=:all:",
             *(f"--platform={tag}" for tag in tags),
         )
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+        pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
         ended = run_command([*pip, "index", "versions", name, *options])
         lines = (match[1] for line in ended.tail if (match := _LISTED.match(line)))
         if ended.exit_code and _ABSENT not in "\n".join(ended.tail):

@@ -321,9 +321,10 @@ def task_of(name: str, file: Path, log: Path, *, project: Project) -> Task:
     # Not by PYTHONPATH: a program that inherits its variables would see another one than here.
     found = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     package = str(Path(workspace.__file__).resolve().parents[1])
-    start = (sys.executable, "-c", f"{found}from reprokit.cli import main; main()", package)
+    start = (sys.executable, "-P", "-c", f"{found}from reprokit.start import main; main()", package)
     serve = (
         sys.executable,
+        "-P",
         "-c",
         f"{found}from reprokit.features.machines import forks; forks.serve()",
         package,

@@ -67,6 +67,15 @@ def test_no_line_of_a_source_archive_is_run(index, fetching, make, tmp_path):
     assert not marker.exists()
 
 
+def test_a_pip_that_the_judged_tree_brings_is_never_run(index, fetching, make, tmp_path, monkeypatch):
+    ran = tmp_path / "ran"
+    (tmp_path / "pip.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    test_no_line_of_a_source_archive_is_run(index, fetching, make, tmp_path)
+    assert not ran.exists()
+
+
 def test_the_source_archive_is_asked_where_the_wheel_lacks_the_file(index, fetching, make):
     add_wheel(index, {"digits/__init__.py": b""})
     add_sdist(index, {"setup.py": b"", "digits/data.csv": CONTENT})

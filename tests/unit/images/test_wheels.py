@@ -99,3 +99,13 @@ def test_an_interrupted_download_leaves_nothing_that_is_taken_for_whole(small_pr
         wheels.fetch(variant, TARGET, cache=small_project.cache, on_progress=interrupt)
     assert names(small_project.cache / "wheels") == []
     assert names(wheels.fetch(variant, TARGET, cache=small_project.cache, on_progress=print))
+
+
+def test_a_pip_that_the_judged_tree_brings_is_never_run(small_project, variant, tmp_path, monkeypatch):
+    ran = tmp_path / "ran"
+    (tmp_path / "pip.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = wheels.fetch(variant, TARGET, cache=small_project.cache, on_progress=print)
+    assert names(found) == ["requirements.txt", "tiny-1.0-py3-none-any.whl"]
+    assert not ran.exists()

@@ -72,7 +72,7 @@ def _compilers() -> Iterator[tuple[str, ...]]:
         if command and shutil.which(command[0]):
             yield tuple(command)
     if importlib.util.find_spec("ziglang") is not None:
-        yield (sys.executable, "-m", "ziglang", "cc")
+        yield (sys.executable, "-I", "-m", "ziglang", "cc")
 
 
 def _built(command: Sequence[str], cache: Path) -> Library:
