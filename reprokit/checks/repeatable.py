@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprokit.core.evidence import Evidence
 from reprokit.core.verdicts.agreement import chance_of_another, difference, differing, why_not_repeated
-from reprokit.core.verdicts.comparability import Objection
+from reprokit.core.verdicts.comparability import Objection, why_not_its_own
 from reprokit.core.verdicts.ensemble_tier import excuses_difference, why_not_repeatable
 from reprokit.core.verdicts.rows import (
     Finding,
@@ -30,6 +30,10 @@ _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
 _REMOVE = "have the program write to {run_dir} only; then remove what is named here and run again"
+_NAME = (
+    "have the program compute its numbers, or name on its command line the file of an earlier run that it "
+    "begins from; in a container no other run is there: --backend docker"
+)
 _LOG = (
     "have the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 )
@@ -53,9 +57,8 @@ def check(evidence: Evidence) -> Finding:
     objection = _insufficient(evidence)
     if objection is not None:
         return unjudged(objection.reason, _remedy(evidence))
-    for kind, what in _CHANNELS.items():
-        if left := _shared(evidence, kind):
-            return unjudged(f"{what}: {left}", _REMOVE)
+    if carried := _carried_over(evidence):
+        return unjudged(*carried)
     records, metrics = evidence.repeats[0].records_compared, evidence.repeats[0].metrics_compared
     num_runs = len(evidence.runs)
     in_what = f"{counted(records, 'record')} of {counted(metrics, 'metric')}"
@@ -77,6 +80,17 @@ def _unproven(evidence: Evidence) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     verb = "holds" if len(names) == 1 else "hold"
     return f"; {', '.join(names[:_SHOWN])}{more} {verb} not one finite value, which is no evidence"
+
+
+def _carried_over(evidence: Evidence) -> tuple[str, str] | None:
+    """Where a run may have its numbers from an earlier one, and what to do; None where nothing shows that."""
+    for run in evidence.runs:
+        if objection := why_not_its_own(run.run):
+            return objection.about(run.path).reason, _NAME
+    for kind, what in _CHANNELS.items():
+        if left := _shared(evidence, kind):
+            return f"{what}: {left}", _REMOVE
+    return None
 
 
 def _shared(evidence: Evidence, kind: str) -> str:

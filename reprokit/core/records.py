@@ -119,12 +119,19 @@ class OtherTree:
     Attributes:
         root: Its folder.
         files: Their names in it: what lies there besides is no one's, such as data that git ignores.
-        runs: Folders of runs, of which a run may open its own alone.
+        runs: Folders of runs, of which a run may open its own alone, and what its command or mounts name.
+        unwatched: Why it is not watched for any; "" where it is.
     """
 
     root: str
     files: frozenset[str]
     runs: tuple[str, ...] = ()
+    unwatched: str = ""
+
+    @classmethod
+    def of_runs(cls, runs_dir: object) -> OtherTree:
+        """The other runs of a folder alone: who opens a file of them may have copied its numbers."""
+        return cls(root=str(runs_dir), files=frozenset(), runs=(str(runs_dir),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +189,9 @@ class RunResult:
             capabilities, user, …), or ``{"backend": "local"}``.
         outside_code: Of a pinned program on this host, which code it used that was not its own: ``files``
             (path → SHA-256), ``unknown`` (why there can be more); None of any other.
-        other_tree: Which files it opened of a tree that is not its own: ``files``, ``unknown``; None where it
-            was not watched for any.
+        other_tree: Which files it opened of a tree or run that is not its own: ``files``, ``unknown``; None
+            where it was not to be watched for any.
+        needs_privileges: A program that it started, and that did not get its privileges since it was watched.
     """
 
     outcome: Outcome
@@ -197,6 +205,7 @@ class RunResult:
     isolation: Mapping[str, Any] = field(default_factory=dict)
     outside_code: Mapping[str, Any] | None = None
     other_tree: Mapping[str, Any] | None = None
+    needs_privileges: str = ""
 
     @property
     def completed(self) -> bool:

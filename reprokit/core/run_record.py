@@ -89,7 +89,7 @@ class OutsideCode(NamedTuple):
 
 
 class OtherTreeFiles(NamedTuple):
-    """Files that a program opened of a tree that is not its own: of the working tree, on a side of a commit.
+    """Files that a program on a host opened of other runs; on a side of a commit, of the working tree too.
 
     Attributes:
         files: Their paths.
@@ -225,6 +225,11 @@ class RunRecord(NamedTuple):
     def keeps_output(self) -> bool:
         """Whether what the program wrote stays under ``output/``: where it is a command of a recipe."""
         return self.program is not None
+
+    @property
+    def files_of_others(self) -> tuple[str, ...]:
+        """The files of other runs that it opened; none where it was not watched for any."""
+        return self.other_tree.files if self.other_tree else ()
 
     @property
     def completed(self) -> bool:

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.records import OtherTree
 from reprokit.workspace import sha256_of
 
 #: What the tool itself puts next to a program: the hook, and what starts it under other conditions.
@@ -76,27 +75,6 @@ def judged(facts: Mapping[str, Any], *, python: Sequence[str]) -> dict[str, Any]
             unknown = f"there is more than {_MOST_BYTES >> 20} MiB of code from elsewhere"
         files[name] = _digest(name) if left >= 0 else ""
     return {**({"files": files} if files else {}), **({"unknown": unknown} if unknown else {})}
-
-
-def of_other_tree(facts: Mapping[str, Any], tree: OtherTree, *, run_dir: Path) -> dict[str, Any]:
-    """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more."""
-    if "opened" not in facts:
-        return {"unknown": "the guard of the program was ended before it could say"}
-    root = os.path.realpath(tree.root)
-    ours = tuple(map(os.path.realpath, OURS))  # the tool may be started from that tree
-    read = [path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours)]
-    files = sorted(path for path in read if os.path.relpath(path, root) in tree.files)
-    own = f"{os.path.realpath(str(run_dir))}/"
-    of_runs = {path for folder in tree.runs for path in read if _lies_in_a_run(path, folder)}
-    files += sorted(path for path in of_runs if not path.startswith(own))
-    unknown = str(facts["unknown"])
-    return {"files": files[:_MOST_FILES], **({"unknown": unknown} if unknown else {})}
-
-
-def _lies_in_a_run(path: str, folder: str) -> bool:
-    """Whether a file lies in a run folder, ``RECIPE/RUN``; those that begin with a dot are the tool's."""
-    parts = Path(os.path.relpath(path, os.path.realpath(folder))).parts
-    return not parts[0].startswith(".") and len(parts) > 2
 
 
 def _foreign(what: str, path: str, program: str, *, python: Sequence[str]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
-from reprokit.execution import accelerators, code_elsewhere
+from reprokit.execution import accelerators, code_elsewhere, other_files
 from reprokit.execution.local_guard import can_confine
 from reprokit.execution.local_program import GuardedProgram
 from reprokit.execution.mounted_copies import SharedCopies, mounted_copies
@@ -103,9 +103,8 @@ class LocalBackend:
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         result = watch.result(why, seen=seen, isolation=isolation)
         if spec.other_tree is not None:
-            result = replace(
-                result, other_tree=code_elsewhere.of_other_tree(facts, spec.other_tree, run_dir=run_dir)
-            )
+            found = other_files.opened(facts, spec.other_tree)
+            result = replace(result, other_tree=found, needs_privileges=str(facts.get("privileged", "")))
         if spec.realisation is None:
             return result
         found = code_elsewhere.judged(facts, python=plan["watched"]["libraries"])
@@ -142,12 +141,11 @@ def _writable(output: Path, scratch: str) -> list[str]:
     return [str(output), str(output.parent / PROGRAM), scratch, "/dev/shm"]  # noqa: S108
 
 
-def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
+def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, Any]:
     """Where the code of a pinned program lies, for ``opened_code``, and what no program of it may open."""
-    tree = spec.other_tree
-    others = [] if tree is None else [tree.root, *tree.runs]
+    others = other_files.watched_for(spec, run_dir=output.parent)
     if spec.realisation is None:  # its code may lie anywhere
-        return {"environment": [""], "libraries": [], "own": [], "others": others} if others else {}
+        return {"environment": [], "libraries": [], "own": [], "others": others} if others else {}
     return {
         "others": others,
         "environment": [spec.realisation.reference],

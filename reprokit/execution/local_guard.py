@@ -10,7 +10,8 @@ standard output in lines of JSON:
     >>> {"errno": 2, "step": "exec", "error": "…"}     # or: not started, and why
     >>> {"status": -11, "max_rss_bytes": 98304000}     # ended: exit code, or minus the signal
     >>> {"confined": true}                             # it may write to the folders of ``writable`` only
-    >>> {"opened": [["started", "/usr/bin/python3", "/usr/bin/bash"]], "unknown": ""}  # of ``OpenedCode``
+    >>> {"opened": [["started", "/usr/bin/python3", "/usr/bin/bash"]], "unknown": "", "privileged": ""}
+    ...                                                # of ``OpenedCode``
 
 On Linux, children that left the process group are found too (the guard adopts orphans), and
 the program is killed with the guard. Source: prctl(2), waitpid(2), landlock(7).
@@ -82,7 +83,7 @@ def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
     if plan["writable"]:
         plan["writable"] = plan["writable"] if can_confine() else []
         _report({"confined": bool(plan["writable"])})
-    opened = _opened_code().OpenedCode(**plan["watched"]) if plan["watched"] else None
+    opened = _watch_of(plan) if plan["watched"] else None
     program, trouble = _spawn(plan, opened)
     if trouble:
         return trouble
@@ -91,7 +92,7 @@ def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
     _end_what_is_left(program)
     if opened is not None:
         opened.end()
-        _report({"opened": [*opened.found], "unknown": opened.unknown})
+        _report({"opened": [*opened.found], "unknown": opened.unknown, "privileged": opened.privileged})
     return {"status": os.waitstatus_to_exitcode(status), "max_rss_bytes": max_rss_bytes}
 
 
@@ -117,12 +118,21 @@ def _ring_on_child_exit() -> int:
     return read_end
 
 
-def _opened_code() -> Any:
-    """The module next to this one, from its source: byte-code there is neither read, nor written."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opened_code.py")  # noqa: PTH100, PTH118, PTH120
+def _watch_of(plan: dict[str, Any]) -> Any:
+    """What listens; the files of other runs that are there are looked for now, before the program starts."""
+    watched = dict(plan["watched"])
+    if watched["others"] is not None:
+        since_ns = os.fstat(plan["stdout"]).st_ctime_ns  # just made, on the file system of the runs
+        watched["others"] = _beside("other_runs").OtherRuns(**watched["others"], since_ns=since_ns)
+    return _beside("opened_code").OpenedCode(**watched)
+
+
+def _beside(name: str) -> Any:
+    """A module next to this one, from its source: byte-code there is neither read, nor written."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")  # noqa: PTH100, PTH118, PTH120
     with open(path, "rb") as source:  # noqa: PTH123
         code = compile(source.read(), path, "exec")
-    module = types.ModuleType("opened_code")
+    module = types.ModuleType(name)
     exec(code, module.__dict__)  # noqa: S102
     return module
 
@@ -144,13 +154,24 @@ def _spawn(plan: dict[str, Any], opened: Any) -> tuple[int, dict[str, Any] | Non
     there.close()
     with here:
         if opened is not None:
-            opened.listen(here)
+            _listen(opened, here)
     with os.fdopen(read_end, "rb") as trouble_pipe:
         words = trouble_pipe.read()
     if not words:
         return program, None
     os.waitpid(program, 0)
     return program, json.loads(words)
+
+
+def _listen(opened: Any, here: socket.socket) -> None:
+    """Begin, with what the child sends before it becomes the program."""
+    words, descriptors, _, _ = here.recvmsg(1, socket.CMSG_SPACE(4))
+    kernel = _beside("kernel_notices")
+    if words and descriptors:
+        (listener,) = struct.unpack("i", descriptors[0][2][:4])
+        opened.listen(kernel.Notices(listener), gives_up_privileges=words == b"+")
+    elif words:  # none: it ended before it came so far
+        opened.unknown = kernel.CANNOT
 
 
 def _become(plan: dict[str, Any], step: list[str], told: socket.socket | None) -> None:
@@ -177,7 +198,7 @@ def _become(plan: dict[str, Any], step: list[str], told: socket.socket | None) -
         _confine(plan["writable"])
     if told is not None:
         step[0] = "watch"
-        _opened_code().tell_of_code(told)
+        _beside("kernel_notices").tell(told, of_mapped=bool(plan["watched"]["environment"]))
     step[0] = "exec"
     os.execvpe(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606
 

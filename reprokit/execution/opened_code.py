@@ -1,52 +1,19 @@
-"""Which code a program and all that it starts use from elsewhere, seen from outside; for ``local_guard``.
+"""Which files that are not its own a program opens, and all that it starts, seen from outside.
 
-The kernel stops each of these processes when it starts a program, maps a file to be run or opens one to be
-read, tells the guard, and lets it continue: nothing is refused or changed. No Python need help with that, so
-``-S -I``, an empty environment or another interpreter hide nothing. The guard alone imports it: standard
-library only.
-Source: seccomp(2), seccomp_unotify(2); Linux 5.5.
+They are code from elsewhere, and files of other runs and trees (``other_runs``). The kernel says what is
+opened (``kernel_notices``). For ``local_guard``, which alone imports it: standard library only.
 """
 
 from __future__ import annotations
 
-import array
-import contextlib
-import ctypes
-import errno
 import os
-import platform
 import re
-import select
-import socket
 import stat
-import struct
 import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable
+from typing import Any
 
-with contextlib.suppress(ModuleNotFoundError):  # Windows has none, and no run is made there
-    import fcntl
-
-#: Of an architecture: its number in the kernel, that of seccomp(2), those of the calls that are told of.
-_CALLS: Mapping[str, tuple[int, int, Mapping[str, int]]] = {
-    "x86_64": (
-        0xC000003E,
-        317,
-        {"execve": 59, "execveat": 322, "open": 2, "openat": 257, "openat2": 437, "mmap": 9},
-    ),
-    "aarch64": (0xC00000B7, 277, {"execve": 221, "execveat": 281, "openat": 56, "openat2": 437, "mmap": 222}),
-}
-_MACHINE = platform.machine()
-_CANNOT = "this system does not tell which files a program opens (seccomp_unotify(2), Linux 5.5)"
-
-_SET_FILTER, _NO_NEW_PRIVS = 1, 38
-_SPECULATES, _LISTENER, _UNDISTURBED = 1 << 2, 1 << 3, 1 << 5
-_ALLOW, _TELL = 0x7FFF0000, 0x7FC00000
-_RECEIVE, _ANSWER, _GO_ON = 0xC0502100, 0xC0182101, 1
-#: Steps of classic BPF: load a word, skip some where it is a number or has one of some bits, return.
-_LOAD, _EQUALS, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-_NOT_TO_READ = os.O_WRONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
-_EXECUTABLE, _ANONYMOUS = 4, 0x20
 _AT_CWD, _LOW_HALF = 0xFFFFFF9C, 0xFFFFFFFF
 
 _CODE = re.compile(r".+\.(?:py|pyc|pyw|pyz|pth|zip|egg|whl|so[\d.]*)", re.DOTALL)
@@ -54,56 +21,8 @@ _INSTALLED = re.compile(r".*/(?:site|dist)-packages/.*", re.DOTALL)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?")
 _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
 _MOST_FILES, _MOST_SCRIPTS, _LOOK_UP_MS, _LAST_WAIT_S = 20_000, 4, 100, 5
-
-
-def tell_of_code(to: socket.socket) -> None:
-    """From now on the kernel tells of this process and of all that it starts.
-
-    Who is informed gets a descriptor through the socket; no descriptor where this kernel cannot.
-    """
-    listener = _listener() if _MACHINE in _CALLS else -1
-    if listener < 0:
-        to.send(b"-")
-        return
-    to.sendmsg([b"+"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
-    os.close(listener)
-
-
-def _listener() -> int:
-    system = ctypes.CDLL(None, use_errno=True)
-    steps = _filter()
-    held = ctypes.create_string_buffer(steps)
-    order = struct.pack("@HxxxxxxP", len(steps) // 8, ctypes.addressof(held))
-    system.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
-    for undisturbed in (_UNDISTURBED, 0):  # a signal waits for the answer, from Linux 5.19 on
-        flags = _LISTENER | _SPECULATES | undisturbed
-        listener = int(system.syscall(_CALLS[_MACHINE][1], _SET_FILTER, flags, order))
-        if listener >= 0:
-            return listener
-    return -1
-
-
-def _filter() -> bytes:
-    """What the kernel runs at each system call. A step: code, steps to skip if so, if not, number."""
-    architecture, _, calls = _CALLS[_MACHINE]
-    allow, tell = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _TELL)
-    steps = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUALS, 1, 0, architecture), allow, (_LOAD, 0, 0, _NUMBER)]
-    only: dict[str, list[tuple[int, int, int, int]]] = {
-        "open": [_argument(1), (_ANY_BIT, 0, 1, _NOT_TO_READ), allow],
-        "openat": [_argument(2), (_ANY_BIT, 0, 1, _NOT_TO_READ), allow],
-        "mmap": [
-            *[_argument(2), (_ANY_BIT, 1, 0, _EXECUTABLE), allow],
-            *[_argument(3), (_ANY_BIT, 0, 1, _ANONYMOUS), allow],
-        ],
-    }
-    for name, number in calls.items():
-        inside = [*only.get(name, []), tell]
-        steps += [(_EQUALS, 0, len(inside), number), *inside]
-    return b"".join(struct.pack("@HBBI", *step) for step in [*steps, allow])
-
-
-def _argument(number: int) -> tuple[int, int, int, int]:
-    return (_LOAD, 0, 0, _ARGUMENTS + 8 * number)  # its low half
+_PATIENCE_S = 10.0
+_STUCK = f"a file could not be looked at within {_PATIENCE_S:.0f} seconds, and no later one was"
 
 
 class OpenedCode:
@@ -111,15 +30,16 @@ class OpenedCode:
 
     Args:
         environment: Folders that are compared with what was installed: what they hold is the program's, and
-            so is what a link in them leads to.
+            so is what a link in them leads to. Where there is none, its code may lie anywhere.
         libraries: Folders of the library of its Python, likewise; but packages in them are not its own.
         own: Other files and folders of the program, whose links may lead elsewhere.
-        others: Folders of which every file counts that is opened to be read, whatever it holds.
+        others: Files that count whatever they hold, as ``OtherRuns``; None for none.
 
     Attributes:
-        found: Of what lies elsewhere, what was done (``started``, ``opened``, or ``read`` below ``others``),
+        found: Of what lies elsewhere, what was done (``started``, ``opened``, or ``read`` of ``others``),
             path, and by which program.
         unknown: Why there can be more; "" where all was seen.
+        privileged: The first program that was started and did not get the privileges that it has set.
     """
 
     def __init__(
@@ -128,63 +48,75 @@ class OpenedCode:
         environment: Iterable[str],
         libraries: Iterable[str],
         own: Iterable[str],
-        others: Iterable[str] = (),
+        others: Any = None,
     ) -> None:
         self._environment = tuple(f"{folder}/" for folder in environment)
         self._libraries = tuple(f"{folder}/" for folder in libraries)
         self._own = tuple(f"{os.path.realpath(path)}/" for path in own)
-        self._others = tuple(f"{os.path.realpath(folder)}/" for folder in others)
+        self._others = others
         self._known: set[str] = set()
         self._read: set[str] = set()
-        self._has_begun = self._has_ended = False
-        self._listener = -1
+        self._has_begun = self._gives_up_privileges = self._is_stuck = False
+        self._has_ended = threading.Event()
+        self._notices: Any = None
         self._thread: threading.Thread | None = None
+        self._looks_since = 0.0  # 0 where it waits
         self.found: dict[tuple[str, str, str], None] = {}
-        self.unknown = ""
+        self.unknown = self.privileged = ""
 
-    def listen(self, to: socket.socket) -> None:
-        """Begin, with what the child sends before it becomes the program."""
-        words, descriptors, _, _ = to.recvmsg(1, socket.CMSG_SPACE(4))
-        if words and descriptors:
-            self._listener = struct.unpack("i", descriptors[0][2][:4])[0]
-            self._thread = threading.Thread(target=self._serve, daemon=True)
-            self._thread.start()
-        elif words:  # none: it ended before it came so far
-            self.unknown = _CANNOT
+    def listen(self, notices: Any, *, gives_up_privileges: bool) -> None:
+        """Begin.
+
+        Args:
+            notices: ``Notices``, before the program starts.
+            gives_up_privileges: Whether a program that it starts gets no more privileges for that.
+        """
+        self._notices = notices
+        self._gives_up_privileges = gives_up_privileges
+        self._begin()
+        threading.Thread(target=self._stand_by, daemon=True).start()
 
     def end(self) -> None:
         """Stop listening, once all of its processes have ended."""
-        self._has_ended = True
+        self._has_ended.set()
         if self._thread is not None:  # nothing calls any more: what it still waits for does not come
             self._thread.join(_LAST_WAIT_S)
             if self._thread.is_alive():
                 self.unknown = self.unknown or "the kernel's last notice was not answered in time"
 
-    def _serve(self) -> None:
-        waiting = select.poll()
-        waiting.register(self._listener, select.POLLIN)
-        names = {number: name for name, number in _CALLS[_MACHINE][2].items()}
-        while not self._has_ended:
-            for _, event in waiting.poll(_LOOK_UP_MS):
-                if not event & select.POLLIN:
-                    return
-                self._hear(names)
+    def _begin(self) -> None:
+        self._looks_since = 0.0
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
 
-    def _hear(self, names: Mapping[int, str]) -> None:
-        notice = bytearray(80)
-        try:
-            fcntl.ioctl(self._listener, _RECEIVE, notice)
-        except OSError:
-            return  # who called has been killed
-        identity, pid, _, number = struct.unpack_from("=QIIi", notice)
-        try:
-            self._look(names[number], pid, struct.unpack_from("=6Q", notice, 32))
-        except (FileNotFoundError, ProcessLookupError):
-            pass  # it has been killed
-        except Exception as error:  # whatever it is: the program must continue
-            self.unknown = self.unknown or f"a process of the program could not be looked at: {error}"
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(self._listener, _ANSWER, struct.pack("=QqiI", identity, 0, 0, _GO_ON))
+    def _stand_by(self) -> None:
+        """Answer without a look once one takes too long: the program may serve that file system itself."""
+        while not self._has_ended.wait(_PATIENCE_S / 10):
+            if self._looks_since and time.monotonic() - self._looks_since > _PATIENCE_S:
+                self.unknown = self.unknown or _STUCK
+                self._is_stuck = True
+                self._begin()
+
+    def _serve(self) -> None:
+        notices, own_thread = self._notices, threading.current_thread()
+        while not self._has_ended.is_set() and self._thread is own_thread:
+            try:
+                notice = notices.next(within_ms=_LOOK_UP_MS)
+            except EOFError:
+                return
+            if notice is None:
+                continue
+            self._looks_since = time.monotonic()
+            try:
+                if not self._is_stuck:
+                    self._look(notice.call, notice.pid, notice.words)
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has been killed
+            except Exception as error:  # whatever it is: the program must continue
+                self.unknown = self.unknown or f"a process of the program could not be looked at: {error}"
+            if self._thread is own_thread:
+                self._looks_since = 0.0
+            notices.answer(notice)
 
     def _look(self, call: str, pid: int, words: tuple[int, ...]) -> None:
         if call == "mmap":
@@ -194,22 +126,25 @@ class OpenedCode:
                 self._add_opened(path, pid)
             return
         is_at = call in {"execveat", "openat", "openat2"}
-        path = _text(pid, words[1] if is_at else words[0])
+        path = self._notices.text(pid, words[1] if is_at else words[0])
         folder = words[0] if is_at else _AT_CWD
         if call.startswith("exec"):
             self._has_begun = True
-            self._add_read(_absolute(path, pid, folder), pid)
-            self._add_started(_absolute(path, pid, folder), pid)
-        elif self._has_begun and (self._others or _CODE.fullmatch(path)):
-            self._add_read(_absolute(path, pid, folder), pid)
-            if _CODE.fullmatch(path):
+            self._add_read(_seen_from_here(path, pid, folder), pid)
+            if self._environment:
+                self._add_started(_absolute(path, pid, folder), pid)
+            if self._gives_up_privileges and not self.privileged:
+                self.privileged = _if_privileged(_seen_from_here(path, pid, folder))
+        elif self._has_begun:
+            self._add_read(_seen_from_here(path, pid, folder), pid)
+            if self._environment and _CODE.fullmatch(path):
                 self._add_opened(_absolute(path, pid, folder), pid)
 
     def _add_read(self, path: str, pid: int) -> None:
-        real = os.path.realpath(path) if self._others else ""
-        if self._others and real.startswith(self._others) and real not in self._read and _is_file(real):
-            self._read.add(real)
-            self._add("read", real, pid)
+        name = self._others.name_of(path) if self._others is not None else ""
+        if name and name not in self._read:
+            self._read.add(name)
+            self._add("read", name, pid)
 
     def _add_opened(self, path: str, pid: int) -> None:
         if path in self._known or not _is_file(path):
@@ -279,16 +214,21 @@ def _absolute(path: str, pid: int, folder: int) -> str:
     return os.path.normpath(path)
 
 
-def _text(pid: int, address: int) -> str:
-    """The text at an address of a process, which ends with a zero."""
-    memory, found = os.open(f"/proc/{pid}/mem", os.O_RDONLY), b""
+def _if_privileged(path: str) -> str:
+    """The path of a program that has privileges set which who starts it need not have; "" of any other."""
     try:
-        while b"\0" not in found and len(found) < os.pathconf("/", "PC_PATH_MAX"):
-            here = address + len(found)
-            found += os.pread(memory, min(256, 4096 - here % 4096), here)  # the next page need not be there
-    except OSError as error:
-        if error.errno != errno.EIO:  # an address of nothing, which the call does not take either
-            raise
-    finally:
-        os.close(memory)
-    return os.fsdecode(found.partition(b"\0")[0])
+        mode = os.stat(path).st_mode  # noqa: PTH116
+        is_set = bool(mode & (stat.S_ISUID | stat.S_ISGID)) or "security.capability" in os.listxattr(path)
+    except OSError:
+        return ""
+    return os.path.realpath(path) if is_set else ""
+
+
+def _seen_from_here(path: str, pid: int, folder: int) -> str:
+    """A path as a process names it, with its links: the kernel follows them for this process alike."""
+    if path.startswith("/proc/"):  # a link to what is open, or runs
+        return re.sub(r"^/proc/(?:thread-)?self/", f"/proc/{pid}/", path)
+    if path.startswith("/"):
+        return path
+    where = "cwd" if folder & _LOW_HALF == _AT_CWD else f"fd/{folder & _LOW_HALF}"
+    return f"/proc/{pid}/{where}/{path}" if path else f"/proc/{pid}/{where}"

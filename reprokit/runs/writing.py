@@ -143,6 +143,7 @@ def finish(
 def _ending(result: RunResult) -> dict[str, Any]:
     """What ``run.json`` says of how a run ended; the code of a program that is not pinned it has already."""
     told = to_json(result)
+    del told["needs_privileges"]
     for name in ("outside_code", "other_tree"):
         if told[name] is None:
             del told[name]

@@ -149,6 +149,13 @@ def why_not_comparable(first: Identity, other: Identity, *, question: Question) 
     return None
 
 
+def why_not_its_own(record: RunRecord) -> Objection | None:
+    """That a run opened files of other runs, from which it may have its numbers; None where none is known."""
+    files = record.files_of_others
+    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+    return Objection(f"it opened files of another run: {files[0]}{more}") if files else None
+
+
 def _differences(expected: Any, actual: Any, *, at: str) -> Iterator[tuple[str, Any, Any]]:
     """Every place in which two values differ, as far down as both are mappings."""
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprokit import capture, runs
-from reprokit.core.records import OtherTree
 from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
@@ -121,10 +120,7 @@ def _plan(command: Sequence[str], request: Request, *, session: Session) -> RunP
         "outputs": list(request.outputs),
         "outside_code": capture.outside_code(command, root=work_tree_of(here), working_dir=here),
     }
-    runs_dir = str(session.project.runs_dir)
-    alone = OtherTree(root=runs_dir, files=frozenset(), runs=(runs_dir,))
-    specs = tuple(replace(spec, other_tree=alone) for spec in plan.specs)
-    return replace(plan, specs=specs, facts=facts, outputs=tuple(request.outputs))
+    return replace(plan, facts=facts, outputs=tuple(request.outputs))
 
 
 def _must_fit(folder: Path, request: Request) -> None:

@@ -14,6 +14,7 @@ from reprokit.core.checklist import Status
 from reprokit.core.environment_record import sections
 from reprokit.core.provenance import OtherSeeds
 from reprokit.core.verdicts.agreement import takes_seed
+from reprokit.core.verdicts.comparability import why_not_its_own
 from reprokit.core.verdicts.same_under import PREFIX
 from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
@@ -270,6 +271,9 @@ def candidate_of(folder: Path) -> golden.GoldenCandidate:
     if record.varied is not None:
         what = "the conditions of this run were varied on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
+    if objection := why_not_its_own(record):
+        fix = "have the program compute its numbers, and run it again"
+        raise GoldenError(objection.reason, where=str(folder), fix=fix)
     environment = environment_json.recorded(folder)
     image = environment.get("image") or {}
     source = environment.get("source") or {}

@@ -184,6 +184,8 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
         question = comparability.ACROSS_SEEDS
         if objection := comparability.why_not_comparable(own, identity_of(one), question=question):
             return objection.about(one.path).reason
+        if objection := comparability.why_not_its_own(one.record):
+            return objection.about(one.path).reason
     digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
     for one in stored:
         name = f"seed {one.record.seed}"

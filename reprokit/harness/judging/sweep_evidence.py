@@ -13,6 +13,7 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.core.evidence import SweepEvidence
 from reprokit.core.statistics.windows import LAST
+from reprokit.core.verdicts.comparability import why_not_its_own
 from reprokit.core.verdicts.expected_results import ExpectedWindow, reached
 from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.expected_windows import over_windows
@@ -133,6 +134,8 @@ def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:
     if found is None or inputs is None or not found.counts_for(inputs):
         seed = stored.record.seed
         return (seed, "it is not a run of the same inputs") if isinstance(seed, int) else (None, "")
+    if objection := why_not_its_own(stored.record):
+        return found.seed, objection.reason
     state = sweeps.state_of(stored)
     if state is MemberState.COMPLETE and found.inputs == inputs:
         return found.seed, ""

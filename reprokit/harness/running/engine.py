@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reprokit import capture, file_tree, runs
-from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
+from reprokit.core.records import OtherTree, Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
@@ -26,6 +26,7 @@ from reprokit.harness.running.run_end import (
     unless_data_changed,
     unless_environment_changed,
     unless_package_changed,
+    why_not_to_be_watched,
     with_output,
     with_what_was_watched,
 )
@@ -151,8 +152,15 @@ class Engine:
                 instrumented.make_trace_folder(spec, folder)
             starts.wait()
             began = time.time()
-            confined = replace(spec, confined=_is_confined(spec, plan))
-            result = self.backend.run(confined, folder, on_tick=this.tick)
+            others = spec.other_tree or OtherTree.of_runs(self.runs_dir)
+            watched = replace(spec, confined=_is_confined(spec, plan), other_tree=others)
+            result = self.backend.run(watched, folder, on_tick=this.tick)
+            if why := why_not_to_be_watched(result, spec):
+                self.progress.note(f"{this.label}: started again, not watched: {why}")
+                file_tree.remove(folder)
+                made.remove(folder)
+                spec = replace(spec, other_tree=replace(others, unwatched=why))
+                return self._run(spec, plan=plan, made=made, watch=watch, stop=stop, starts=starts)
             result, found = this.looked_through(result, began=began)
         except KeyboardInterrupt:
             runs.close_interrupted(folder, secrets=secrets)

@@ -23,6 +23,13 @@ _HOOK = "REPROKIT_HOOK"  # set where instrumentation watches the program
 _SHOWN = 3
 
 
+def why_not_to_be_watched(result: RunResult, spec: RunSpec) -> str:
+    """Why a program of nothing pinned is started again and not watched, where it ended badly; else ""."""
+    if not result.needs_privileges or result.outcome is not Outcome.CRASHED or spec.realisation is not None:
+        return ""
+    return f"{result.needs_privileges} got no privileges where the files that the program opens are watched"
+
+
 def unless_data_changed(result: RunResult, fetched: Sequence[FetchedData]) -> RunResult:
     """The result; never one that is judged where data of the cache is not as it was before the runs."""
     if not fetched:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from reprokit.core.records import OtherTree
 from reprokit.errors import RecipeError
-from reprokit.execution import code_elsewhere
+from reprokit.execution import other_files
 from reprokit.features.compare import side_runs
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
@@ -148,7 +146,7 @@ def seals_the_runs_of_a_side_when_all_have_ended(patch):
 )
 def test_with_broken_seals_a_run_that_was_made_anew_is_believed(repository, monkeypatch, broken):
     broken(monkeypatch)
-    monkeypatch.setattr(code_elsewhere, "of_other_tree", lambda *_, **__: {})
+    monkeypatch.setattr(other_files, "opened", lambda *_: {})
     with pytest.raises(AssertionError, match="equal"):
         test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, REWRITES)
 
@@ -223,26 +221,6 @@ def test_data_that_git_ignores_may_lie_in_the_working_tree(repository):
     repository.write(train_py=READS.format(file=data), recipes__train__recipe_yaml=RECIPE)
     repository.write(train_py=READS.format(file=data) + "# a remark\n")
     assert compared(repository, a="HEAD~1", b="HEAD").answer is Word.EQUAL
-
-
-def test_what_the_tool_puts_next_to_a_program_is_no_file_of_the_tree_that_it_lies_in():
-    hook = Path(code_elsewhere.OURS[0]) / "sitecustomize.py"
-    names = frozenset({f"instrumentation/{hook.name}", "train.py"})
-    tree = OtherTree(root=str(hook.parent.parent), files=names)
-    own = str(hook.parent.parent / "train.py")
-    opened = [["read", str(hook.resolve()), "python"], ["read", own, "python"]]
-    facts, run_dir = {"opened": opened, "unknown": ""}, Path("run")
-    assert code_elsewhere.of_other_tree(facts, tree, run_dir=run_dir) == {"files": [own]}
-    assert "before it could say" in code_elsewhere.of_other_tree({}, tree, run_dir=run_dir)["unknown"]
-
-
-def test_the_package_that_the_tool_lays_next_to_runs_is_no_other_run(tmp_path):
-    run_dir = tmp_path / "runs" / "train" / "two"
-    laid, other = tmp_path / "runs" / ".mounted-1" / "reprokit" / "errors.py", run_dir.parent / "one" / "log"
-    tree = OtherTree(root=str(tmp_path), files=frozenset(), runs=(str(tmp_path / "runs"),))
-    opened = [["read", str(path), "python"] for path in (laid, other, run_dir / "log")]
-    facts = {"opened": opened, "unknown": ""}
-    assert code_elsewhere.of_other_tree(facts, tree, run_dir=run_dir) == {"files": [str(other)]}
 
 
 def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):

@@ -1,0 +1,58 @@
+"""Which files of other runs, and of a tree that is not its own, a program on this host may not open, and did.
+
+>>> opened({"opened": [["read", "/p/runs/train/1/log", "/usr/bin/cp"]], "unknown": ""}, tree)
+{'files': ['/p/runs/train/1/log']}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import OtherTree, RunSpec
+from reprokit.execution.code_elsewhere import OURS
+
+_MOST_NAMED = 2_000
+
+
+def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
+    """What the guard looks for, as ``OtherRuns`` takes it; None for nothing."""
+    tree = spec.other_tree
+    if tree is None or tree.unwatched:
+        return None
+    return {
+        "trees": [tree.root] if tree.files else [],
+        "runs": list(tree.runs),
+        "allowed": [str(run_dir), *(mount.path for mount in spec.mounts), *_named(spec, tree)],
+    }
+
+
+def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
+    """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more."""
+    if tree.unwatched:
+        return {"files": [], "unknown": tree.unwatched}
+    if "opened" not in facts:
+        return {"files": [], "unknown": "the guard of the program was ended before it could say"}
+    root, runs = os.path.realpath(tree.root), tuple(f"{os.path.realpath(one)}/" for one in tree.runs)
+    ours = tuple(map(os.path.realpath, OURS))  # the tool may be started from that tree
+    read = sorted(path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours))
+    files = [path for path in read if path.startswith(runs) or os.path.relpath(path, root) in tree.files]
+    unknown = str(facts["unknown"])
+    return {"files": files[:_MOST_NAMED], **({"unknown": unknown} if unknown else {})}
+
+
+def _named(spec: RunSpec, tree: OtherTree) -> Iterator[str]:
+    """What of single runs the command or a variable of its own names: that is declared, not searched for.
+
+    A link is not, since it can lead to the newest run.
+    """
+    folders = [os.path.realpath(folder) for folder in tree.runs]
+    for word in (*spec.command, *spec.environment.values()):
+        for text in {word, word.partition("=")[2]} - {""}:
+            path = os.path.normpath(os.path.join(spec.working_dir or "", text))  # noqa: PTH118  (no loop of links)
+            real = os.path.realpath(path)
+            below = [Path(real).relative_to(one).parts for one in folders if real.startswith(f"{one}/")]
+            if any(len(parts) > 1 and Path(path).parts[-len(parts) :] == parts for parts in below):
+                yield real

@@ -1,0 +1,115 @@
+"""Which files of other runs a program opens, whatever path leads there; for ``local_guard``.
+
+What lay in the folders of other runs when the program started is known by device and inode, so that a hard
+link, a link or another mount hides nothing. What was made since then is known by its path. The guard alone
+imports it: standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+_RECORD = "run.json"  # as in ``layout``: of a folder with it
+_MOST_FILES = 200_000
+
+
+class OtherRuns:
+    """Files that count, looked for once.
+
+    Args:
+        trees: Folders of which every file counts.
+        runs: Folders of runs, ``RECIPE/RUN``: every file counts of those that have a ``run.json``.
+        allowed: Files and folders of which none counts.
+        since_ns: When the program was about to start, by the clock of its file system.
+    """
+
+    def __init__(
+        self, *, trees: Iterable[str], runs: Iterable[str], allowed: Iterable[str], since_ns: int
+    ) -> None:
+        self._trees = tuple(f"{os.path.realpath(folder)}/" for folder in trees)
+        self._runs = tuple(dict.fromkeys(f"{os.path.realpath(folder)}/" for folder in runs))
+        self._allowed = tuple(f"{os.path.realpath(path)}/" for path in allowed)
+        self._since_ns = since_ns
+        self._known: dict[tuple[int, int], tuple[str, int]] = {}
+        for path, status in self._files():
+            if len(self._known) >= _MOST_FILES:
+                self._since_ns = 0  # there are too many to know them all: by their paths, then
+                break
+            self._known[(status.st_dev, status.st_ino)] = (path, status.st_mtime_ns)
+
+    def name_of(self, path: str) -> str:
+        """The path of the file that counts and is opened by this one; "" for any other."""
+        try:
+            status = os.stat(path)  # noqa: PTH116  (at each file that is opened)
+        except (OSError, ValueError):
+            return ""
+        if not stat.S_ISREG(status.st_mode):
+            return ""
+        known = self._known.get((status.st_dev, status.st_ino))
+        if known is not None and _is_still(status, *known):
+            return known[0]
+        if self._trees or status.st_ctime_ns >= self._since_ns:
+            real = os.path.realpath(path)
+            if self._counts(real):
+                return real
+        return ""
+
+    def _counts(self, real: str) -> bool:
+        if f"{real}/".startswith(self._allowed):
+            return False
+        return real.startswith(self._trees) or any(
+            real.startswith(folder) and _is_of_a_run(real, folder) for folder in self._runs
+        )
+
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        """The files that are there, of runs alone: those of whole trees are known by their paths."""
+        for folder in self._runs:
+            for recipe in _entries(folder):
+                for run in _entries(recipe.path) if not recipe.name.startswith(".") else ():
+                    if os.path.isfile(os.path.join(run.path, _RECORD)):  # noqa: PTH113, PTH118
+                        yield from self._below(os.path.realpath(run.path))
+
+    def _below(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+        left = [folder]
+        while left:
+            here = left.pop()
+            for entry in _entries(here) if not f"{here}/".startswith(self._allowed) else ():
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(entry.path)
+                elif entry.is_file(follow_symlinks=False) and not _is_below(entry.path, self._allowed):
+                    try:
+                        yield entry.path, entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return f"{path}/".startswith(folders)
+
+
+def _is_still(status: os.stat_result, path: str, mtime_ns: int) -> bool:
+    """Whether it is the file that had this inode, not a new one in its place."""
+    if status.st_mtime_ns == mtime_ns:
+        return True
+    try:
+        there = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
+
+
+def _is_of_a_run(real: str, folder: str) -> bool:
+    """Whether a file lies in a run folder; those that begin with a dot are the tool's."""
+    recipe, _, rest = real[len(folder) :].partition("/")
+    run, _, name = rest.partition("/")
+    return bool(name) and not recipe.startswith(".") and os.path.isfile(f"{folder}{recipe}/{run}/{_RECORD}")  # noqa: PTH113

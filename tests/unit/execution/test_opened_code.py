@@ -1,0 +1,82 @@
+"""Listening to what a program opens: whatever a look comes to, the program goes on."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+
+from reprokit.execution import opened_code
+from reprokit.execution.kernel_notices import Notice
+from reprokit.execution.opened_code import OpenedCode
+
+
+class Opens:
+    """A kernel that tells of files that are opened, by a process that waits until it is answered."""
+
+    def __init__(self, *paths: str) -> None:
+        self._waiting: queue.Queue[Notice] = queue.Queue()
+        self.paths = dict(enumerate(paths))
+        self.answered: queue.Queue[int] = queue.Queue()
+        self._waiting.put(Notice(identity=-1, call="execve", pid=1, words=(0,) * 6))
+        for number in self.paths:
+            self._waiting.put(Notice(identity=number, call="open", pid=1, words=(number,) * 6))
+
+    def next(self, *, within_ms: int) -> Notice | None:
+        try:
+            return self._waiting.get(timeout=within_ms / 1000)
+        except queue.Empty:
+            return None
+
+    def answer(self, notice: Notice) -> None:
+        self.answered.put(notice.identity)
+
+    def text(self, pid: int, address: int) -> str:
+        return self.paths[address]
+
+
+class Others:
+    """Other runs, of which one lies on a file system that does not answer until it is let go."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+
+    def name_of(self, path: str) -> str:
+        if path == "/slow":
+            assert self.let_go.wait(30)
+        if path == "/odd":
+            raise ValueError("odd")
+        return path if path == "/other" else ""
+
+
+def listening(kernel: Opens, others: Others) -> OpenedCode:
+    opened = OpenedCode(environment=[], libraries=[], own=[], others=others)
+    opened.listen(kernel, gives_up_privileges=False)
+    return opened
+
+
+@pytest.fixture(autouse=True)
+def of_no_process(monkeypatch):
+    monkeypatch.setattr(opened_code, "_program_of", lambda _: "/usr/bin/cp")
+
+
+def test_a_look_that_does_not_end_holds_no_other_call_up(monkeypatch):
+    monkeypatch.setattr(opened_code, "_PATIENCE_S", 0.1)
+    kernel, others = Opens("/own", "/slow", "/other", "/own"), Others()
+    opened = listening(kernel, others)
+    assert [kernel.answered.get(timeout=20) for _ in range(4)] == [-1, 0, 2, 3]
+    others.let_go.set()
+    assert kernel.answered.get(timeout=20) == 1
+    opened.end()
+    assert opened.found == {}
+    assert "no later one" in opened.unknown
+
+
+def test_a_look_that_fails_is_told_and_the_next_ones_are_made():
+    kernel = Opens("/odd", "/other")
+    opened = listening(kernel, Others())
+    assert [kernel.answered.get(timeout=20) for _ in range(3)] == [-1, 0, 1]
+    opened.end()
+    assert [*opened.found] == [("read", "/other", "/usr/bin/cp")]
+    assert "odd" in opened.unknown

@@ -1,0 +1,135 @@
+"""Files of other runs and trees, told from a program's own."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from reprokit.core.records import Mount, OtherTree, RunSpec
+from reprokit.execution import code_elsewhere, other_files
+from reprokit.execution.other_runs import OtherRuns
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path) -> Path:
+    for run in ("one", "two"):
+        folder = tmp_path / "runs" / "train" / run
+        (folder / "output").mkdir(parents=True)
+        (folder / "run.json").write_text("{}")
+        (folder / "log").write_text(run)
+    return tmp_path / "runs"
+
+
+def looking(runs_dir: Path, *, trees: tuple[str, ...] = (), since_ns: int | None = None) -> OtherRuns:
+    return OtherRuns(
+        trees=trees,
+        runs=[str(runs_dir)],
+        allowed=[str(runs_dir / "train" / "two")],
+        since_ns=time.time_ns() if since_ns is None else since_ns,
+    )
+
+
+@pytest.mark.parametrize("since_ns", [None, 0], ids=["known before", "told by its path"])
+def test_a_file_of_another_run_counts_and_one_of_the_run_itself_does_not(runs_dir, since_ns):
+    others = looking(runs_dir, since_ns=since_ns)
+    other = str(runs_dir / "train" / "one" / "log")
+    assert others.name_of(other) == other
+    assert others.name_of(str(runs_dir / "train" / "two" / "log")) == ""
+    assert others.name_of(str(runs_dir / "train" / "one")) == ""
+    assert others.name_of(str(runs_dir / "train" / "one" / "gone")) == ""
+
+
+def test_a_hard_link_and_another_name_count_as_the_file_that_they_are(runs_dir):
+    other, own = runs_dir / "train" / "one" / "log", runs_dir / "train" / "two" / "output"
+    others = looking(runs_dir)
+    (own / "link").symlink_to(other)
+    os.link(other, own / "same")
+    assert others.name_of(str(own / "link")) == others.name_of(str(own / "same")) == str(other)
+    (other.parent / "run.json").unlink()
+    other.rename(own / "moved")
+    assert others.name_of(str(own / "moved")) == str(other)
+
+
+def test_a_new_file_with_the_number_of_one_that_was_removed_does_not_count(runs_dir):
+    other, own = runs_dir / "train" / "one" / "log", runs_dir / "train" / "two" / "log"
+    others = looking(runs_dir)
+    known = others._known.pop((other.stat().st_dev, other.stat().st_ino))
+    others._known[own.stat().st_dev, own.stat().st_ino] = known
+    other.unlink()
+    os.utime(own, ns=(1, 1))
+    assert others.name_of(str(own)) == ""
+
+
+def test_a_file_that_another_run_makes_meanwhile_counts(runs_dir):
+    others = looking(runs_dir, since_ns=(runs_dir / "train" / "one" / "log").stat().st_ctime_ns)
+    later = runs_dir / "train" / "one" / "output" / "later"
+    later.write_text("1")
+    assert others.name_of(str(later)) == str(later)
+
+
+def test_folders_that_no_run_of_the_tool_made_do_not_count(runs_dir):
+    weights = runs_dir / "detect" / "exp1" / "weights" / "best.pt"
+    laid = runs_dir / ".mounted-1" / "run" / "errors.py"
+    for path in (weights, laid):
+        path.parent.mkdir(parents=True)
+        path.write_text("1")
+    (laid.parent / "run.json").write_text("{}")
+    for since_ns in (None, 0):
+        others = looking(runs_dir, since_ns=since_ns)
+        assert [others.name_of(str(path)) for path in (weights, laid)] == ["", ""]
+
+
+def test_of_a_tree_every_file_counts(tmp_path, runs_dir):
+    file = tmp_path / "settings.yaml"
+    file.write_text("1")
+    assert looking(runs_dir, trees=(str(tmp_path),)).name_of(str(file)) == str(file)
+
+
+def watched(runs_dir: Path, *command: str, **about: object) -> list[str]:
+    spec = RunSpec(
+        recipe="train",
+        run_id="two",
+        seed=0,
+        device="cpu",
+        command=command,
+        working_dir=str(runs_dir.parent),
+        other_tree=OtherTree.of_runs(runs_dir),
+        **about,
+    )
+    found = other_files.watched_for(spec, run_dir=runs_dir / "train" / "two")
+    assert found is not None
+    return found["allowed"][1:]
+
+
+def test_what_the_command_or_a_variable_names_of_a_single_run_is_declared(runs_dir):
+    log = str(runs_dir / "train" / "one" / "log")
+    assert watched(runs_dir, "train", log) == [log]
+    assert watched(runs_dir, "train", "--from=runs/train/one/log") == [log]
+    assert watched(runs_dir, "train", environment={"FROM": log}) == [log]
+    assert watched(runs_dir, "train", mounts=(Mount(name="checkpoint", path=log),)) == [log]
+
+
+@pytest.mark.parametrize("word", ["runs", "runs/train", "newest", "runs/train/../train", "log"])
+def test_where_earlier_runs_lie_is_not(runs_dir, word):
+    (runs_dir.parent / "newest").symlink_to(runs_dir / "train" / "one")
+    assert watched(runs_dir, "train", word, f"--from={word}") == []
+
+
+def test_what_the_tool_puts_next_to_a_program_is_no_file_of_the_tree_that_it_lies_in():
+    hook = Path(code_elsewhere.OURS[0]) / "sitecustomize.py"
+    names = frozenset({f"instrumentation/{hook.name}", "train.py"})
+    tree = OtherTree(root=str(hook.parent.parent), files=names)
+    own = str(hook.parent.parent / "train.py")
+    read = [["read", str(hook.resolve()), "python"], ["read", own, "python"]]
+    assert other_files.opened({"opened": read, "unknown": ""}, tree) == {"files": [own]}
+
+
+def test_what_is_not_known_is_said(runs_dir):
+    tree = OtherTree.of_runs(runs_dir)
+    assert "before it could say" in other_files.opened({}, tree)["unknown"]
+    assert other_files.opened({"opened": [], "unknown": "why"}, tree) == {"files": [], "unknown": "why"}
+    unwatched = OtherTree(root=str(runs_dir), files=frozenset(), unwatched="it needs more")
+    assert other_files.opened({}, unwatched) == {"files": [], "unknown": "it needs more"}
