@@ -18,6 +18,7 @@ from reprokit.session import Session
 from reprokit.workspace import sha256_of_tree
 
 
+@pytest.mark.slow
 def test_it_prints_a_score_and_touches_nothing(study):
     before = sha256_of_tree(study.root)
     answer = study.reprokit("selftest", "cartpole_baseline", "--faults", "70", "--clean", "2")

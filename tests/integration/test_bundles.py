@@ -35,6 +35,7 @@ def reviewer(tmp_path: Path) -> Study:
     return Study(root=tmp_path / "reviewer")
 
 
+@pytest.mark.slow
 def test_a_bundle_is_reproduced_in_an_empty_folder(tmp_path, reviewer):
     study = with_golden(tmp_path / "theirs", backend="local")
     file, digest = bundled(study)

@@ -204,6 +204,7 @@ def program(change: str, elsewhere: Path, other_python: Path) -> str:
     return PROGRAM.format(change=change, elsewhere=str(elsewhere), other_python=str(other_python))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("what", ELSEWHERE)
 def test_code_from_elsewhere_is_named_and_fails_the_row(theirs, elsewhere, other_python, what):
     change, name = ELSEWHERE[what]
@@ -214,6 +215,7 @@ def test_code_from_elsewhere_is_named_and_fails_the_row(theirs, elsewhere, other
     assert said in row.reason, row.reason
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("what", OWN)
 def test_what_is_its_own_or_the_systems_passes(theirs, elsewhere, other_python, what):
     theirs.write(train_py=program(OWN[what], elsewhere, other_python))

@@ -41,6 +41,7 @@ with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_each_side_has_the_files_of_its_own_commit(tmp_path, cpu_image):
     repository = Repository(tmp_path)

@@ -116,6 +116,7 @@ def must_name(answer, metrics, kind, what):
     assert any(one["kind"] == kind and what in one["what"] for one in answer.what_differs)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_difference_is_found_and_named_in_an_environment_of_the_lock(repository, name):
     typed, metrics, kind, what = PLANTED[name]
@@ -191,6 +192,7 @@ def test_a_change_of_text_alone_is_equal(repository):
     assert [one["kind"] for one in answer.what_differs] == ["code"]
 
 
+@pytest.mark.slow
 def test_code_that_is_found_under_the_path_of_the_working_tree_is_named_and_nothing_is_judged(repository):
     there = f"import sys\nsys.path.insert(0, {str(repository.root)!r})\nimport shared\nRATE = shared.RATE\n"
     repository.write(shared_py="RATE = 0.1\n", settings_py=there)
@@ -242,6 +244,7 @@ def test_an_emulated_cpu_is_found_and_named_in_a_container(repository, in_contai
     must_name(answer, *expected)
 
 
+@pytest.mark.slow
 def test_where_there_are_cores_for_all_four_runs_both_sides_run_at_one_time(repository, monkeypatch):
     for module in (side_runs, environment):
         monkeypatch.setattr(module, "usable_cores", lambda: (0, 0, 0, 0))

@@ -102,6 +102,7 @@ def test_of_two_calls_that_give_something_else_the_one_that_reaches_a_number_is_
     assert any(f":{line_of('library.draw')}" in one["what"] for one in answer["ruled_out"])
 
 
+@pytest.mark.slow
 def test_threads_that_a_library_makes_are_the_cause_and_its_own_parameter_the_fix(diagnose):
     answer, line_of = diagnose(
         """
@@ -164,6 +165,7 @@ def test_a_call_that_writes_the_numbers_itself_is_named_and_nothing_is_proven(di
     assert answer["cause"]["line"] == line_of("library.draw(1)")
 
 
+@pytest.mark.slow
 def test_a_fault_at_one_round_of_many_is_found_in_it(diagnose):
     answer, line_of = diagnose(
         """

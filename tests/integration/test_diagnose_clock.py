@@ -78,6 +78,7 @@ def test_reproduce_says_nothing_of_the_clock_where_a_loss_differs_too(tmp_path):
     assert "ignore" not in report["sentence"]
 
 
+@pytest.mark.slow
 def test_the_line_whose_library_reads_the_clock_is_named(tmp_path):
     code, answer, text = reprokit(tmp_path, "diagnose")
     assert code == 1

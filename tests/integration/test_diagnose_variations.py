@@ -47,6 +47,7 @@ def diagnose(tmp_path, body, *options, command=(sys.executable, "train.py", "{ru
     return {**json.loads(done.stdout), "code": done.returncode}
 
 
+@pytest.mark.slow
 def test_a_umask_that_reaches_a_number_is_named_and_its_page_is_kept(tmp_path):
     answer = diagnose(tmp_path, "used = os.umask(18)", "--vary", "umask", "--vary", "locale")
     assert (answer["verdict"], answer["variation"]) == ("NONDETERMINISTIC", "umask")
@@ -112,6 +113,7 @@ def test_an_encoding_that_nobody_named_is_found_at_the_line_that_opens_the_file(
     assert "encoding" in answer["cause"]["what"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
 def test_a_number_of_threads_that_a_variable_and_the_cores_decide_together_is_named_as_such(tmp_path):
     pytest.importorskip("numpy")
@@ -144,6 +146,7 @@ def test_every_variation_that_is_asked_for_was_in_force_in_the_run_or_is_no_pass
     assert (answer["verdict"], answer["code"]) == (("UNJUDGED", 4) if left else ("REPEATABLE", 0))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="takes qemu-user")
 def test_a_program_that_is_found_on_the_path_runs_on_the_emulated_cpu(tmp_path):
     command = ("python3", "train.py", "{run_dir}")

@@ -81,7 +81,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what, monkeypatch):
     """Also where the kernel does not keep it from writing there."""
@@ -96,6 +96,7 @@ def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what, monke
     assert said in first["message"]
 
 
+@pytest.mark.slow
 def test_what_a_refused_run_left_in_modes_and_times_of_its_environment_reaches_no_later_run(theirs):
     """A mode can be set where nothing can be written; the content is as installed all the while."""
     theirs.write(train_py=PROGRAM.replace("CHANGE", KEEPS_A_MODE))
@@ -185,6 +186,7 @@ def test_a_run_that_leaves_its_environment_as_it_is_compiles_none_of_it(theirs):
         assert is_there == "True"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("beside", ["__pycache__", "byte-code"])
 def test_byte_code_that_was_planted_before_the_runs_fails_the_row_or_is_not_read(theirs, beside):
     theirs.write(train_py=PROGRAM.replace("CHANGE", "import tiny\nprint(tiny.VERSION)"))

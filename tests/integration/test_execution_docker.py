@@ -153,6 +153,7 @@ def test_the_first_words_are_never_lost(run: Run, run_dir: Path, in_container: S
         assert (run_dir / "stdout.log").read_bytes() == b"7\n"
 
 
+@pytest.mark.slow
 def test_a_program_that_is_silent_longer_than_the_clients_patience_is_still_heard(
     workspace: str, run_dir: Path, in_container: Spec
 ):

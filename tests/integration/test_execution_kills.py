@@ -345,6 +345,7 @@ def test_a_guard_minds_no_other_signal(on_host: Spec, run_dir: Path, number: sig
     assert (run_dir / "stdout.log").read_text() == "begun\ndone\n"
 
 
+@pytest.mark.slow
 def test_interrupted_at_random_moments_nothing_is_left(
     start_tool: StartTool, on_host: Spec, run_dir: Path, scratch: Path
 ):

@@ -172,6 +172,7 @@ def test_the_action_installs_the_tool_from_its_lock_and_judges_with_it(project, 
     assert after == before  # nothing is written into the action's own folder
 
 
+@pytest.mark.slow
 def test_numbers_that_moved_since_the_base_are_in_the_comment_and_do_not_fail_the_job(act, project):
     base = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=project.root, check=True, capture_output=True, text=True
@@ -185,6 +186,7 @@ def test_numbers_that_moved_since_the_base_are_in_the_comment_and_do_not_fail_th
     assert "- `train` ❌ moved from record 0 on: `the sides differ from step 0 on: loss is" in text
 
 
+@pytest.mark.slow
 def test_a_base_with_the_same_numbers_is_told_and_a_run_without_a_base_compares_nothing(act, project):
     project.write(settings_py="RATE = 0.5  # the rate\n")
     result = act(project.root, inputs={"compare": "HEAD~1", "moved-fails": "true"})

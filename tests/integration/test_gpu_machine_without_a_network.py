@@ -70,6 +70,7 @@ def test_only_what_was_all_trained_and_all_equal_is_a_pass(results, code):
     assert module.code_of({str(n): {"result": one} for n, one in enumerate(results)}) == code
 
 
+@pytest.mark.slow
 def test_a_training_that_differs_the_second_time_is_found(prepared, tmp_path):
     config = prepared / "cartpole_baseline.yaml"
     plan = prepared / "plan.json"

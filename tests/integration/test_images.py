@@ -188,6 +188,7 @@ def outputs(shared) -> list[str]:
     return printed
 
 
+@pytest.mark.slow
 def test_two_tools_at_once_make_one_image_with_no_network_in_the_build(outputs):
     assert len({output.splitlines()[-1] for output in outputs}) == 1
     assert outputs[0].splitlines()[-1].startswith("made sha256:")
@@ -237,6 +238,7 @@ def labelled_alike(client: docker.DockerClient, genuine: Realisation) -> str:
     return str(forged.id)
 
 
+@pytest.mark.slow
 def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attested(client, small, tmp_path):
     genuine = make(small)
     forged = labelled_alike(client, genuine)
@@ -281,9 +283,8 @@ def test_a_step_that_fails_is_told_with_its_last_lines_and_leaves_nothing(client
     assert leftovers(client) == []
 
 
-@pytest.mark.parametrize(
-    "moment", ["COPY", *(pytest.param(one, marks=pytest.mark.slow) for one in ("RUN", "reading it back"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["COPY", "RUN", "reading it back"])
 def test_a_build_that_is_terminated_leaves_nothing_in_the_engine(client, small, moment):
     tool = [sys.executable, "-m", "reprokit", "image", "build", "cpu", "--base", "bootstrap"]
     variables = {**os.environ, "REPROKIT_CACHE": str(small.cache)}
@@ -375,7 +376,7 @@ def registry_with(client: docker.DockerClient, image: str) -> Iterator[tuple[str
     blobs = {name: manifest, **dict(zip(digests, parts, strict=True))}
     handler = type("Handler", (Registry,), {"blobs": blobs, "manifest": name})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield f"127.0.0.1:{server.server_address[1]}/base", name
         finally:
@@ -406,6 +407,7 @@ def test_where_the_registry_answers_the_pinned_base_is_pulled_and_built_on(clien
         client.images.remove(f"{name}@{digest}")
 
 
+@pytest.mark.slow
 def test_a_digest_that_the_registry_does_not_have_is_refused(client, small, base_image):
     with registry_with(client, base_image) as (name, _digest):
         pin_base(small, name, f"sha256:{'0' * 64}")

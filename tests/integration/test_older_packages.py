@@ -83,6 +83,7 @@ def without_package(theirs: Theirs) -> None:
     theirs.change("import tiny\n", "", "without it")
 
 
+@pytest.mark.slow
 def test_bisect_runs_a_commit_in_an_environment_of_its_own_files_where_this_python_lacks_its_package(theirs):
     good = theirs.git("rev-parse", "HEAD")
     without_package(theirs)

@@ -90,6 +90,7 @@ def test_unhandled(reprokit_run):
     result.stdout.fnmatch_lines(["*ValueError: planted*"])
 
 
+@pytest.mark.slow
 def test_a_verdict_that_was_not_expected_fails_the_test(suite, pytester):
     result = suite("""
 import sys

@@ -62,6 +62,7 @@ def place(one, other):
     return compare_ranks(one, other).first["place"]
 
 
+@pytest.mark.slow
 def test_two_ranks_in_a_fixed_order_have_the_bytes_of_one(tmp_path):
     one, two = trained(tmp_path / "one", *FIXED, ranks=1), trained(tmp_path / "two", *FIXED)
     assert same(one, two)

@@ -60,6 +60,7 @@ def test_a_sweep_passes_both_rows_and_stands_in_the_report(theirs):
     assert audit(folder / "report.json", project=project).exit_code == 0
 
 
+@pytest.mark.slow
 def test_an_expected_value_that_the_seeds_do_not_support_is_failed(theirs):
     theirs.write(recipes__train__recipe_yaml=EXPECTED.replace("value: 0.8", "value: 0.2"))
     several, statistics, _ = rows_of(theirs)
@@ -67,6 +68,7 @@ def test_an_expected_value_that_the_seeds_do_not_support_is_failed(theirs):
     assert statistics.reason.startswith("return is expected to be 0.2 within 0.1, but 5 seeds support [0.")
 
 
+@pytest.mark.slow
 def test_a_result_over_a_window_is_judged_by_that_window(theirs):
     """The five seeds end near 0.8, and begin, at their best, near 0.95."""
     entry = "{value: 0.95, atol: 0.06, window: best_high}"
@@ -79,6 +81,7 @@ def test_a_result_over_a_window_is_judged_by_that_window(theirs):
     assert audit(folder / "report.json", project=Project.around(theirs.root)).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_seed_that_ends_at_no_number_is_failed(theirs):
     theirs.write(train_py=PROGRAM.replace("random.seed(seed)", "random.seed(seed if seed != 4 else 9)"))
     theirs.write(
@@ -105,6 +108,7 @@ def test_a_program_that_ignores_its_seed_fails_both_rows_whatever_it_logs_of_it(
     assert statistics.reason == "only 1 of 5 seeds are known to have metrics of their own"
 
 
+@pytest.mark.slow
 def test_a_member_that_crashed_fails_both_rows_and_is_a_row_of_the_statistics(theirs):
     theirs.write(recipes__train__recipe_yaml=EXPECTED.replace("4, 6]", "4, 5]"))
     (theirs.root / "broken").touch()

@@ -96,7 +96,8 @@ def check(root: Path) -> int:
     return len(seeds)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [3, 20])
 def test_it_goes_on_after_every_kill(theirs, kills):
     moments, finished, in_training = random.Random(kills), 0, 0
     for number in range(kills):
@@ -127,6 +128,7 @@ def test_it_goes_on_after_every_kill(theirs, kills):
     assert told <= {"interrupted"}, "what a kill left is closed as interrupted"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_sweep_leaves_nothing_running(theirs, number, code):
     tool = started(theirs.root)

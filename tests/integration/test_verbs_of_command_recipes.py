@@ -262,6 +262,14 @@ VERBS = {
     "env diff": [("env diff RUN OTHER", 0, "Same numerics fingerprint")],
     "env export": [("env export RUN --format requirements", 0, "requirements.txt")],
 }
+TAKE_LONG = {
+    "reproduce train --vary -v",
+    "reproduce train --resume -v",
+    "reproduce train --strict -v",
+    "verify --vary --resume",
+    "verify train --selftest",
+    "compare train --b-args --stop-after=99",
+}
 #: Verbs that take no recipe, run or golden, and why.
 OF_NO_RECIPE = {
     "report comment": "reads the answers of a gate",
@@ -305,7 +313,7 @@ def test_every_verb_stands_in_a_table():
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        pytest.param(*case, id=case[0], marks=pytest.mark.slow if case[0].endswith("--selftest") else ())
+        pytest.param(*case, id=case[0], marks=pytest.mark.slow if case[0] in TAKE_LONG else ())
         for cases in VERBS.values()
         for case in cases
     ],
@@ -315,6 +323,7 @@ def test_a_verb_answers(as_made, line, code, words):
     assert (answer.code, words in answer.said) == (code, True), answer.said
 
 
+@pytest.mark.slow
 def test_bisect_finds_the_commit_that_changed_a_hyperparameter(theirs):
     theirs.write("notes.txt", "one\n")
     theirs.commit("notes")
@@ -330,6 +339,7 @@ def test_bisect_finds_the_commit_that_changed_a_hyperparameter(theirs):
     assert not list((theirs.root / "runs").glob(".bisect/*")), "nothing pins what another search would reuse"
 
 
+@pytest.mark.slow
 def test_attribution_blames_the_code_and_names_the_line(theirs):
     theirs.write("settings.py", "RATE = 0.2\n")
     theirs.commit("double the rate")
@@ -371,6 +381,7 @@ def test_what_a_program_depends_on_is_found_by_varying_it(theirs):
     assert "with umask varied the run differs" in row
 
 
+@pytest.mark.slow
 def test_a_state_that_is_not_restored_is_found(theirs):
     theirs.write("train.py", PROGRAM.replace("    random.setstate(", "    print("))
     answer = theirs.reprokit("reproduce train --resume")
@@ -379,6 +390,7 @@ def test_a_state_that_is_not_restored_is_found(theirs):
     assert "loss at step 4" in answer.said
 
 
+@pytest.mark.slow
 def test_a_record_that_neither_half_has_is_a_hole(theirs):
     theirs.write(
         "train.py",
@@ -402,6 +414,7 @@ def test_declared_output_files_of_a_resumed_run_are_compared(theirs):
     assert "output/at_4.json differs from the uninterrupted run" in answer.said
 
 
+@pytest.mark.slow
 def test_a_whole_run_that_leaves_checkpoints_is_enough(theirs):
     without = RECIPE.replace('  stop_args: [--stop-after, "4"]\n', "").replace("at_3", "at_*")
     theirs.write("recipes/train/recipe.yaml", without)
@@ -409,6 +422,7 @@ def test_a_whole_run_that_leaves_checkpoints_is_enough(theirs):
     assert "left to its end, and resumed from at_3.json: 4 records from step 4 to 7" in answer.said
 
 
+@pytest.mark.slow
 def test_a_program_that_starts_again_is_not_taken_for_resumed(theirs):
     broken = RECIPE.replace('[--resume, "{stopped_run_dir}/at_3.json"]', '[--stop-after, "99"]')
     theirs.write("recipes/train/recipe.yaml", broken)
@@ -486,6 +500,7 @@ def test_an_emulated_cpu_is_never_passed_on_too_little(theirs, before, words):
     assert words in answer.said, answer.said
 
 
+@pytest.mark.slow
 @needs_emulator
 def test_a_program_that_ignores_its_seed_is_equal_on_every_cpu_and_proves_nothing(theirs):
     """Nor does what the golden of seed 3 has recorded of other numbers."""

@@ -61,6 +61,7 @@ def test_a_loader_that_forgets_its_place_is_found():
     assert "of the training resumed from batch 2" in said
 
 
+@pytest.mark.slow
 def test_workers_that_draw_from_another_state_are_found():
     said = _said(OTHER_DRAWS, workers=1, stream=False, own=False, persistent=False)
     assert "of the training resumed from batch" in said

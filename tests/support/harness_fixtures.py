@@ -94,7 +94,7 @@ def _close_again(folder: Path, name: str) -> None:
         marker.write_text(json.dumps(closed))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def inside():
     """What this Python says of itself, asked once: importing torch takes seconds."""
     return capture_interpreter(["python"])

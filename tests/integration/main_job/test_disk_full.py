@@ -121,6 +121,7 @@ def fills_at(disk: Disk, reproduce, moments: range) -> None:
     assert {record["state"] for record in records} == {"finished"}
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_is_told_and_earlier_answers_stay(disk, reproduce):
     needed = pages_of_one_answer(disk, reproduce)
     fills_at(disk, reproduce, range(needed - 3, 0, -needed // 3))

@@ -230,6 +230,7 @@ def test_an_engine_that_goes_away_in_the_middle_of_real_training_is_told(
         assert client.api.containers(all=True) == []
 
 
+@pytest.mark.slow
 def test_an_image_whose_build_fails_is_told(fragile, surroundings):
     dockerfile = fragile.root / "images" / "Dockerfile"
     text = dockerfile.read_text(encoding="utf-8")

@@ -53,6 +53,7 @@ def test_a_program_that_fails_is_told_by_how_it_failed(reproduce, program, optio
         assert "planted" in answer.report["not_run"]["log_tail"]
 
 
+@pytest.mark.slow
 def test_a_tool_that_needs_the_workspace_alone_is_waited_for_and_then_named(reproduce, tmp_path):
     with exclusive(tmp_path / "runs"):
         answer = reproduce("pass")

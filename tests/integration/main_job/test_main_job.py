@@ -63,6 +63,7 @@ def test_a_removed_seed_call_is_nondeterministic(study):
     assert answer.report["divergence"]["step"] == 4096
 
 
+@pytest.mark.slow
 def test_a_missing_golden_cannot_be_judged(study):
     for path in sorted((study.root / "golden").rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()
@@ -76,6 +77,7 @@ def test_another_seed_than_the_recorded_one_has_no_golden(study):
     assert (answer.code, answer.report["verdict"]) == (4, "NO_GOLDEN"), answer.out
 
 
+@pytest.mark.slow
 def test_an_overridden_setting_never_matches_a_golden_silently(study):
     answer = study.reproduce("--set", "training.learning_rate=3e-4")
     assert answer.code == 1, answer.out
@@ -91,6 +93,7 @@ def test_an_edited_golden_is_refused(study):
     assert "the file differs from the one that was promoted" in answer.err
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_program_is_not_run_with_the_end_of_its_log(study):
     study.change(study.trainer, "    run.checkpoints.save_final(model)", "    raise OSError('planted')")
     answer = study.reproduce()
@@ -100,6 +103,7 @@ def test_a_crash_of_the_program_is_not_run_with_the_end_of_its_log(study):
     assert not list((study.root / "runs").rglob("COMPLETE"))
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_never_judged_as_finished(study, wait_for):
     tool = subprocess.Popen(
         [sys.executable, "-m", "reprokit", "reproduce", "cartpole_baseline", "--backend", "local"],
@@ -120,6 +124,7 @@ def test_a_killed_run_is_never_judged_as_finished(study, wait_for):
     assert outcomes.count("interrupted") == 2
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_an_interrupted_tool_stops_the_training_and_says_so_with_its_exit_code(study, wait_for, name, code):
     tool = subprocess.Popen(
@@ -171,6 +176,7 @@ def test_a_report_whose_verdict_was_edited_does_not_stand(regressed):
     assert "the evidence says REGRESSION" in edited.out
 
 
+@pytest.mark.slow
 def test_verify_covers_recipes_without_a_golden_and_ends_with_the_gravest_code(study):
     other = study.root / "recipes" / "another"
     other.mkdir()
@@ -187,6 +193,7 @@ def test_verify_without_any_recipe_is_never_a_pass(tmp_path, study_at):
     assert empty.code == 4
 
 
+@pytest.mark.slow
 def test_a_golden_needs_a_reason_two_runs_and_no_override(study):
     assert study.reprokit("golden", "promote", "cartpole_baseline").code == 2
     single = study.reprokit("run", "cartpole_baseline", "--backend", "local")
@@ -200,6 +207,7 @@ def test_a_golden_needs_a_reason_two_runs_and_no_override(study):
     assert "modified" in modified.err
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_the_container_gives_the_same_metrics_bytes_as_the_virtual_environment(study, blessed):
     answer = study.reproduce(backend="docker")
@@ -219,6 +227,7 @@ def test_docker_without_an_engine_is_exit_code_3_with_the_remedy(study):
     assert "--backend local" in answer.report["not_run"]["remedy"]
 
 
+@pytest.mark.slow
 def test_without_an_engine_the_environment_comes_from_the_same_lock_and_the_row_says_so(study):
     nowhere = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
     answer = study.reprokit("reproduce", "cartpole_baseline", "--json", env=nowhere)

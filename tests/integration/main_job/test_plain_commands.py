@@ -98,6 +98,7 @@ def test_a_recipe_and_a_command_together_are_wrong_usage(tmp_path, study_at):
     assert answer.code == 2
 
 
+@pytest.mark.slow
 def test_a_report_that_left_metrics_out_can_be_verified_as_it_was_asked_for(
     program, reproduce, tmp_path, study_at
 ):

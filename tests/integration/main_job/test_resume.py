@@ -247,6 +247,7 @@ def assert_altered_state_is_found(study, whole, stopped, name):
         assert seen.first["where"].endswith("(the resumed run)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(ALTERED)[:1])
 def test_a_single_altered_state_turns_the_row_red(study, whole, stopped, name):
     assert_altered_state_is_found(study, whole, stopped, name)
@@ -335,6 +336,7 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_bit_for_bit(study, whole, nu
     assert_a_run_killed_at_random_goes_on(study, whole, number)
 
 
+@pytest.mark.slow
 def test_a_run_whose_tool_was_killed_goes_on_at_once_bit_for_bit(study, whole):
     folder = kill_at_random(study, draw=random.Random(1), tool_too=True)
     done, resumed = go_on(study, folder.name)

@@ -34,6 +34,7 @@ def reproduce(study, run: Path | str):
     return study.reprokit("runs", "reproduce", str(run), "--backend", "local", "--json")
 
 
+@pytest.mark.slow
 def test_somebody_elses_run_is_reproduced_from_its_own_folder(study, theirs):
     study.change(study.recipe, "learning_rate: 3e-4", "learning_rate: 4e-4")  # ours is not what runs
     answer = reproduce(study, theirs)
@@ -63,6 +64,7 @@ def test_a_modified_run_is_repeated_with_its_overrides(study):
     assert verified.code == 0, verified.out + verified.err
 
 
+@pytest.mark.slow
 def test_forged_numbers_are_not_reproduced_and_the_record_is_named(study, theirs):
     last = json.loads((theirs / "metrics.jsonl").read_text().splitlines()[-1])
     name, value = next((name, value) for name, value in last.items() if name.startswith("loss"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 
+
+@pytest.mark.slow
 def test_environments_that_are_reset_with_another_seed_fail_their_row_though_the_runs_agree(study):
     study.change(study.playing, "env.reset(seed=seed, options", "env.reset(seed=3, options")
     answer = study.reproduce()

@@ -60,6 +60,7 @@ def test_every_folder_below_features_is_in_the_list():
     assert folders == set(FEATURES) == {found.name for found in features()}
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", FEATURES)
 def test_without_a_feature_the_rest_works_and_only_its_words_are_gone(name, tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "reprokit", ignore=shutil.ignore_patterns("__pycache__"))

@@ -131,6 +131,7 @@ def test_results_that_were_there_before_are_no_results_of_the_run(repository):
     assert "no metrics: results/log.jsonl, results/log_jsonl are as before the run" in report.sentence
 
 
+@pytest.mark.slow
 def test_a_tracked_result_that_is_written_again_with_equal_content_is_judged(repository):
     fixed = PROGRAM.replace('f"{sys.argv[2]}/log.jsonl"', '"log.jsonl"')
     repository.write(train_py=fixed)
@@ -228,6 +229,7 @@ def test_a_recipe_that_says_how_it_is_resumed_is_resumed(resumable):
     assert (report.verdict, str(row.status), row.required) == ("REPRODUCED", "PASSED", True)
 
 
+@pytest.mark.slow
 def test_a_recipe_that_says_how_and_loses_something_is_not_reproduced(resumable):
     resumable.promote(resumable.reproduce())
     resumable.write(train_py=LOSES.replace("LATER", "losses[:2]"))
@@ -236,6 +238,7 @@ def test_a_recipe_that_says_how_and_loses_something_is_not_reproduced(resumable)
     assert "resume_equal" in report.sentence
 
 
+@pytest.mark.slow
 def test_runs_alone_are_not_judged_where_the_resumed_one_is_gone(resumable):
     project = Project.around(resumable.root)
     resumable.promote(resumable.reproduce())

@@ -251,6 +251,7 @@ def test_a_golden_that_came_since_is_judged(study):
     assert since(study) == {}
 
 
+@pytest.mark.slow
 def test_the_gate_names_what_it_leaves_out_and_refuses_a_commit_that_is_not_there(study):
     study.bless(study.run("A"))
     study.commit()

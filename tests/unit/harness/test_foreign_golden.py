@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from reprokit import golden
-from reprokit.capture import capture_interpreter
 from reprokit.core.checklist import Verdict
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import GoldenError, MetricsError, UsageError
@@ -38,14 +37,11 @@ NOW = "2026-01-01T00:00:00+00:00"
 PUBLISHED = "step,Loss\n10,0.091\n50,0.0196\n"
 
 
-@pytest.fixture(scope="module")
-def inside():
-    return {**capture_interpreter(["python"]), "device": {"kind": "cpu"}}
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch, inside):
-    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: inside)
+    monkeypatch.setattr(
+        start_runs, "inside_of", lambda spec, *, backend: {**inside, "device": {"kind": "cpu"}}
+    )
     root = tmp_path / "theirs"
     (root / "recipes" / "train").mkdir(parents=True)
     (root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE)

@@ -192,6 +192,7 @@ def test_a_seed_that_the_program_never_passes_on_fails(repository):
     assert reason.endswith("train.py:7 draws from Python's random before it is given a seed")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "child", ['["true"]', '[sys.executable, "-I", "-c", ""]', '[sys.executable, "-c", ""], env={}']
 )
@@ -282,6 +283,7 @@ def test_a_program_of_pytorch_from_its_first_run_to_its_golden(with_torch):
     assert with_torch.reproduce().verdict == "REGRESSION"
 
 
+@pytest.mark.slow
 def test_parameters_that_differ_under_an_equal_log_are_named_by_step_and_tensor(with_torch):
     # the parameter itself: Adam's step would round two big gradients to one and the same step
     odd = "step == 3 and model[1].bias.data.add_(int.from_bytes(os.urandom(4), 'big') / 2**32)"

@@ -94,6 +94,7 @@ def test_promote_says_that_it_compressed(small, capsys, monkeypatch):
     assert "over golden_limit_mb, so its files are compressed: 0.00 MB" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_promote_warns_of_one_that_stays_over_the_limit_compressed(small, capsys, monkeypatch):
     runs = small.reproduce().runs
     (small.root / "pyproject.toml").write_text(LIMIT.replace("0.0001", "0.00001"))
@@ -117,6 +118,7 @@ def test_only_what_is_over_the_limit_compressed_too_is_warned_of(tmp_path, limit
     assert lines_of(Provenance()) == []
 
 
+@pytest.mark.slow
 def test_promoting_again_names_the_golden_before_and_leaves_no_second_file(compressed):
     before = json.loads((place(compressed) / "provenance.json").read_text())
     (compressed.root / "pyproject.toml").unlink()
@@ -147,6 +149,7 @@ def test_two_files_for_one_are_refused(compressed):
         golden.load(place(compressed))
 
 
+@pytest.mark.slow
 def test_sizes_that_mean_nothing_are_refused(compressed):
     file = place(compressed) / "provenance.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "sizes": {"metrics": 1 << 40}}))
@@ -154,6 +157,7 @@ def test_sizes_that_mean_nothing_are_refused(compressed):
         golden.load(place(compressed))
 
 
+@pytest.mark.slow
 def test_a_damaged_one_is_no_metrics_file_either(compressed, tmp_path):
     packed(compressed).write_bytes(b"nothing")
     with pytest.raises(Exception, match="cannot be read"):

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from reprokit.capture import capture_interpreter
 from reprokit.features.init import write_recipe as init
 from reprokit.harness import Request
 from reprokit.harness.reproduce import reproduce_command
@@ -46,14 +45,11 @@ time.sleep(1)
 SOURCES = ("mlflow.db (mlflow)", "mlruns/0/{id} (mlflow_files)")
 
 
-@pytest.fixture(scope="module")
-def inside():
-    return {**capture_interpreter(["python"]), "device": {"kind": "cpu"}}
-
-
 @pytest.fixture
 def theirs(tmp_path, monkeypatch, inside):
-    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: dict(inside))
+    monkeypatch.setattr(
+        start_runs, "inside_of", lambda spec, *, backend: {**inside, "device": {"kind": "cpu"}}
+    )
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / ".gitignore").write_text("runs/\nreports/\n")
@@ -77,6 +73,7 @@ def test_a_plain_command_is_repeatable_without_a_word(theirs):
     assert (row.evidence["records"], row.evidence["metrics"]) == (12, 4)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("of", ['"loss": loss', "{loss} {step}", '("loss", loss'])
 def test_a_number_that_differs_in_one_of_them_is_found(theirs, of):
     noisy = of.replace("loss}", "loss + os.urandom(1)[0]}").replace(": loss", ": loss + os.urandom(1)[0]")

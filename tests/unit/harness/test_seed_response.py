@@ -107,6 +107,7 @@ def test_a_metric_that_only_repeats_the_seed_does_not_respond(deaf):
     assert "no metric responds to the seed" in report.sentence
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "logged",
     [

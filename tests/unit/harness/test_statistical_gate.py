@@ -148,6 +148,7 @@ def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here)
     assert to_json.to_dict(again)["statistical"] == to_json.to_dict(report)["statistical"], "the same answer"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("settings", "word"), [(WORSE, "worse"), (BETTER, "better")], ids=["worse", "better"]
 )
@@ -258,6 +259,7 @@ OTHER_LOGS = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("why", OTHER_LOGS)
 def test_new_logs_of_another_shape_are_unjudged(here, why):
     here.write(train_py=PROGRAM.replace(*OTHER_LOGS[why]), settings_py=NOISIER)
@@ -276,6 +278,7 @@ def without_logs(here):
     about.write_text(json.dumps(provenance))
 
 
+@pytest.mark.slow
 def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
     without_logs(here)
     here.write(settings_py=NOISIER)
@@ -284,6 +287,7 @@ def test_of_an_ensemble_of_before_the_logs_are_said_not_to_be_judged(here):
     assert "was not judged: it was promoted before that was kept" in report.sentence
 
 
+@pytest.mark.slow
 def test_a_training_that_is_equal_in_all_seeds_is_told_where_only_its_evaluation_follows_them(here):
     without_logs(here)
     fixed = '"lr": 1 / (step + 1), "train/loss": 3 / (step + 1), "val/accuracy": 0.5, "return":'
@@ -297,6 +301,7 @@ def test_a_training_that_is_equal_in_all_seeds_is_told_where_only_its_evaluation
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("level", "why"),
     [
@@ -316,6 +321,7 @@ def test_new_seeds_of_one_curve_or_two_are_unjudged(here, level, why):
     assert why in report.sentence
 
 
+@pytest.mark.slow
 def test_new_seeds_that_mostly_reach_the_most_there_is_are_judged(here):
     best = "NOISE = 0.1\ndef level(seed, generator):\n    return generator.gauss(100.0, 1.0)\n"
     capped = PROGRAM.replace('"return": value', '"return": min(value, 100.5)')
@@ -338,6 +344,7 @@ def test_the_golden_of_a_seed_is_asked_first_and_the_ensemble_in_place_of_a_regr
     }
 
 
+@pytest.mark.slow
 def test_the_ensemble_decides_unasked_where_the_recipe_says_so(here):
     declared = RECIPE.replace("direction: higher", "direction: higher, platforms: [cpu-x86_64]")
     here.write(settings_py=NOISIER, recipes__train__recipe_yaml=declared)
@@ -478,6 +485,7 @@ class TestPromotion:
         with pytest.raises(GoldenError, match="one set of metrics, byte for byte"):
             fresh.bless(min_seeds=10)
 
+    @pytest.mark.slow
     def test_seeds_with_the_same_metrics_but_for_the_seed_are_refused(self, fresh):
         halved = PROGRAM.replace("random.Random(seed)", "random.Random(seed // 2)")
         fresh.begin().write(train_py=halved.replace('"step": step', '"step": step, "seed": seed'))
@@ -516,6 +524,7 @@ class TestPromotion:
         assert not here.ensemble.exists()
         assert len(here.sweep("20").bless().seeds) == 20, "all of them are an ensemble"
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("what", ["removed", "changed", "not complete"])
     def test_seeds_whose_folders_were_removed_or_spoilt_are_left_out_too(self, worst, what):
         here, chosen = worst
@@ -533,6 +542,7 @@ class TestPromotion:
             here.bless(min_seeds=10)
         assert refused.value.actual == f"left out: {', '.join(map(str, sorted(others)))}"
 
+    @pytest.mark.slow
     def test_seeds_that_crash_are_left_out_too(self, fresh):
         crash = "assert seed not in (3, 7)\n    return generator"
         fresh.begin(settings=SETTINGS.replace("return generator", crash))

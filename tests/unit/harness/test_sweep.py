@@ -346,6 +346,7 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
     assert promote("cpu-x86_64").provenance.platform == "cpu-x86_64"
 
 
+@pytest.mark.slow
 def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
     judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
     here.write(recipes__train__recipe_yaml=RECIPE + judged)
@@ -378,6 +379,7 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
     assert len(promote("").members) == 10
 
 
+@pytest.mark.slow
 def test_a_seed_that_ran_alone_on_more_cores_than_a_member_of_a_sweep_is_among_those_left_out(here):
     judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
     here.write(recipes__train__recipe_yaml=RECIPE + judged)
@@ -393,6 +395,7 @@ def test_a_seed_that_ran_alone_on_more_cores_than_a_member_of_a_sweep_is_among_t
         )
 
 
+@pytest.mark.slow
 def test_seeds_of_uncommitted_changes_are_run_again_once_these_are_committed(here):
     judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
     (here.root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE + judged)

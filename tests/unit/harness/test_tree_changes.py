@@ -85,6 +85,7 @@ def test_runs_that_leave_nothing_for_each_other_are_told_of_nothing(here):
     assert json.loads((Path(report.runs[1]) / "run.json").read_text())["left_by_earlier_runs"] == {}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("place", ["runs/exp/split.json", "runs/.split.json", "reports/x/deep/split.json"])
 def test_a_split_in_the_folders_that_runs_and_reports_are_kept_in_is_named(here, place):
     inside = SPLIT.replace('__file__).with_name("split.json")', f"'{place}')")

@@ -167,6 +167,7 @@ def test_in_containers_the_same_is_named_and_only_images_of_the_search_are_remov
                 client.images.remove(image, force=True)
 
 
+@pytest.mark.slow
 def test_packages_that_move_together_are_named_with_their_neighbouring_releases(world):
     found = world.search()
     assert named(found) == [("lead", "3.0", "4.0"), ("lead-core", "3.0", "4.0")]
@@ -192,6 +193,7 @@ def test_two_causes_are_found_one_after_the_other(fast):
     assert found.exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_run_leaves_the_answer_open(fast):
     fast.number = lambda v: None if v["lead-core"] == 4 else float(v["lead-core"] >= 4)
     found = fast.search()
@@ -224,6 +226,7 @@ def test_numbers_that_do_not_repeat_blame_no_package(fast):
         fast.search()
 
 
+@pytest.mark.slow
 def test_tolerances_of_the_recipe_count(fast):
     fast.number = lambda v: 1.0 + 1e-7 * v["noise"] + (v["other"] >= 2)
     with (fast.root / "recipes/train/recipe.yaml").open("a") as recipe:
@@ -248,6 +251,7 @@ def test_a_recipe_without_a_lock_is_refused(fast):
         fast.search()
 
 
+@pytest.mark.slow
 def test_without_a_bad_end_it_is_todays_lock(fast):
     fast.number = lambda v: float(v.get("other", 0) >= 2)
     shutil.copyfile(fast.root / "new.lock", fast.small.lock)
@@ -255,6 +259,7 @@ def test_without_a_bad_end_it_is_todays_lock(fast):
     assert any("bad: today's lock" in note for note in fast.progress.notes)
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_golden_is_looked_for_in_the_commits_and_made_again_where_it_is_in_none(
     fast, monkeypatch
 ):
@@ -308,6 +313,7 @@ def test_half_of_what_is_needed_is_wrong_usage(fast, words, capsys):
     assert fast.ran == []
 
 
+@pytest.mark.slow
 def test_a_release_that_only_rounds_is_passed_over_where_that_is_asked(fast, monkeypatch):
     def loss(metrics):
         return float(json.loads(metrics.read_text().splitlines()[0])["loss"])

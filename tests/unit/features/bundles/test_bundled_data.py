@@ -154,6 +154,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_what_must_not_or_cannot_go_along_is_named_by_its_digest_with_the_reason(
     theirs, made, reviewer, case
@@ -202,6 +203,7 @@ def a_folder(folder: Path) -> None:
     (folder / "data" / "sub" / "a").write_bytes(b"x")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("change", [other_byte, cut, swapped, another_file, a_folder])
 def test_other_data_than_the_recipe_declares_is_refused_before_anything_runs(
     rewritten, reviewer, tmp_path, change

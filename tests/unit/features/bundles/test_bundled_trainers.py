@@ -104,6 +104,7 @@ def test_what_a_rewriter_leaves_alone_is_opened_too(rewritten, open_it):
     assert open_it(rewritten(lambda folder: None)).recipe.name == "cartpole_baseline"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("change", "what"),
     [
@@ -136,6 +137,7 @@ def test_a_package_with_another_runtime_runs_and_that_is_said(tmp_path):
     assert "runtime differs from the one here" in notes[0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["source/sitecustomize.py", "package/sitecustomize.py"])
 def test_a_file_beside_the_code_gets_into_no_run(rewritten, open_it, tmp_path, name):
     def add(folder: Path) -> None:

@@ -128,6 +128,7 @@ def test_a_run_without_a_golden_can_only_be_repeated(made, reviewer, repository)
     assert reviewer(written.path)[0].verdict == "NO_GOLDEN"
 
 
+@pytest.mark.slow
 def test_a_run_with_the_settings_of_a_platform_is_bundled_and_run_again_with_them(
     made, reviewer, repository, tmp_path
 ):
@@ -216,6 +217,7 @@ def test_the_unpacked_folder_is_removed_unless_it_is_kept(golden, made, reviewer
     assert not (tmp_path / "refused").exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_can_be_executed_still_can_be(golden, made, reviewer, repository):
     (repository.root / "tool.sh").write_text("#!/bin/sh\n")
     (repository.root / "tool.sh").chmod(0o755)

@@ -168,6 +168,7 @@ def test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_ow
     assert compared(repository, a="HEAD").first["actual"] == 0.125 + NOISE
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", OPENS)
 def test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_named(repository, how):
     file, link = repository.root / "settings.yaml", repository.root / "runs" / "link"
@@ -214,6 +215,7 @@ def test_where_it_is_not_watched_for_it_is_called_equal(repository, monkeypatch)
         test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_named(repository, "open")
 
 
+@pytest.mark.slow
 def test_data_that_git_ignores_may_lie_in_the_working_tree(repository):
     data = repository.root / "runs" / "rate"
     data.parent.mkdir()
@@ -232,6 +234,7 @@ def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repo
     assert compared(repository, a="HEAD").answer is Word.EQUAL
 
 
+@pytest.mark.slow
 def test_over_seeds_it_finds_that_of_its_own_commit_too(repository):
     recipe = RECIPE + "statistical: {metric: loss, window: last, margin: 0.1, direction: higher}\n"
     repository.write(train_py=SEARCHES, settings_yaml="0.5", recipes__train__recipe_yaml=recipe)

@@ -86,6 +86,7 @@ def test_the_runs_of_a_side_whose_inputs_are_all_known_are_taken(repository, mon
     assert second.answer is Word.DIFFERENT
 
 
+@pytest.mark.slow
 def test_a_side_is_named_by_the_commit_that_was_asked_for_not_by_that_of_earlier_runs(repository):
     (repository.root / "settings.py").write_text("RATE = 0.2\n")
     compared(repository)
@@ -109,6 +110,7 @@ def test_arguments_that_do_not_matter_are_equal_and_those_that_do_are_not(reposi
     assert compared(repository, b_arguments="--batch 8")[0].answer is Word.DIFFERENT
 
 
+@pytest.mark.slow
 def test_threads_are_in_force_or_the_answer_is_unjudged(repository):
     told = OPTIONS.replace('"loss": value', '"loss": value, "threads": os.environ.get("OMP_NUM_THREADS")')
     repository.write(train_py=told)
@@ -155,6 +157,7 @@ def test_a_side_that_fails_is_named(repository):
     assert audit(report / FILE).exit_code == 3
 
 
+@pytest.mark.slow
 def test_a_side_that_draws_from_the_system_does_not_repeat(repository):
     repository.write(settings_py="import os\nRATE = int.from_bytes(os.urandom(4)) / 2**32\n")
     answer, _ = compared(repository, a="HEAD~1", b="HEAD")
@@ -168,6 +171,7 @@ def test_code_of_a_side_is_imported_from_its_own_tree_or_it_is_not_judged(reposi
         compared(repository, a="HEAD~1", b="HEAD")
 
 
+@pytest.mark.slow
 def test_a_declared_file_that_git_ignores_is_shared_where_that_is_asked_for(repository):
     (repository.root / ".gitignore").write_text("runs/\nreports/\nrecipes/train/rows.csv\n")
     rows = repository.root / "recipes" / "train" / "rows.csv"
@@ -225,6 +229,7 @@ def _sha256(path):
     return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
 def test_a_change_that_git_was_told_to_pass_over_is_compared(repository, flag):
     """As people do with settings of their own: the sides were said to be the same commit."""

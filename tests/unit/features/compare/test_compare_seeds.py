@@ -39,6 +39,7 @@ def compared(project, num_seeds: int, *, overrides: tuple[str, ...] = ()):
     return compare_recipe("train", asked, request, only=None, share=(), num_seeds=num_seeds, session=session)
 
 
+@pytest.mark.slow
 def test_a_program_that_never_repeats_has_no_difference_at_the_margin(project):
     project.write(settings_py=DRIFTING.replace("0.1", "0.11"))
     answer, report = compared(project, 8)
@@ -75,6 +76,7 @@ def test_the_margin_is_that_of_side_a(project):
     assert answer.statistical["margins"] == {"return": 2.0}
 
 
+@pytest.mark.slow
 def test_a_side_whose_seeds_are_one_result_is_no_evidence(project):
     project.write(settings_py=CEILING)
     answer, _ = compared(project, 5)
@@ -88,6 +90,7 @@ def test_a_recipe_that_does_not_say_what_is_compared_is_refused(project):
     assert not (project.root / "runs" / "train").exists()
 
 
+@pytest.mark.slow
 def test_earlier_runs_are_judged_by_the_recipe_of_the_side_that_was_asked_for(project, monkeypatch):
     monkeypatch.setattr(ReadySide, "has_all_inputs", True)  # as those of a trainer, or in a container
     project.write(recipes__train__recipe_yaml=SILENT)
@@ -104,6 +107,7 @@ def test_earlier_runs_are_judged_by_the_recipe_of_the_side_that_was_asked_for(pr
     assert not audit(report / FILE).follows
 
 
+@pytest.mark.slow
 def test_only_runs_with_the_same_overrides_are_taken(project):
     project.write(settings_py=WORSE)
     compared(project, 3, overrides=("title=Another",))

@@ -118,6 +118,7 @@ def test_changed_code_in_a_changed_environment_is_never_rounding(moved):
     assert audit(folder / "report.json", project=Project.around(folder.parents[2])).findings == ()
 
 
+@pytest.mark.slow
 def test_a_judge_that_asks_of_the_code_no_more_is_broken(moved, monkeypatch):
     monkeypatch.setattr(of_golden, "_code_changed", lambda *_: False)
     report, _ = judged(moved("8e-8", code="# changed\n"))
@@ -140,6 +141,7 @@ def test_runs_go_to_their_end_where_others_are_compared_with_them(moved, monkeyp
         assert golden_to_watch(recipe, Request(**asked), golden_dir=golden_dir) is None
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("what", ["answer", "twin", "gone"])
 def test_a_report_whose_evidence_says_something_else_does_not_stand(moved, what):
     repository = moved("1e-300", rate="1.0001")
@@ -173,6 +175,7 @@ def test_the_evidence_is_written_into_the_provenance_of_the_next_golden(moved):
     assert str(repository.root) not in json.dumps(kept)
 
 
+@pytest.mark.slow
 def test_evidence_that_does_not_follow_from_its_runs_is_not_written(moved):
     repository = moved("1e-300", rate="1.0001")
     report, folder = judged(repository)
@@ -182,6 +185,7 @@ def test_evidence_that_does_not_follow_from_its_runs_is_not_written(moved):
         promoted(repository)
 
 
+@pytest.mark.slow
 def test_twins_stand_for_the_golden_only_where_their_untouched_run_has_its_numbers(moved):
     repository = moved("8e-8")
     report, _ = judged(repository)
@@ -191,6 +195,7 @@ def test_twins_stand_for_the_golden_only_where_their_untouched_run_has_its_numbe
     assert "do not give its numbers here" in told["why"]
 
 
+@pytest.mark.slow
 def test_the_golden_side_is_taken_where_its_commit_gives_the_golden_again(moved, monkeypatch):
     repository = moved("8e-8")
     seen = {}

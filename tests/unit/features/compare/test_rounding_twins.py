@@ -78,6 +78,7 @@ class adam:
 )
 
 
+@pytest.mark.slow
 def test_updates_by_a_kernel_without_an_optimizer_are_rounded_too(tmp_path):
     assert KERNEL != TRAINS
     plain, _ = trained(tmp_path / "plain", "", program=KERNEL)
@@ -90,6 +91,7 @@ def test_updates_by_a_kernel_without_an_optimizer_are_rounded_too(tmp_path):
     assert control["losses"][1:] != plain["losses"][1:]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["updates", "modules"])
 def test_a_twin_differs_by_rounding_alone_and_draws_nothing_of_the_programs(plain, kind, tmp_path):
     told, facts = trained(tmp_path / "out", f"{kind}:seed=3:start=0:rate=1")
@@ -101,12 +103,14 @@ def test_a_twin_differs_by_rounding_alone_and_draws_nothing_of_the_programs(plai
     assert facts["epsilon"] == pytest.approx(2**-23)
 
 
+@pytest.mark.slow
 def test_a_twin_that_begins_later_is_equal_until_then(plain, tmp_path):
     told, _ = trained(tmp_path / "out", "updates:seed=3:start=2:rate=1")
     assert told["losses"][:3] == plain["losses"][:3]
     assert told["losses"][3] != plain["losses"][3]
 
 
+@pytest.mark.slow
 def test_the_control_changes_the_learning_rate_of_a_step_and_gives_it_back(plain, tmp_path):
     told, facts = trained(tmp_path / "out", "control:seed=0:start=0:rate=1.001")
     assert told["losses"][0] == plain["losses"][0]

@@ -116,7 +116,7 @@ def forge() -> Iterator[Forge]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     port = server.server_address[1]
     found = Forge(f"http://127.0.0.1:{port}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield found
     server.shutdown()

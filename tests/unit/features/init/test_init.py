@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.capture import capture_interpreter
 from reprokit.errors import CannotRunError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.features.init import write_recipe as init
 from reprokit.harness import Request, reproduce
@@ -33,14 +32,11 @@ with open(f"{options.out}/log.jsonl", "w") as log:
 """
 
 
-@pytest.fixture(scope="module")
-def inside():
-    return {**capture_interpreter(["python"]), "device": {"kind": "cpu"}}
-
-
 @pytest.fixture
 def theirs(tmp_path, monkeypatch, inside):
-    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: dict(inside))
+    monkeypatch.setattr(
+        start_runs, "inside_of", lambda spec, *, backend: {**inside, "device": {"kind": "cpu"}}
+    )
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     (tmp_path / "train.py").write_text(PROGRAM)
     track(tmp_path)
@@ -280,6 +276,7 @@ def test_a_module_above_the_folder_is_found_from_the_top(theirs):
     assert fix == "cd .. && reprokit init -- env PYTHONPATH=. python demo/train.py"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("place", ["data/a.bin", "a.bin"])
 def test_data_that_git_ignores_is_named(theirs, place):
     (theirs / ".gitignore").write_text("*.bin\n")
@@ -323,6 +320,7 @@ def test_clock_columns_in_nested_objects_and_rounded_rates_are_volatile(theirs):
         assert f"metric: {name}\n" in recipe_of(proposal)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("of", "by"),
     [

@@ -390,6 +390,7 @@ def test_a_python_that_a_file_forbids_is_refused_wherever_it_is_asked_for(mine, 
     )
 
 
+@pytest.mark.slow
 def test_the_python_of_a_version_file_stays_until_another_is_asked_for(mine):
     source = mine.write("requirements.txt", "tiny\n")
     mine.write(".python-version", "3.9\n")

@@ -99,7 +99,7 @@ def index(tmp_path, monkeypatch):
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         served.address = f"http://127.0.0.1:{server.server_address[1]}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         for name in ("UV_OFFLINE", "UV_NO_INDEX", "UV_FIND_LINKS", "UV_INDEX_URL"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("UV_DEFAULT_INDEX", f"{served.address}/simple/")

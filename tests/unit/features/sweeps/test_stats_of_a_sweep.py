@@ -122,6 +122,7 @@ def test_settings_with_equal_results_are_named(of):
     assert said[1].startswith("Warning: lr=0.10 and lr=0.1 are one number")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize("verbose", [False, True])
 def test_nothing_is_cut_and_no_line_is_wider_than_the_terminal(of, monkeypatch, columns, verbose):
@@ -159,6 +160,7 @@ def test_the_headline_is_what_a_recipe_promises_else_what_is_called_a_result():
     assert results_first(["lr", "x"], idle={"lr"}) == ["x", "lr"]
 
 
+@pytest.mark.slow
 def test_many_seeds_are_all_named(of):
     said = lines(of("0.1", "0.3", seeds="1..13"))
     assert said[0].endswith("2 settings, 13 seeds (1..13) each")

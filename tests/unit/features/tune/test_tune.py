@@ -120,6 +120,7 @@ def test_a_pruned_trial_is_one_however_far_its_run_came(theirs):
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_by_the_pruner_is_not_run_again(theirs):
     (theirs / "space.yaml").write_text(sizes(4, 3, 5, 2, 6, 1, 8))
     asked = {
@@ -209,6 +210,7 @@ def test_a_metric_of_text_is_named_as_that(tmp_path):
         tuned(root, trials=4, metric="note", direction="maximize")
 
 
+@pytest.mark.slow
 def test_a_first_trial_without_the_metric_fails_alone_where_another_run_has_it(tmp_path):
     program = PROGRAM.replace('"return": value', '("other" if size == 1 else "return"): value')
     root = prepare(tmp_path / "theirs", program=program).root

@@ -112,6 +112,7 @@ def test_a_regression_refuses_the_rest(moved, monkeypatch, inside):
     assert goldens(moved) == before
 
 
+@pytest.mark.slow
 def test_runs_that_disagree_or_were_not_made_again_since_the_code_changed_refuse_the_rest(moved):
     judged(moved, "train")
     moved.write(other_py=(moved.root / "other.py").read_text() + "# changed\n")
@@ -125,6 +126,7 @@ def test_runs_that_disagree_or_were_not_made_again_since_the_code_changed_refuse
     assert goldens(moved) == before
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("outcome", "why"),
     [("stopped_at_golden", "it was stopped at the golden"), ("program_failed", "newest run .* has no end")],

@@ -59,6 +59,7 @@ def test_a_run_of_the_sweep_that_is_changed_after_the_report_is_found(here):
     assert "row several_seeds: the evidence says FAILED" in found.findings
 
 
+@pytest.mark.slow
 def test_a_run_of_the_sweep_that_is_gone_cannot_be_checked(here):
     answer = swept(here.root)
     _, _, folder = judged(here)
@@ -66,6 +67,7 @@ def test_a_run_of_the_sweep_that_is_gone_cannot_be_checked(here):
     assert audit(folder / "report.json", project=Project.around(here.root)).exit_code == 4
 
 
+@pytest.mark.slow
 def test_a_member_that_crashed_is_failed_until_it_finishes(here):
     (here.root / "broken").touch()
     swept(here.root, seeds="3..6")
@@ -112,6 +114,7 @@ def test_a_sweep_of_other_inputs_says_nothing(here):
     assert judged(here)[0].status == "SKIPPED"
 
 
+@pytest.mark.slow
 def test_a_sweep_with_another_setting_says_nothing_of_the_recipe_as_it_stands(here):
     swept(here.root, settings=["command=[python, train.py, '{seed}', '{run_dir}', '2']"])
     assert judged(here)[0].status == "SKIPPED"
@@ -135,6 +138,7 @@ def test_a_damaged_record_of_a_sweep_asks_for_nothing(here):
     assert runs_of_sweeps(run) == ()
 
 
+@pytest.mark.slow
 def test_a_record_that_leaves_out_a_declared_seed_does_not_pass_it(here):
     (here.root / "broken").touch()
     here.write(recipes__train__recipe_yaml=RECIPE.replace("[3, 4, 6]", "[3, 4, 5, 6]"))
