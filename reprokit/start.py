@@ -7,6 +7,7 @@ that is called like a package of the tool would run in its place, and could answ
 from __future__ import annotations
 
 import os
+import site
 import sys
 from typing import NoReturn
 
@@ -24,7 +25,8 @@ def main() -> NoReturn:
 def _is_judged(entry: str) -> bool:
     """Whether an entry of the path leads into the repository of the current folder, which may be judged.
 
-    The folder that this package lies in is not, and neither is an environment inside the repository.
+    The folder that this package lies in is not, and neither is an environment inside the repository, or what
+    a person installed for themselves where their home is one.
     """
     try:
         top = _top_of(os.getcwd())  # noqa: PTH109 - pathlib is imported where it is used
@@ -32,7 +34,12 @@ def _is_judged(entry: str) -> bool:
     except OSError:  # the current folder is gone: the command line says so
         return False
     own = os.path.realpath(os.path.dirname(os.path.dirname(reprokit.__file__)))  # noqa: PTH120
-    kept = (sys.prefix, sys.base_prefix, sys.exec_prefix)
+    kept = (
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        *([site.getusersitepackages()] if site.ENABLE_USER_SITE else ()),
+    )
     if place == own or any(_is_in(place, os.path.realpath(folder)) for folder in kept):
         return False
     return _is_in(place, os.path.realpath(top))
