@@ -133,8 +133,8 @@ def _hidden(name: str, sign: str, match: re.Match[str]) -> str:
     bare = value.strip("\\\"'")
     if NO_VALUE.fullmatch(bare) or NO_VALUE.fullmatch(value) or value == MARK:
         return ""
-    prose = sign == ": " and name.lower().rstrip("_0123456789") in {"pass", "pat"}
-    if is_setting(name, bare) or prose:
+    prose = sign == ": " and not quote and name.lower().rstrip("_0123456789") in {"pass", "pat"}
+    if is_setting(name, bare) or (prose and not _stands_alone(bare)):
         return ""
     closed = quote and value.endswith(quote) and len(value) > len(quote)
     return value[len(quote) : len(value) - (len(quote) if closed else 0)]

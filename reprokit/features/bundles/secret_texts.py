@@ -39,7 +39,7 @@ _KEYS = (
 )
 _ENCODES = ("\\u00", "\\x", "%3", "%40")
 _USER_IN_URL = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://(?P<user>[^\s/:@\"'`{}<>$%]*)(?::(?P<password>[^\s@\"'`{}<>$]{4,200}))?@[\w.-]+",
+    r"\b[a-z][a-z0-9+.-]{1,20}://(?P<user>[^\s/:@\"'`{}<>$%]*)(?::(?P<password>[^\s@\"'`{}<>$]{4,200})?)?@[\w.-]+",
     re.IGNORECASE,
 )
 _ENCODED_SIGN = re.compile(r"\\u00[0-7]|\\x[0-7]|%3[AaDd]|%40")

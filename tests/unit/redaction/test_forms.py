@@ -29,6 +29,9 @@ wandb.login(\n    anonymous="never",\n    key="{S}",\n)
 wandb:\n  entity: ada\n  key: {S}
 {"wandb": {"entity": "ada", "key": "{S}"}}
 KEY = ''.join(['hf_q7Zt3KpW9x', 'Lm2VbN8sRdabcdefghijklmnop'])
+database:\n  user: ada\n  pass: {S}
+database:\n  pass: "{P}"
+pass: '{P}'
 # token is: {S}
 the API token was: {S}
 priv_key={S}

@@ -1,6 +1,7 @@
 """What one of several runs on this host leaves where a later one finds it: memory, home, caches, packages.
 
-A file counts that this user wrote while an earlier run was under way and that was read while a later one was.
+A file counts that this user wrote while an earlier run was under way and that was read while a later one was,
+also where the later one removed it: the file is kept open by its name alone, so that its times can be asked.
 Which program it was the system does not say, so what is open now is left out: that is another program's. Of
 shared memory it is enough that it was left. What a plain command leaves in its own folder is said elsewhere.
 """
@@ -10,10 +11,13 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import stat
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ from typing import Any
 from reprokit.capture.interpreter import find_python
 from reprokit.core.records import RunSpec
 
+_BY_NAME: int = getattr(os, "O_PATH", 0)
 _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
 #: Folders of files that any program may leave: looked at, but not below.
 _OPEN_TO_ALL = ("/tmp", "/var/tmp", "/opt", "/srv")  # noqa: S108
@@ -37,7 +42,32 @@ _OF_A_PERSON = (
 )
 _MOST_ENTRIES, _DEPTH = 20_000, 4
 _MOST_NAMED = 20
+_MOST_HELD = 200  # files: a process may have 1,024 open on most systems
 _SYSTEM_V = {"shm": "shared memory", "msg": "a message queue", "sem": "a semaphore"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """A file or link that a run left.
+
+    Args:
+        path: Where.
+        ended: When that run had ended, seconds since 1970.
+        handle: It, open by its name alone, so that its times are known when it is gone; None for no room.
+        identity: Its device and inode.
+    """
+
+    path: str
+    ended: float
+    handle: int | None
+    identity: tuple[int, int] | None
+
+    def was_read(self, *, since: float) -> bool:
+        """Whether it was read since then, also where it was removed after that."""
+        with contextlib.suppress(OSError):
+            status = os.fstat(self.handle) if self.handle is not None else os.lstat(self.path)
+            return status.st_atime >= since
+        return self.handle is None  # gone, and no one can say whether it was read before
 
 
 class SharedPlaces:
@@ -62,7 +92,9 @@ class SharedPlaces:
         self._project = [str(project)] if project is not None else []
         self._beside = [str(repository.resolve().parent)] if repository is not None else []
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
-        self._written: dict[str, float] = {}  # path → when the run that left it had ended
+        self._written: dict[str, _Left] = {}
+        self._held: list[int] = []
+        weakref.finalize(self, _close, self._held)
         self._lock = threading.Lock()
 
     def after(self, spec: RunSpec, *, began: float, ended: float, is_confined: bool) -> dict[str, Any]:
@@ -80,21 +112,31 @@ class SharedPlaces:
             memory = _left_in_memory(began)
             read: dict[str, list[str]] = {"files": [], "kept": []}
             if not is_confined:
-                earlier = [path for path, end in self._written.items() if end <= began]
+                earlier = {path: one for path, one in self._written.items() if one.ended <= began}
                 home, kept = _home_of(spec), tuple(_kept_folders(spec))
-                found = _not_open(one for one in earlier if _was_read(one, since=began))
+                was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
+                found = _not_open(was_read)
                 for path in sorted({_source_of(one) or one for one in found}):
                     is_kept = path.startswith(kept) or _is_a_persons(path, home=home)
                     read["kept" if is_kept else "files"].append(path)
                 for path in self._now_written(spec, began):
                     _as_unread(path)
-                    self._written[path] = ended
+                    self._written[path] = self._hold(path, ended)
         told = {"memory": memory, **read}
         return (
             {"shared": {name: found[:_MOST_NAMED] for name, found in told.items()}}
             if any(told.values())
             else {}
         )
+
+    def _hold(self, path: str, ended: float) -> _Left:
+        """What a run left, open by its name alone as long as there is room."""
+        handle = None
+        if len(self._held) < _MOST_HELD:
+            with contextlib.suppress(OSError):
+                handle = os.open(path, _BY_NAME | os.O_NOFOLLOW)
+                self._held.append(handle)
+        return _Left(path=path, ended=ended, handle=handle, identity=_identity(path))
 
     def _now_written(self, spec: RunSpec, began: float) -> Iterator[str]:
         python = find_python(spec.command)
@@ -103,7 +145,8 @@ class SharedPlaces:
         deep = dict.fromkeys([*_kept_folders(spec), *self._project])
         for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in deep)]:
             for path, status in _files(folder, depth=depth):
-                is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+                is_file = stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
+                is_own = is_file and status.st_uid == os.getuid()
                 if is_own and status.st_ctime >= began and not path.startswith(self._leave_out):
                     source = _source_of(path)
                     # byte-code of a module that was there before says nothing that its source does not
@@ -155,7 +198,7 @@ def _source_of(path: str) -> str:
 
 def _left_in_memory(began: float) -> list[str]:
     """What no process has open, and what is still there when all were asked: other programs end meanwhile."""
-    found = _not_open(_memory_since(began))
+    found = _not_open({path: _identity(path) for path in _memory_since(began)})
     return sorted(found.intersection(_memory_since(began))) if found else []
 
 
@@ -173,48 +216,58 @@ def _memory_since(began: float) -> Iterator[str]:
                     yield f"{name} of System V, key {values['key']}"
 
 
-def _was_read(path: str, *, since: float) -> bool:
-    with contextlib.suppress(OSError):
-        return os.stat(path).st_atime >= since  # noqa: PTH116  (many files)
-    return False
-
-
 def _as_unread(path: str) -> None:
     """Set a file's time of reading before its last change: else most systems do not note the next one."""
     with contextlib.suppress(OSError):
-        changed = os.stat(path).st_mtime_ns  # noqa: PTH116
-        os.utime(path, ns=(changed - 1, changed))
+        changed = os.lstat(path).st_mtime_ns
+        os.utime(path, ns=(changed - 1, changed), follow_symlinks=False)
 
 
-def _not_open(paths: Iterable[str]) -> set[str]:
+def _close(handles: list[int]) -> None:
+    for handle in handles:
+        with contextlib.suppress(OSError):
+            os.close(handle)
+
+
+def _not_open(paths: Mapping[str, tuple[int, int] | None]) -> set[str]:
     """Those of the paths that no process has open or mapped, as far as this user may ask.
 
-    Files are identified by device and inode: a semaphore is mapped under a name that it has no longer.
+    Args:
+        paths: Path → device and inode, by which files are known: a semaphore is mapped under a name that it
+            no longer has. None for what is no file.
     """
-    left = {path: _identity(path) for path in paths}
+    left = dict(paths)
     for process in filter(str.isdecimal, os.listdir("/proc") if left else ()):  # noqa: PTH208  (names, quickly)
         with contextlib.suppress(OSError):
-            used = set(_used_by(f"/proc/{process}"))
+            used = set(_used_by(f"/proc/{process}", set(left.values())))
             left = {path: one for path, one in left.items() if one is None or one not in used}
     return set(left)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
     with contextlib.suppress(OSError):
-        status = os.stat(path)  # noqa: PTH116  (many files)
+        status = os.lstat(path)
         return status.st_dev, status.st_ino
     return None
 
 
-def _used_by(process: str) -> Iterator[tuple[int, int]]:
-    """Device and inode of the files that a process has open or mapped."""
+def _used_by(process: str, wanted: Container[tuple[int, int] | None]) -> Iterator[tuple[int, int]]:
+    """Device and inode of those files that a process has open or mapped, but not by their name alone."""
     with os.scandir(f"{process}/fd") as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 status = entry.stat()
-                yield status.st_dev, status.st_ino
+                used = status.st_dev, status.st_ino
+                if used in wanted and not _is_by_name(f"{process}/fdinfo/{entry.name}"):
+                    yield used
     for line in Path(process, "maps").read_text("utf-8", "replace").splitlines():
         _, _, _, device, inode, *_ = line.split(maxsplit=5)
         if inode != "0":
             major, _, minor = device.partition(":")
             yield os.makedev(int(major, 16), int(minor, 16)), int(inode)
+
+
+def _is_by_name(opened: str) -> bool:
+    """Whether a file is open by its name alone: so this tool keeps what runs left."""
+    flags = re.search(r"^flags:\s*([0-7]+)", Path(opened).read_text("ascii"), re.MULTILINE)
+    return bool(flags and int(flags[1], 8) & _BY_NAME)

@@ -297,6 +297,7 @@ _CHANCE = "q7Zt3KpW9xLm2VbN" + "8sRd"
         ("Dockerfile", "ENV DB_PASSWORD Hunter2x9\n"),
         ("settings.plist", f"<key>api_key</key>\n<string>{_CHANCE}</string>\n"),
         ("odbc.ini", "DSN=x;UID=ada;PWD=Hunter2x9;\n"),
+        ("install.sh", f"pip install --index-url https://{_CHANCE}:@pypi.example.org/simple x\n"),
         ("mail.py", "smtp.login('ada@example.org', 'Hunter2x9')\n"),
         ("README.md", "Password: `Hunter2x9`\n"),
         ("api_keys.py", f"OPENAI = '{_CHANCE}'\n"),

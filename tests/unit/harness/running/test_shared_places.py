@@ -36,24 +36,106 @@ def semaphore():
     path.unlink()
 
 
+def not_open(path):
+    return shared_places._not_open({str(path): shared_places._identity(str(path))})
+
+
+def _now(folder):
+    """The next moment of the clock that the system gives files their times from."""
+    clock = folder / "below" / "clock"
+    clock.parent.mkdir(exist_ok=True)
+    clock.touch()
+    before = clock.stat().st_ctime
+    while clock.stat().st_ctime == before:
+        clock.touch()
+    return clock.stat().st_ctime
+
+
+@pytest.fixture
+def between_runs(tmp_path, monkeypatch):
+    """Says what is told of two runs, between which a file of the home is used."""
+    for place in ("_MEMORY", "_OPEN_TO_ALL"):
+        monkeypatch.setattr(shared_places, place, ())
+    monkeypatch.setattr(shared_places, "_SYSTEM_V", {})
+    monkeypatch.setattr(shared_places.tempfile, "gettempdir", lambda: str(tmp_path / "none"))
+    asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+    specs = [
+        RunSpec(run_id=f"run-{number}", environment={"HOME": str(tmp_path)}, **asked) for number in (1, 2)
+    ]
+    places = shared_places.SharedPlaces(specs, leave_out=())
+
+    def told(first, later):
+        began = _now(tmp_path)
+        first()
+        ended = _now(tmp_path)
+        places.after(specs[0], began=began, ended=ended, is_confined=False)
+        later()
+        found = places.after(specs[1], began=ended, ended=ended + 1, is_confined=False)
+        return found.get("shared", {}).get("files", [])
+
+    return told
+
+
+def test_a_file_that_a_later_run_read_and_removed_is_named(tmp_path, between_runs):
+    kept = tmp_path / "state.json"
+
+    def read_and_removed():
+        kept.read_text()
+        kept.unlink()
+
+    assert between_runs(lambda: kept.write_text("0.25"), read_and_removed) == [str(kept)]
+
+
+def test_a_file_that_a_later_run_renamed_and_then_read_is_named(tmp_path, between_runs):
+    kept, folder = tmp_path / "state.json", tmp_path / "elsewhere"
+    folder.mkdir()
+    assert between_runs(
+        lambda: kept.write_text("0.25"), lambda: kept.rename(folder / "other").read_text()
+    ) == [str(kept)]
+
+
+def test_a_link_whose_target_a_later_run_read_is_named(tmp_path, between_runs):
+    kept = tmp_path / "state"
+    assert between_runs(lambda: kept.symlink_to("0.25"), kept.readlink) == [str(kept)]
+
+
+def test_a_file_that_was_removed_or_replaced_unread_is_not_named(tmp_path, between_runs):
+    kept, new = tmp_path / "state.json", tmp_path / "elsewhere"
+    new.mkdir()
+
+    def replaced():
+        (new / "state.json").write_text("0.5")
+        (new / "state.json").replace(kept)
+
+    assert between_runs(lambda: kept.write_text("0.25"), replaced) == []
+    other = tmp_path / "other.json"
+    assert between_runs(lambda: other.write_text("0.25"), other.unlink) == []
+
+
+def test_a_file_that_a_program_still_has_open_is_not_named(tmp_path, between_runs):
+    kept = tmp_path / "state.json"
+    kept.write_text("0")
+    with kept.open():
+        assert between_runs(lambda: kept.write_text("0.25"), kept.read_text) == []
+
+
 def test_a_semaphore_that_another_program_has_open_is_that_programs(semaphore):
     path, process = semaphore
     assert path.exists()
     assert str(path) not in Path(f"/proc/{process.pid}/maps").read_text()
-    assert shared_places._not_open([str(path)]) == set()
+    assert not_open(path) == set()
 
 
 def test_one_whose_program_has_ended_was_left(semaphore):
     path, process = semaphore
     process.kill()
     process.wait()
-    assert shared_places._not_open([str(path)]) == {str(path)}
+    assert not_open(path) == {str(path)}
 
 
 def test_what_is_no_file_is_never_another_programs():
-    assert shared_places._not_open(["shared memory of System V, key 7"]) == {
-        "shared memory of System V, key 7"
-    }
+    memory = "shared memory of System V, key 7"
+    assert not_open(memory) == {memory}
 
 
 def test_what_another_program_removed_meanwhile_was_not_left(tmp_path, monkeypatch):
@@ -67,7 +149,7 @@ def test_what_another_program_removed_meanwhile_was_not_left(tmp_path, monkeypat
     asked_before = shared_places._not_open
 
     def removed_first(paths):
-        found = list(paths)
+        found = dict(paths)
         file.unlink(missing_ok=True)
         return asked_before(found)
 
