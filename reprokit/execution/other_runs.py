@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator
 
 _RECORD = "run.json"  # as in ``layout``: of a folder with it
-_MOST_FILES = 200_000
+_MOST_FILES = 50_000
 
 
 class OtherRuns:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.errors import GoldenError
 from reprokit.execution import other_runs
 from support.command_line import reprokit
+from support.command_recipe import RECIPE, Repository
 
 #: prctl(2): PR_CAPBSET_DROP, and the right that it is called with (capabilities(7): CAP_SYS_ADMIN).
 _NEVER_AGAIN, _TO_ADMINISTER = 24, 21
@@ -21,14 +23,15 @@ RANDOM = """\
 import json, os, sys
 from pathlib import Path
 own = Path(sys.argv[1])
-runs = own.resolve().parents[2]
+runs = next(path for path in own.resolve().parents if path.name == "runs")
 
 def log(value):
     lines = [json.dumps({"step": step, "loss": value / (step + 1)}) + "\\n" for step in range(4)]
     (own / "log.jsonl").write_text("".join(lines))
 
 def earlier():
-    found = [path for path in runs.glob("*/*/log.jsonl") if own.resolve().parent not in path.parents]
+    mine = own.resolve().parent
+    found = [path for path in runs.rglob("log.jsonl") if mine not in path.parents]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 """
@@ -123,7 +126,6 @@ def opened_by(folder: Path) -> dict:
 def test_a_program_that_copies_the_newest_run_is_not_judged(here, capsys, way):
     code, report = judged(COPIES % WAYS[way], capsys)
     first, second = sorted((here / "runs" / "plain-train").iterdir())
-    assert (first / "metrics.jsonl").exists() == (second / "metrics.jsonl").exists()
     assert (first / "log.jsonl").read_bytes() == (second / "log.jsonl").read_bytes()
     assert (code, report["verdict"]) == (4, "UNJUDGED")
     assert str(first / "log.jsonl") in reason_of(report)
@@ -173,6 +175,25 @@ def test_what_is_no_file_of_another_run_is_no_finding(here, capsys, program):
         assert (code, report["verdict"]) == (0, "REPEATABLE"), reason_of(report)
 
 
+READER = """
+import sys, time
+from pathlib import Path
+while True:
+    for path in Path(sys.argv[1]).rglob("log.jsonl"):
+        path.read_bytes()
+    time.sleep(0.01)
+"""
+
+
+def test_who_reads_earlier_runs_beside_the_program_is_not_taken_for_it(here, capsys):
+    judged("log(7)", capsys)
+    with subprocess.Popen([sys.executable, "-c", READER, here / "runs"]) as reader:
+        try:
+            assert judged("log(7)", capsys)[1]["verdict"] == "REPEATABLE"
+        finally:
+            reader.kill()
+
+
 def test_a_file_that_the_command_names_is_declared(here, capsys):
     judged("log(7)", capsys)
     first = min((here / "runs" / "plain-train").iterdir())
@@ -185,9 +206,9 @@ def test_a_file_that_the_command_names_is_declared(here, capsys):
 
 def test_runs_whose_files_are_too_many_to_be_known_are_told_by_their_paths(here, capsys, monkeypatch):
     source = Path(other_runs.__file__).read_text()
-    assert "_MOST_FILES = 200_000" in source
+    assert "_MOST_FILES = 50_000" in source
     monkeypatch.setattr(
-        "reprokit.execution.local_program._GUARD", guard_with(here, source.replace("200_000", "1"))
+        "reprokit.execution.local_program._GUARD", guard_with(here, source.replace("50_000", "1"))
     )
     _, report = judged(COPIES % WAYS["a link"], capsys)
     assert report["verdict"] == "UNJUDGED"
@@ -202,6 +223,46 @@ def guard_with(folder: Path, source: str) -> Path:
         (there / f"{name}.py").write_bytes((own / f"{name}.py").read_bytes())
     (there / "other_runs.py").write_text(source)
     return there / "local_guard.py"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    repository = Repository(tmp_path / "project")
+    repository.root.mkdir()
+    repository.git("init", "--quiet")
+    (repository.root / ".gitignore").write_text("runs/\nreports/\n")
+    return repository
+
+
+def test_an_unpinned_recipe_that_copies_what_equals_its_golden_is_not_judged_and_not_promoted(repository):
+    recipe = RECIPE.replace('"{seed}", "{run_dir}"', '"{run_dir}"')
+    recipe += "unresponsive: {because: it draws no number}\n"
+    repository.write(train_py=RANDOM + "log(7)\n", recipes__train__recipe_yaml=recipe)
+    repository.promote(repository.reproduce())
+    assert repository.reproduce().verdict == "REPRODUCED"
+    repository.write(train_py=RANDOM + COPIES % WAYS["read"])
+    report = repository.reproduce()
+    assert (report.verdict, report.exit_code) == ("UNJUDGED", 4)
+    with pytest.raises(GoldenError, match="files of another run"):
+        repository.promote(report)
+
+
+def test_a_resumed_run_that_copies_the_whole_one_is_not_judged(repository):
+    resume = """resume: {stop_args: [--stop], resume_args: [--from, "{stopped_run_dir}/log.jsonl"]}\n"""
+    resumes = """
+lines = [json.dumps({"step": step, "loss": 1 / (step + 1)}) + "\\n" for step in range(4)]
+if "--from" in sys.argv:
+    whole = min(path for path in runs.rglob("log.jsonl") if mine not in path.parents)
+    lines = whole.read_text().splitlines(True)[2:]
+(own / "log.jsonl").write_text("".join(lines[:2] if "--stop" in sys.argv else lines))
+"""
+    recipe = RECIPE.replace('"{seed}", "{run_dir}"', '"{run_dir}"') + resume
+    program = RANDOM + "mine = own.resolve().parent" + resumes
+    repository.write(train_py=program, recipes__train__recipe_yaml=recipe)
+    report = repository.reproduce()
+    (row,) = [check for check in report.checks if check.id == "resume_equal"]
+    assert str(row.status) == "ERROR"
+    assert "files of another run" in row.reason
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a program that becomes another user")
