@@ -58,6 +58,14 @@ def engine_is_required() -> bool:
     return os.environ.get("REPROKIT_REQUIRE_ENGINE") == "1"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_disk() -> Iterator[None]:
+    """No test turns off the power: none waits for the disk. What is no open file fails as it does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: os.fstat(file) and None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def printed_json(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever a test makes a verb print with ``--json`` is what the published schema says."""
