@@ -86,6 +86,12 @@ def printed_json(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert not list(filter(None, problems))
 
 
+@pytest.hookimpl(optionalhook=True)  # there is no pytest-xdist where mutants are tried
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: one of them waits for a container, the disk or a clock."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_sessionstart() -> None:
     """A background job starts with Ctrl-C ignored, and so would every tool that a test interrupts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
