@@ -247,6 +247,7 @@ def test_the_package_that_the_tool_lays_next_to_runs_is_no_other_run(tmp_path):
     assert code_elsewhere.of_other_tree(facts, tree, run_dir=run_dir) == {"files": [str(other)]}
 
 
+@pytest.mark.slow
 def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):
     file = repository.root / "settings.yaml"
     repository.write(
