@@ -226,7 +226,7 @@ def small_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallProje
 
 @pytest.fixture(scope="module")
 def shared_small_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallProject]:
-    """The same for tests of one module that change nothing in it."""
+    """The same for tests of one module that change nothing in it, or put it back."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         yield make_small_project(tmp_path_factory.mktemp("small"), monkeypatch)
 
