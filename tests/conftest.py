@@ -58,6 +58,14 @@ def engine_is_required() -> bool:
     return os.environ.get("REPROKIT_REQUIRE_ENGINE") == "1"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_disk() -> Iterator[None]:
+    """No test turns off the power: none waits for the disk. What is no open file fails as it does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: os.fstat(file) and None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def printed_json(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever a test makes a verb print with ``--json`` is what the published schema says."""
@@ -76,6 +84,12 @@ def printed_json(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(click, "echo", echo)
     yield
     assert not list(filter(None, problems))
+
+
+@pytest.hookimpl(optionalhook=True)  # there is no pytest-xdist where mutants are tried
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: one of them waits for a container, the disk or a clock."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_sessionstart() -> None:
@@ -212,7 +226,7 @@ def small_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallProje
 
 @pytest.fixture(scope="module")
 def shared_small_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallProject]:
-    """The same for tests of one module that change nothing in it."""
+    """The same for tests of one module that change nothing in it, or put it back."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         yield make_small_project(tmp_path_factory.mktemp("small"), monkeypatch)
 

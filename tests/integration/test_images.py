@@ -214,6 +214,7 @@ def test_an_image_made_on_top_is_not_taken_for_the_environment(client, shared):
         client.images.remove(top.id, force=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("outputs")
 def test_an_image_that_was_removed_is_built_again_and_works(client, shared):
     client.images.remove(make(shared).reference, force=True)

@@ -81,6 +81,7 @@ def test_every_fact_of_a_real_record_has_a_line_in_the_table(portable):
 
 
 # One thread: MKL takes fewer on a busy machine, and other numbers of threads give other bits.
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "1"}, PORTABLE], ids=["native", "portable"])
 def test_asking_changes_no_result(variables):
     untouched = run("-c", COMPUTE, **variables)

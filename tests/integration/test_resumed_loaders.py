@@ -16,8 +16,6 @@ from real_programs import CannotBeMadeError
 
 from support.command_recipe import Repository
 
-#: Four runs each; all other forms take longer than a test of `make test` may.
-FAST = {("torch_loop", "place")}
 FOLDER = Path(__file__).resolve().parents[1] / "planted" / "loaders"
 RECIPE = """\
 schema: 1
@@ -33,13 +31,10 @@ platforms: [cpu-x86_64]
 
 
 def _cases():
-    return [
-        pytest.param(one, form, marks=() if (one, form) in FAST else pytest.mark.slow, id=f"{one}-{form}")
-        for one in PROGRAMS
-        for form in FORMS
-    ]
+    return [pytest.param(one, form, id=f"{one}-{form}") for one in PROGRAMS for form in FORMS]
 
 
+@pytest.mark.slow  # within a minute: tests/stress/test_resume_matrix.py
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("program", "form"), _cases())
 def test_a_resumed_loader_is_equal_or_its_first_wrong_update_and_its_line_are_named(tmp_path, program, form):

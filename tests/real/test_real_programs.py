@@ -25,6 +25,7 @@ from real_programs import (
 )
 
 ALL = programs()
+AT_ONCE = "nanogpt"  # whose two runs are short, and need PyTorch alone
 
 
 def _all(test: str):
@@ -33,7 +34,7 @@ def _all(test: str):
 
 def _marks(program, test):
     marks = [pytest.mark.timeout(7200)]
-    if program.environment == "whole" or test != "reproduce":
+    if program.name != AT_ONCE or test != "reproduce":
         marks.append(pytest.mark.slow)
     if reason := program.known.get(test):
         marks.append(pytest.mark.xfail(strict=True, reason=reason))

@@ -10,9 +10,7 @@ import pytest
 
 from support.study_project import Study, make_study
 
-pytestmark = (
-    pytest.mark.slow
-)  # tests/unit/harness/test_stopped_at_golden.py asks the same of runs without a process
+pytestmark = pytest.mark.slow
 UPDATES, FAULTY = 20, 2  # many enough that a run which begins late is stopped before the other has ended
 UPDATE = "        record = update(model, adam, batch, settings)\n"
 FAULT = f"        if run.trace.updates == {FAULTY - 1}:\n            adam.mean *= 2\n{UPDATE}"

@@ -119,19 +119,21 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def lab_in(committed: Path) -> Callable[[Path], Lab]:
+    """The project, with runs, reports and goldens in a folder."""
+
+    def made(folder: Path) -> Lab:
+        places = {f"{name}_dir": folder / name for name in ("runs", "reports", "golden")}
+        return Lab(here=Project.around(committed, **places))
+
+    return made
+
+
 @pytest.fixture
-def lab(committed: Path, tmp_path: Path) -> Iterator[Lab]:
+def lab(committed: Path, lab_in: Callable[[Path], Lab], tmp_path: Path) -> Iterator[Lab]:
     """The project, with runs, reports and goldens of this test's own."""
-    places = {name: tmp_path / name for name in ("runs", "reports", "golden")}
-    recipe = committed / "recipes" / "train" / "recipe.yaml"
-    yield Lab(
-        here=Project.around(
-            committed,
-            runs_dir=places["runs"],
-            reports_dir=places["reports"],
-            golden_dir=places["golden"],
-        )
-    )
-    recipe.write_text(RECIPE)
-    if places["runs"].is_dir():
-        file_tree.remove(places["runs"])  # some nest folders deeper than pytest removes them
+    yield lab_in(tmp_path)
+    (committed / "recipes" / "train" / "recipe.yaml").write_text(RECIPE)
+    if (tmp_path / "runs").is_dir():
+        file_tree.remove(tmp_path / "runs")  # some nest folders deeper than pytest removes them

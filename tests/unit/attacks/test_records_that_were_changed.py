@@ -22,6 +22,7 @@ from reprokit.errors import ReprokitError
 from reprokit.harness import Request, audit, judge_again
 from reprokit.reports.formats import to_json
 from support.fake_backend import write_lines
+from support.rewound import Rewound
 
 METRICS = "metrics.jsonl"
 
@@ -60,13 +61,23 @@ def good(output: Path, run: int) -> None:
     write_lines(output / "log.jsonl", [{"step": step, "loss": 1 / (step + 1)} for step in range(4)])
 
 
-@pytest.fixture
-def done(lab):
+@pytest.fixture(scope="module")
+def once(lab_in, tmp_path_factory):
+    place = tmp_path_factory.mktemp("done") / "place"
+    lab = lab_in(place)
     folders = lab.runs(good)
     lab.promote(folders)
     made = Reproduced(lab, folders, lab.here.golden_dir / "train" / "cpu-x86_64" / "seed-3")
     assert made.judged() == 0
-    return made
+    return made, Rewound.keep(place)
+
+
+@pytest.fixture
+def done(lab, once):
+    made, folder = once
+    folder.rewind()
+    lab.here, lab.count = made.lab.here, made.lab.count
+    return Reproduced(lab, made.folders, made.golden)
 
 
 # --- run.json: dotted key → another value; None removes it

@@ -67,15 +67,16 @@ def is_running(program: int) -> bool:
     return state.exists() and "Z" not in state.read_text().split()[2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("signals", "code"),
     [
         ([signal.SIGTERM], 143),
         ([signal.SIGHUP], 143),
+        ([signal.SIGINT] * 3, 130),
         ([signal.SIGQUIT], 143),
         ([signal.SIGUSR1], 143),
         ([signal.SIGXCPU], 143),
-        ([signal.SIGINT] * 3, 130),
         ([signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 143),
     ],
 )
@@ -170,7 +171,8 @@ def test_with_standard_output_closed_nothing_is_begun_and_no_answer_given(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("streams", ["2>&-", "<&-", "<&- 2>&-", "2>/dev/full"])
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("streams", ["<&- 2>&-", "2>/dev/full", "2>&-", "<&-"])
 def test_without_messages_or_input_the_answer_is_given_as_ever(tmp_path, streams):
     line = f'"$@" {streams}'
     ended = by_a_shell(line, "reproduce", "--", sys.executable, "-c", LOGGING, "{run_dir}", cwd=tmp_path)
@@ -182,7 +184,7 @@ def test_without_messages_or_input_the_answer_is_given_as_ever(tmp_path, streams
     ("streams", "code"),
     [(">/dev/full", 3), (">/dev/full 2>/dev/full", 3), (">&- 2>&-", 3), ("1</dev/null", 3)],
 )
-@pytest.mark.parametrize("verb", ["diff", "report"])
+@pytest.mark.parametrize("verb", ["diff", pytest.param("report", marks=pytest.mark.slow)])
 def test_an_answer_that_is_not_written_is_neither_0_nor_1(pair, tmp_path, sample_runs, streams, code, verb):
     arguments = ["diff", pair[0], pair[0]] if verb == "diff" else ["report", "show", *sample_runs]
     ended = by_a_shell(f'"$@" {streams}', *arguments, cwd=tmp_path)

@@ -13,17 +13,24 @@ from reprokit import checks, extras, reports
 from reprokit.core.records import Outcome
 from reprokit.errors import MissingExtraError, ReportError
 from reprokit.golden import Promotion
-from reprokit.harness import Request, audit, judge_again
+from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.report_index import INDEX, write_index
 from reprokit.reports.formats import to_json
 from reprokit.workspace import sha256_of
+from support.fake_backend import training
+from support.made_runs import MadeRuns
+from support.recorded_progress import RecordedProgress
+from support.rewound import Rewound
 
 
-@pytest.fixture
-def reported(here, make, programs):
-    """A report of two runs of the recipe that are equal to their golden, and its folder."""
-    folders = make.of_recipe(programs["training"](), programs["training"]())
+@pytest.fixture(scope="module")
+def once(tmp_path_factory, recipe):
+    """A report of two runs of the recipe that are equal to their golden: their project, its folder, they."""
+    place = tmp_path_factory.mktemp("reported") / "place"
+    place.mkdir()
+    here = Project.around(place)
+    folders = MadeRuns(here=here, recipe=recipe, told=RecordedProgress()).of_recipe(training(), training())
     promote(
         folders,
         project=here,
@@ -34,7 +41,20 @@ def reported(here, make, programs):
     report = judge_again(folders, Request(), project=here)
     folder = here.reports_dir / "cartpole_baseline" / "T"
     reports.render_all(report, folder)
-    return folder, folders
+    return Rewound.keep(place), folder, folders
+
+
+@pytest.fixture
+def reported(once):
+    once[0].rewind()
+    return once[1:]
+
+
+@pytest.fixture
+def here(request, tmp_path):
+    """The project of the report, for a test that asks for it; else an empty one."""
+    asked = "reported" in request.fixturenames
+    return Project.around(request.getfixturevalue("once")[0].place if asked else tmp_path)
 
 
 def audited(reported, here):

@@ -131,6 +131,7 @@ def test_the_copy_in_a_run_folder_has_the_digests_of_the_recipe(study):
     assert (again.digest, again.parts[0].content) == (study.recipe().digest, study.recipe().parts[0].content)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("part", "named"), [(IMPORTED, ("recipe", "parts")), (BY_A_PART, ("recipe", "parts")), (OTHER, ())]
 )

@@ -84,6 +84,7 @@ def test_a_number_that_differs_in_one_of_them_is_found(theirs, of):
     assert report.divergence.metric.endswith(":loss")
 
 
+@pytest.mark.slow
 def test_init_finds_them(theirs):
     proposal = init.propose(
         (), name=None, session=Session(project=Project.around(theirs), progress=RecordedProgress())

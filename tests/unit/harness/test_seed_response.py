@@ -153,6 +153,7 @@ class TestOneRecordARun:
         with pytest.raises(GoldenError, match="responds_to_seed"):
             deaf.promote(report)
 
+    @pytest.mark.slow
     def test_a_report_is_judged_again_with_all_three(self, repository):
         repository.write(train_py=self.ONE)
         repository.promote(repository.reproduce())
@@ -164,6 +165,7 @@ class TestOneRecordARun:
         assert audit(folder / "report.json", project=Project.around(repository.root)).findings == ()
 
 
+@pytest.mark.slow
 def test_what_an_older_golden_says_is_judged_by_todays_rule(deaf):
     """It was promoted when a constant of each run counted as a response."""
     deaf.write(train_py=DEAF.replace('"loss": value', '"loss": value, "env_seed": int(sys.argv[1]) + 1000'))
@@ -186,6 +188,7 @@ def test_a_command_without_a_seed_must_say_why(deaf):
     assert deaf.reproduce().verdict == "UNJUDGED"
 
 
+@pytest.mark.slow
 def test_goldens_of_two_seeds_show_it_without_a_further_run(repository):
     repository.write(recipes__train__recipe_yaml=RECIPE.replace("[3]", "[3, 5]"))
     for seed in (3, 5):
@@ -207,6 +210,7 @@ def test_a_program_that_ignores_the_seed_since_then_cannot_be_promoted_on_the_ol
         repository.promote(report)
 
 
+@pytest.mark.slow
 def test_a_report_is_judged_again_with_the_run_of_the_other_seed(repository):
     project = Project.around(repository.root)
     repository.promote(repository.reproduce())

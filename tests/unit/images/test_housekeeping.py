@@ -11,6 +11,7 @@ import pytest
 from reprokit.errors import EngineError
 from reprokit.images import housekeeping, resolve
 from reprokit.images.installed_files import MARKER
+from support.rewound import Rewound
 
 DAY = 86_400
 
@@ -25,15 +26,27 @@ def no_engine(monkeypatch):
     monkeypatch.setattr(housekeeping.image_store, "connected", connected)
 
 
+@pytest.fixture(scope="module")
+def once(shared_small_project) -> Rewound:
+    """A project whose cache has its environment and wheels, and those of an earlier lock."""
+    small = shared_small_project
+    options = {"kind": "venv", "cache_dir": small.cache, "on_progress": print}
+    before = small.lock.read_text()
+    small.lock.write_text(small.add_wheel("earlier"))
+    resolve("cpu", project=small.root, **options)
+    small.lock.write_text(before)
+    resolve("cpu", project=small.root, **options)
+    return Rewound.keep(small.root.parent)
+
+
+@pytest.fixture
+def small_project(once, shared_small_project):
+    once.rewind()
+    return shared_small_project
+
+
 @pytest.fixture
 def cache(small_project) -> Path:
-    """A cache with the project's environment and wheels, and those of an earlier lock."""
-    options = {"kind": "venv", "cache_dir": small_project.cache, "on_progress": print}
-    before = small_project.lock.read_text()
-    small_project.lock.write_text(small_project.add_wheel("earlier"))
-    resolve("cpu", project=small_project.root, **options)
-    small_project.lock.write_text(before)
-    resolve("cpu", project=small_project.root, **options)
     return small_project.cache
 
 

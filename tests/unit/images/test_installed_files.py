@@ -11,20 +11,32 @@ import pytest
 
 from reprokit.images import file_states, installed_files, resolve, venvs
 from reprokit.images.locks import read_lock
+from support.rewound import Rewound
+
+
+@pytest.fixture(scope="module")
+def once(shared_small_project):
+    """The folder that was made from a lock, and the project with its cache, to be put back."""
+    small = shared_small_project
+    made = resolve("cpu", project=small.root, kind="venv", cache_dir=small.cache, on_progress=print)
+    return Path(made.reference), Rewound.keep(small.root.parent)
 
 
 @pytest.fixture
-def environment(small_project):
+def environment(once, shared_small_project):
     """A folder that was made from a lock, and how to look at it."""
-    made = resolve(
-        "cpu", project=small_project.root, kind="venv", cache_dir=small_project.cache, on_progress=print
-    )
-    variant = read_lock(small_project.root).variant("cpu")
+    folder, project = once
+    project.rewind()
+    listed = installed_files.list_of(folder)
+    known = json.loads(listed.read_text())  # of copies: they have other inodes
+    known["unchanged"] = installed_files._state(folder, known["library"])
+    listed.write_text(json.dumps(known))
+    variant = read_lock(shared_small_project.root).variant("cpu")
 
     def look(*, whole: bool = False) -> installed_files.Installed:
-        return venvs.installed(variant, Path(made.reference), cache=small_project.cache, whole=whole)
+        return venvs.installed(variant, folder, cache=shared_small_project.cache, whole=whole)
 
-    return Path(made.reference), look
+    return folder, look
 
 
 def site(folder):
@@ -130,9 +142,9 @@ def test_a_list_that_was_changed_with_its_file_is_held_against_the_wheels(enviro
     assert "tiny.py is not as in the wheel tiny" in found.foreign[0]
 
 
-def test_an_exchanged_wheel_is_not_of_the_lock(environment, small_project):
+def test_an_exchanged_wheel_is_not_of_the_lock(environment, shared_small_project):
     _, look = environment
-    [wheel] = small_project.cache.glob("wheels/*/*.whl")
+    [wheel] = shared_small_project.cache.glob("wheels/*/*.whl")
     wheel.write_bytes(wheel.read_bytes() + b"x")
     assert "is not in the lock" in look(whole=True).foreign[0]
 

@@ -82,6 +82,7 @@ def test_a_later_environment_takes_the_byte_code_of_files_that_an_earlier_one_ha
     assert compiled_of("second", again).read_bytes() != compiled_of("second", first).read_bytes()
 
 
+@pytest.mark.slow
 def test_byte_code_that_was_changed_in_an_earlier_environment_is_compiled_anew(small_project):
     first = with_second_package(small_project, version="1.0")
     good = compiled_of("tiny", first).read_bytes()
@@ -90,6 +91,7 @@ def test_byte_code_that_was_changed_in_an_earlier_environment_is_compiled_anew(s
     assert compiled_of("tiny", again).read_bytes() == good
 
 
+@pytest.mark.slow
 def test_byte_code_of_the_library_is_taken_unless_it_was_changed(small_project):
     first = with_second_package(small_project, version="1.0")
     random, json = ((first / "byte-code").rglob(f"{name}.*.pyc") for name in ("random", "decoder"))

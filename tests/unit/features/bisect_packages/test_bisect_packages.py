@@ -183,6 +183,7 @@ def test_packages_that_move_together_are_named_with_their_neighbouring_releases(
     assert not any(one.trained for one in again.tested), "what was run is known"
 
 
+@pytest.mark.slow
 def test_two_causes_are_found_one_after_the_other(fast):
     fast.number = lambda v: (v["lead-core"] >= 4) + 0.5 * (v["other"] >= 3)
     found = fast.search()

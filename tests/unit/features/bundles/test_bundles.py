@@ -76,6 +76,7 @@ def test_a_report_of_a_bundle_is_judged_again_from_its_runs(golden, made, review
     assert (again.verdict, again.bundle, again.sentence) == (report.verdict, report.bundle, report.sentence)
 
 
+@pytest.mark.slow
 def test_a_report_of_a_bundle_that_was_not_kept_says_how_to_keep_it(golden, made, reviewer, tmp_path):
     written = made(golden)
     _, folder = reviewer(written.path)
@@ -85,6 +86,7 @@ def test_a_report_of_a_bundle_that_was_not_kept_says_how_to_keep_it(golden, made
     assert "`reprokit reproduce theirs.tar.gz --keep FOLDER`" in found.findings[0]
 
 
+@pytest.mark.slow
 def test_the_page_of_a_bundle_says_how_an_unreleased_version_is_installed(golden, made, tmp_path, reviewer):
     reviewer(made(golden).path, keep=tmp_path / "kept")
     page = (tmp_path / "kept" / "README.md").read_text()
@@ -202,6 +204,7 @@ def test_what_is_no_result_is_refused(made, tmp_path):
         made(tmp_path / "nothing", "bundle.zip")
 
 
+@pytest.mark.slow
 def test_the_unpacked_folder_is_removed_unless_it_is_kept(golden, made, reviewer, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()

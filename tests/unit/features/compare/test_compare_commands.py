@@ -75,6 +75,7 @@ def test_one_flipped_bit_is_named_with_its_record_and_metric(folder):
     assert f'href="./{report.relative_to(index.parent)}/report.html"' in index.read_text()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("a", "b"),
     [

@@ -225,6 +225,7 @@ def test_data_that_git_ignores_may_lie_in_the_working_tree(repository):
     assert compared(repository, a="HEAD~1", b="HEAD").answer is Word.EQUAL
 
 
+@pytest.mark.slow
 def test_the_working_tree_itself_may_open_its_files_by_their_absolute_paths(repository):
     file = repository.root / "settings.yaml"
     repository.write(

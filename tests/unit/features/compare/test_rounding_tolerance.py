@@ -139,6 +139,7 @@ def searched(golden, judge_from, *what):
     return judge_from(*what, blessed, Request(backend="local"), session=session), blessed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["commit", "here"])
 def test_a_search_is_told_what_is_rounding_and_what_is_more(golden, monkeypatch, tmp_path, of):
     monkeypatch.setattr(of_search, "updates_of", lambda folder: 20)
