@@ -45,6 +45,13 @@ def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verb
             click.echo(f"Report: {path}")
 
 
+def notebook(answer: checklist.Report) -> None:
+    """Print a report as HTML that a notebook shows."""
+    from reprokit.reports.formats import to_notebook
+
+    click.echo(to_notebook.to_notebook(answer), nl=False)
+
+
 def write_pdf(answer: checklist.Report, path: Path) -> None:
     """Write a report as a PDF, and say where it is.
 

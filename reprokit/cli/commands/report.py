@@ -88,6 +88,14 @@ def command() -> None:
         help="Also write a PDF of at most four pages, with report.json in it.",
     ),
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "notebook"]),
+    default="text",
+    show_default=True,
+    help="notebook: the page as HTML for a cell of a notebook.",
+)
 @folder_options
 def show_report(
     paths: tuple[Path, ...],
@@ -95,11 +103,16 @@ def show_report(
     verbose: bool,
     ignore: tuple[str, ...],
     pdf: Path | None,
+    form: str,
     **options: Any,
 ) -> int:
     """Judge run folders again, or print a stored report."""
     if pdf is not None:
         extras.must_have("typst")  # before anything is judged
+    if form == "notebook":
+        extras.must_have("jinja2")
+        if as_json:
+            raise click.UsageError("--json and --format notebook are two answers: choose one")
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.reports.formats import to_json, to_pdf
@@ -109,7 +122,10 @@ def show_report(
     else:
         harness.must_leave_out(paths, ignore)
         answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
-    show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
+    if form == "notebook":
+        show_report.notebook(answer)
+    else:
+        show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
     if pdf is not None:
         show_report.write_pdf(answer, pdf)
     return answer.exit_code
