@@ -231,6 +231,11 @@ def _printed_of_features() -> tuple[Document, ...]:
         said("demo", "The demonstration's report and diagnosis", forms.DEMO, words=True),
         said("doctor", "Whether this host is ready", {"ready": bool, "findings": [HostFinding]}),
         said("init", "What was found of a program", forms.INIT),
+        said(
+            "runs convert",
+            "Where a run was written for a tracker",
+            {"written": str, "tags": dict[str, str]},
+        ),
         said("runs learning", "Whether a training learns", forms.LEARNING),
         said(
             "runs checkpoint verify",

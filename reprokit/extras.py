@@ -23,6 +23,7 @@ EXTRAS = {
     "requests": ("remote", "requests"),
     "rich": ("html", "rich"),
     "scipy": ("statistics", "scipy"),
+    "typst": ("pdf", "typst"),
     "urllib3": ("remote", "urllib3"),
     "uv": ("environments", "uv"),
 }

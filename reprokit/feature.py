@@ -35,6 +35,7 @@ FEATURES = (
     "statement",
     "sweeps",
     "tables",
+    "trackers",
     "tune",
 )
 

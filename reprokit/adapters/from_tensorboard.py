@@ -80,12 +80,12 @@ def _frame(header: bytes, file: Any) -> tuple[bytes | None, Note]:
     if len(header) < 12:
         return None, ("torn_line", "the last event is cut off")
     (length,) = struct.unpack("<Q", header[:8])
-    if _masked_crc(header[:8]) != struct.unpack("<I", header[8:])[0] or length > MAX_EVENT_BYTES:
+    if masked_crc(header[:8]) != struct.unpack("<I", header[8:])[0] or length > MAX_EVENT_BYTES:
         return None, ("corrupt_event", "the length of an event is damaged; nothing after it was read")
     data = file.read(length + 4)
     if len(data) < length + 4:
         return None, ("torn_line", "the last event is cut off")
-    if _masked_crc(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
+    if masked_crc(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
         return None, ("corrupt_event", "an event's checksum is wrong; nothing after it was read")
     return data[:-4], ("", "")
 
@@ -104,7 +104,7 @@ def _value(value: Scalar) -> float | int | str:
     return "sha256:" + hashlib.sha256(value).hexdigest() if isinstance(value, bytes) else value
 
 
-def _masked_crc(data: bytes) -> int:
+def masked_crc(data: bytes) -> int:
     """CRC-32C, rotated and shifted, as TFRecord files store it.
 
     Source: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details

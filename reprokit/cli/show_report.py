@@ -45,6 +45,28 @@ def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verb
             click.echo(f"Report: {path}")
 
 
+def notebook(answer: checklist.Report) -> None:
+    """Print a report as HTML that a notebook shows."""
+    from reprokit.reports.formats import to_notebook
+
+    click.echo(to_notebook.to_notebook(answer), nl=False)
+
+
+def write_pdf(answer: checklist.Report, path: Path) -> None:
+    """Write a report as a PDF, and say where it is.
+
+    Raises:
+        MissingExtraError: What draws it is not installed.
+        WorkspaceError: It cannot be written.
+    """
+    from reprokit import workspace
+    from reprokit.reports import one_line
+    from reprokit.reports.formats import to_pdf
+
+    workspace.write_atomic(path, to_pdf.to_pdf(answer))
+    click.echo(f"PDF: {one_line(path)}", err=True)
+
+
 def _page() -> str:
     """What a person opens of a report, and how its page is had where none was drawn."""
     from reprokit import extras

@@ -15,7 +15,7 @@ from typing import Any
 from reprokit import checks, extras, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.core.verdicts.same_under import PREFIX
-from reprokit.errors import ReportError, ReprokitError
+from reprokit.errors import CannotJudgeError, ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.compared_with.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.judging.rounding_of_golden import rounding_again, runs_of_rounding
@@ -25,7 +25,8 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.which_tool import AuditDifference, this_tool, version_of
 from reprokit.layout import RECORD
 from reprokit.project import Project
-from reprokit.reports.formats import to_json
+from reprokit.reports import one_line
+from reprokit.reports.formats import to_json, to_pdf
 from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
@@ -71,14 +72,16 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
     """Check a report against the run folders and the golden that it names.
 
     Args:
-        path: A ``report.json``.
+        path: A ``report.json``, or a PDF with one in it.
         project: Where goldens live.
         found_already: What is wrong with it already, such as a signature that does not count.
 
     Raises:
         ReportError: It is no report.
+        CannotJudgeError: The pages of a PDF are those of another typst.
+        MissingExtraError: What draws its pages is not installed.
     """
-    report = to_json.load(path)
+    report = to_pdf.load(path) if to_pdf.is_pdf(path) else to_json.load(path)
     if not report.runs:
         raise ReportError("the report names no run", where=str(path), fix="make it again")
     gone = tuple(_gone(report))
@@ -91,7 +94,8 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
         )
     touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
-    different = [*_redrawn(report, path), *again]
+    redrawn = _pdf_redrawn if to_pdf.is_pdf(path) else _redrawn
+    different = [*redrawn(report, path), *again]
     is_ours = report.tool == this_tool()
     findings = [*found_already, *touched, *(one.says for one in different if is_ours or not one.by_version)]
     return Audit(
@@ -194,6 +198,20 @@ def _redrawn(report: Report, path: Path) -> Iterator[AuditDifference]:
             yield AuditDifference(f"{stored} is gone")
         elif stored.read_bytes() != text.encode("utf-8"):
             yield AuditDifference(f"{stored} differs from what report.json gives", by_version=True)
+
+
+def _pdf_redrawn(report: Report, path: Path) -> Iterator[AuditDifference]:
+    if to_pdf.is_drawn_from(report, path):
+        return
+    theirs, ours = to_pdf.typst_of(path), to_pdf.typst_here()
+    if theirs != ours and report.tool == this_tool():
+        raise CannotJudgeError(
+            f"its pages are of typst {one_line(theirs or 'without a version')}, and here is typst {ours}: "
+            "whether they were changed cannot be told",
+            where=str(path),
+            fix="install the package typst of that version, or check the report.json that is attached",
+        )
+    yield AuditDifference(f"the pages of {path} are not what the report.json in it gives", by_version=True)
 
 
 def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:

@@ -144,7 +144,7 @@ _EVENTS = tuple(
 
 def _framed(data: bytes) -> bytes:
     header = struct.pack("<Q", len(data))
-    crcs = (from_tensorboard._masked_crc(part) for part in (header, data))
+    crcs = (from_tensorboard.masked_crc(part) for part in (header, data))
     return b"".join(part + struct.pack("<I", crc) for part, crc in zip((header, data), crcs, strict=True))
 
 

@@ -57,6 +57,7 @@ def test_a_verb_whose_extra_is_missing_ends_with_3_and_the_line_that_installs_it
         "statistics": ["stats", "train"],
         "containers": ["image", "list"],
         "environments": ["image", "lock", "own", "--from", "requirements.txt"],
+        "pdf": ["report", "show", same, "--pdf", "report.pdf"],
     }
     commands = [*asked.values(), ["diff", same, same], ["diff", same, other], ["golden", "list"]]
 

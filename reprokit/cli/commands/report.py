@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit import extras
 from reprokit.cli.extensions import Audited, ExtensibleGroup, answer_of, extensions, feature_options
+from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -77,21 +79,55 @@ def command() -> None:
 @verbose_option
 @click.option("--strict", is_flag=True, help="Make advisory rows required.")
 @ignore_option("Leave metrics out.")
+@titled(
+    Title.WRITTEN,
+    click.option(
+        "--pdf",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Also write a PDF of at most four pages, with report.json in it.",
+    ),
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "notebook"]),
+    default="text",
+    show_default=True,
+    help="notebook: the page as HTML for a cell of a notebook.",
+)
 @folder_options
 def show_report(
-    paths: tuple[Path, ...], as_json: bool, verbose: bool, ignore: tuple[str, ...], **options: Any
+    paths: tuple[Path, ...],
+    as_json: bool,
+    verbose: bool,
+    ignore: tuple[str, ...],
+    pdf: Path | None,
+    form: str,
+    **options: Any,
 ) -> int:
     """Judge run folders again, or print a stored report."""
+    if pdf is not None:
+        extras.must_have("typst")  # before anything is judged
+    if form == "notebook":
+        extras.must_have("jinja2")
+        if as_json:
+            raise click.UsageError("--json and --format notebook are two answers: choose one")
     from reprokit import harness
     from reprokit.cli import show_report
-    from reprokit.reports.formats import to_json
+    from reprokit.reports.formats import to_json, to_pdf
 
     if len(paths) == 1 and (stored := _report_file(paths[0])) is not None:
-        answer = to_json.load(stored)
+        answer = to_pdf.load(stored) if to_pdf.is_pdf(stored) else to_json.load(stored)
     else:
         harness.must_leave_out(paths, ignore)
         answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
-    show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
+    if form == "notebook":
+        show_report.notebook(answer)
+    else:
+        show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
+    if pdf is not None:
+        show_report.write_pdf(answer, pdf)
     return answer.exit_code
 
 
@@ -128,6 +164,8 @@ def verify_report(
 ) -> int:
     """Judge the run folders of REPORT again, and say whether its verdict follows from them.
 
+    REPORT is a folder with report.json, or a PDF of `report show --pdf`, whose pages are compared too.
+
     With --signer it must also be signed by someone whom FILE names. The date of a report without a
     signature proves nothing.
 
@@ -144,7 +182,7 @@ def verify_report(
     asked = {"path": path, "as_json": as_json, "expect": expect, "commit": commit, "max_age": max_age}
     if (answered := answer_of("report verify", {**options, **asked})) is not None:
         return answered
-    stored = require_report(path)
+    stored = path if path.is_file() and _is_pdf(path) else require_report(path)
     project = project_of(options)
     name = None if commit is None else expectation.full_name(commit, folder=project.root)
     expected = expectation.Expectation(verdict=expect, commit=name, max_age=max_age)
@@ -208,12 +246,20 @@ def _print_audit(
 
 def _report_file(path: Path) -> Path | None:
     file = path / REPORT if path.is_dir() else path
-    is_report = file.is_file() and file.suffix == ".json" and not (path / RECORD).exists()
+    if not file.is_file():
+        return None
+    is_report = _is_pdf(file) if file.suffix != ".json" else not (path / RECORD).exists()
     return file if is_report else None
 
 
+def _is_pdf(file: Path) -> bool:
+    from reprokit.reports.formats import to_pdf
+
+    return to_pdf.is_pdf(file)
+
+
 def require_report(path: Path) -> Path:
-    """The ``report.json`` of a report or of its folder.
+    """The ``report.json`` of a report or of its folder; not one in a PDF.
 
     Raises:
         ReportError: It is something else.
@@ -221,6 +267,6 @@ def require_report(path: Path) -> Path:
     from reprokit.errors import ReportError
 
     stored = _report_file(path)
-    if stored is None:
+    if stored is None or stored.suffix != ".json":
         raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
     return stored

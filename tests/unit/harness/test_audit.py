@@ -11,12 +11,12 @@ import pytest
 
 from reprokit import checks, extras, reports
 from reprokit.core.records import Outcome
-from reprokit.errors import MissingExtraError, ReportError
+from reprokit.errors import CannotJudgeError, MissingExtraError, ReportError
 from reprokit.golden import Promotion
 from reprokit.harness import Project, Request, audit, judge_again
 from reprokit.harness.curation import promote
 from reprokit.harness.judging.report_index import INDEX, write_index
-from reprokit.reports.formats import to_json
+from reprokit.reports.formats import to_json, to_pdf
 from reprokit.workspace import sha256_of
 from support.fake_backend import training
 from support.made_runs import MadeRuns
@@ -320,3 +320,56 @@ def test_a_page_of_another_version_that_is_gone_is_found(reported, here):
     edit(reported[0] / "report.json", tool=OTHER_VERSION)
     (reported[0] / reports.PAGE).unlink()
     assert any("is gone" in one for one in audited(reported, here).findings)
+
+
+@pytest.fixture
+def paper(reported):
+    """The report as a PDF, next to no other file of it."""
+    report = to_json.load(reported[0])
+    file = reported[0].parent / "elsewhere" / "report.pdf"
+    file.parent.mkdir()
+    file.write_bytes(to_pdf.to_pdf(report))
+    return file
+
+
+def test_an_honest_pdf_stands_by_the_report_inside(paper, reported, here):
+    shutil.rmtree(reported[0])
+
+    found = audit(paper, project=here)
+
+    assert (found.follows, found.findings, found.exit_code) == (True, (), 0)
+
+
+def test_pages_that_were_changed_or_that_are_of_another_report_do_not_stand(paper, reported, here):
+    honest, report = paper.read_bytes(), to_json.load(reported[0])
+    other = to_pdf.to_pdf(dataclasses.replace(report, sentence="It could not be better."))
+    assert honest.count(b"/Lang") == 1
+    for forged in (honest + b"\n", honest.replace(b"/Lang", b"/Lamg"), other):
+        paper.write_bytes(forged)
+        found = audit(paper, project=here)
+        assert (found.follows, found.exit_code) == (False, 1)
+
+
+def test_a_pdf_whose_runs_were_changed_does_not_stand(paper, reported, here):
+    metrics = reported[1][0] / "metrics.jsonl"
+    metrics.write_text(metrics.read_text().replace("1", "2"))
+
+    assert audit(paper, project=here).exit_code == 1
+
+
+def test_pages_that_say_they_are_of_another_typst_cannot_be_checked(paper, here):
+    here_is = to_pdf.typst_here()
+    assert here_is
+    forged = paper.read_bytes().replace(b"Typst " + here_is.encode(), b"Typst " + b"9" * len(here_is))
+    paper.write_bytes(forged)
+
+    with pytest.raises(CannotJudgeError, match="cannot be told"):
+        audit(paper, project=here)
+
+
+def test_a_pdf_is_not_checked_without_what_draws_its_pages(paper, here, monkeypatch):
+    real = extras.is_installed
+    monkeypatch.setattr(extras, "is_installed", lambda name: name != "typst" and real(name))
+
+    with pytest.raises(MissingExtraError, match=r"reprokit-verify\[pdf\]"):
+        audit(paper, project=here)

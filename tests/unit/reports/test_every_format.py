@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from reprokit.reports.formats.to_html import to_html
 from reprokit.reports.formats.to_json import from_json, to_json
 from reprokit.reports.formats.to_junit import to_junit
 from reprokit.reports.formats.to_markdown import to_markdown
+from reprokit.reports.formats.to_notebook import to_notebook
+from reprokit.reports.pages.paper import ROOMS, paper
 from reprokit.reports.terminal.to_terminal import Style, to_terminal
 
 Sample = Callable[[Verdict], Report]
@@ -26,6 +30,8 @@ _DRAW: dict[str, Callable[[Report], str]] = {
     "to_json": to_json,
     "to_junit": to_junit,
     "to_markdown": to_markdown,
+    "to_notebook": lambda report: html.unescape(to_notebook(report)),
+    "to_pdf": lambda report: f"{json.dumps(paper(report, ROOMS[0]))}\n",  # what its pages are drawn from
     "to_terminal": lambda report: to_terminal(report, style=Style(is_terminal=False), verbose=True),
 }
 
@@ -52,7 +58,7 @@ def test_a_format_has_the_verdict_before_the_rows_and_every_row(
 
     text = _DRAW[name](report)
 
-    folded = name == "to_html"  # rows that passed stand below the others there
+    folded = name in {"to_html", "to_notebook", "to_pdf"}  # rows that passed stand below the others there
     rows = sorted(report.checks, key=lambda row: folded and row.status is Status.PASSED)
     positions = [text.index(row.id) for row in rows]
     assert 0 <= text.index(verdict.value) < min(positions)
