@@ -127,6 +127,7 @@ def versions_of(packages: Sequence[Package]) -> dict[str, str]:
 
 def _run_uv(arguments: Sequence[str], *, output: Path, python: str, wheels: str) -> None:
     quiet = ["--quiet", "--no-config", "--no-header", "--no-annotate", "--no-emit-index-url"]
+    quiet += ["--no-python-downloads"]  # a Python is fetched only where that is asked for
     wanted = ["--generate-hashes", "--python-version", python, "--output-file", str(output)]
     command = [uv_program(), "pip", "compile", *quiet, *wanted, *arguments]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), wheels)))

@@ -120,6 +120,7 @@ def _described(
 def _uv(arguments: Sequence[str], given: SolveConditions, *, folder: Path, indexes: Sequence[str]) -> None:
     tag = f"{given.target.machine}-manylinux_{given.glibc.replace('.', '_')}"
     command = [uv_program(), "pip", "compile", "--quiet", "--no-config", "--no-header"]
+    command += ["--no-python-downloads"]  # a Python is fetched only where that is asked for
     command += ["--python-version", given.target.version, "--python-platform", tag, *arguments]
     command += [f"--extra-index-url={index}" for index in indexes]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), str(folder))))

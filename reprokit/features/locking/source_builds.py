@@ -143,6 +143,7 @@ def _described(requirement: str, scratch: Path, *, python: str) -> Mapping[str, 
     wanted.write_text(f"{requirement}\n", encoding="utf-8")
     command = [uv_program(), "pip", "compile", "--quiet", "--no-config", "--no-header", "--no-deps"]
     command += ["--generate-hashes", "--format=pylock.toml", f"--python-version={python.rstrip('t')}"]
+    command += ["--no-python-downloads"]
     done = subprocess.run(
         [*command, f"--output-file={output}", str(wanted)], capture_output=True, text=True, check=False
     )

@@ -23,6 +23,10 @@ _NEUTRAL = (
     ': > "$1/etc/resolv.conf"',
     'echo "# made of pinned packages: no archive" > "$1/etc/apt/sources.list"',
 )
+# Half of the time went into flushing each file to the disk, for a root file system that is made again anyhow
+# where the power fails. The setting leaves no trace, not even in the time of its folder.
+_LEFT_BY_IT = 'cd "$1/etc/dpkg/dpkg.cfg.d"; at=$(stat --format=%Y .); rm 99mmdebstrap; touch --date="@$at" .'
+_WITHOUT_FLUSHING = ("--dpkgopt=force-unsafe-io", f"--customize-hook={_LEFT_BY_IT}")
 # The list of packages of an unfinished release says that it expires within days, and mirrors lag behind. Its
 # signature is still checked, and what is found is written into a lock.
 _LAGGING = "Acquire::Check-Valid-Until"
@@ -157,6 +161,7 @@ def _mmdebstrap(
         f"--architectures={architecture}",
         f"--include={','.join(sorted({*base.packages, *include}))}",
         *(f"--customize-hook={one}" for one in (*_NEUTRAL, *linked)),
+        *_WITHOUT_FLUSHING,
         base.suite,
         str(rootfs),
         *archive,

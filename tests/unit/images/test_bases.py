@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import platform
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import docker.errors
 import pytest
 
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images.building import bases, image_store
+from reprokit.images.building import bases, bootstrap, image_store
 from reprokit.images.locks import Foundation, read_lock
 
 
@@ -158,6 +159,36 @@ def test_when_mmdebstrap_fails_its_last_words_are_told(lock, meet, tmp_path: Pat
             on_progress=lambda _line: None,
         )
     assert "the mirror is asleep" in caught.value.actual
+
+
+@pytest.mark.usefixtures("no_base")
+def test_a_faster_installation_leaves_no_trace_in_the_base(lock, meet, tmp_path: Path, monkeypatch):
+    """A stand-in for mmdebstrap, which writes its options for dpkg into the system and runs the hooks."""
+    settings = tmp_path / "root" / "etc" / "dpkg" / "dpkg.cfg.d"
+    settings.mkdir(parents=True)
+    program = tmp_path / "mmdebstrap"
+    program.write_text(
+        f"#!/bin/sh\ncd {tmp_path}/root\nmkdir etc/apt\n"
+        "case $* in *--dpkgopt=*) touch etc/dpkg/dpkg.cfg.d/99mmdebstrap;; esac\n"
+        "touch --date=@1000000000 etc/dpkg/dpkg.cfg.d\n"
+        'for one in "$@"; do case $one in\n'
+        f'--customize-hook=*) sh -c "${{one#*=}}" exec {tmp_path}/root || exit 1;;\nesac; done\n'
+        "echo E: enough\nexit 25\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(bootstrap, "sources", lambda _base: ("deb http://mirror bookworm main",))
+    with pytest.raises(ImageError, match="exit code 25") as caught:
+        bases.obtain(
+            meet(Engine()),
+            dataclasses.replace(lock, path=tmp_path / "images" / "lock.toml"),
+            kind="bootstrap",
+            machine=platform.machine(),
+            cache=tmp_path,
+            on_progress=lambda _line: None,
+        )
+    assert "enough" in caught.value.actual
+    assert (list(settings.iterdir()), settings.stat().st_mtime) == ([], 1000000000)
 
 
 def test_a_base_is_another_one_when_its_definition_changes(lock):

@@ -1,0 +1,7 @@
+import json, random, sys
+random.seed(int(sys.argv[1]))
+value = 1.0
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(4):
+        value -= 0.1 * random.random()
+        log.write(json.dumps({"step": step, "loss": value}) + "\n")
