@@ -19,7 +19,7 @@ class OtherRuns:
     """Files that count, looked for once.
 
     Args:
-        trees: Folders of which every file counts.
+        trees: Folders of which every file counts that lies in no folder of runs.
         runs: Folders of runs, ``RECIPE/RUN``: every file counts of those that have a ``run.json``.
         allowed: Files and folders of which none counts.
         since_ns: When the program was about to start, by the clock of its file system.
@@ -59,9 +59,9 @@ class OtherRuns:
     def _counts(self, real: str) -> bool:
         if f"{real}/".startswith(self._allowed):
             return False
-        return real.startswith(self._trees) or any(
-            real.startswith(folder) and _is_of_a_run(real, folder) for folder in self._runs
-        )
+        if real.startswith(self._runs):
+            return any(real.startswith(folder) and _is_of_a_run(real, folder) for folder in self._runs)
+        return real.startswith(self._trees)
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         """The files that are there, of runs alone: those of whole trees are known by their paths."""

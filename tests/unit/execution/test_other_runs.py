@@ -82,10 +82,12 @@ def test_folders_that_no_run_of_the_tool_made_do_not_count(runs_dir):
         assert [others.name_of(str(path)) for path in (weights, laid)] == ["", ""]
 
 
-def test_of_a_tree_every_file_counts(tmp_path, runs_dir):
-    file = tmp_path / "settings.yaml"
-    file.write_text("1")
-    assert looking(runs_dir, trees=(str(tmp_path),)).name_of(str(file)) == str(file)
+def test_of_a_tree_every_file_counts_but_what_lies_with_its_runs_and_is_of_none(tmp_path, runs_dir):
+    others = looking(runs_dir, trees=(str(tmp_path),))
+    file, data = tmp_path / "settings.yaml", runs_dir / "data"
+    for path in (file, data):
+        path.write_text("1")
+    assert (others.name_of(str(file)), others.name_of(str(data))) == (str(file), "")
 
 
 def watched(runs_dir: Path, *command: str, **about: object) -> list[str]:
