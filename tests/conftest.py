@@ -42,6 +42,8 @@ hypothesis.settings.register_profile("reprokit", deadline=None)
 hypothesis.settings.load_profile("reprokit")
 for _name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"):
     os.environ.pop(_name, None)  # of a hook, or of `git bisect run`: tests would commit to this repository
+if "shims" in Path(shutil.which("python") or "").parts:  # pyenv's takes longer than the Python that it starts
+    os.environ["PATH"] = f"{Path(sys.base_prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
 @functools.cache

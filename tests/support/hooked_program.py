@@ -46,6 +46,6 @@ def run_hooked(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,  # of a machine that does much else
         env={**os.environ, **hook, **variables},
     )

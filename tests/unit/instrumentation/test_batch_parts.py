@@ -32,6 +32,7 @@ def shapes(tmp_path, line, *, mode="torch.no_grad", vary=("batch_composition",))
     return done.stdout.splitlines()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("line", "told"),
     [
