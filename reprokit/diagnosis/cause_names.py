@@ -135,6 +135,8 @@ class Cause:
         category: One of the words of the command line's reference.
         file: Of the program, or None where no line is known.
         source: That line as it stands in the file, without its indentation; "" where it cannot be read.
+        around: That line with those before and after it, indentation kept; empty where they cannot be read.
+        around_from: The number of the first of them.
         what: A sentence without a full stop.
         fix: What to do about it.
         confidence: ``high``: holding it alone fixed makes the runs equal, and holding all else does not.
@@ -149,6 +151,8 @@ class Cause:
     fix: str
     confidence: str
     source: str = ""
+    around: tuple[str, ...] = ()
+    around_from: int | None = None
 
     @classmethod
     def at(

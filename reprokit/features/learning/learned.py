@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.features.learning.curve import Point, learning_curve
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
@@ -27,6 +28,7 @@ from reprokit.session import Session
 _UPDATES, _MOST_UPDATES = 2, 40
 _PROBE = "reprokit.features.learning.inside.learning_probe"
 _TAIL_BYTES = 1 << 16
+_MOST_POINTS = 400  # of a curve, as in reports
 # How torch's anomaly detection says it: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
 _ANOMALY = re.compile(r"Function '\w+' returned nan values in its \d+th output")
 
@@ -82,18 +84,31 @@ def learned(reference: str, request: Request, *, session: Session, probe: bool =
     return Learned(run=folder, answers=answers, curve=learning_curve(curves), probe=where)
 
 
+def drawn_curves(folder: Path) -> dict[str, DrawnCurve]:
+    """The metrics of a run, thinned for drawing."""
+    every = [adapters.read_series(path, max_points=_MOST_POINTS) for path in _sources(folder)]
+    return {
+        name: DrawnCurve(label=folder.name, steps=one.steps, values=one.values)
+        for each in every
+        for name, one in each.items()
+    }
+
+
 def _curves(folder: Path) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
     """Metric → steps and values; of a run that no one closed, from ``output/``."""
-    own = [path for path in (folder / METRICS, folder / OUTPUT / METRICS) if path.is_file()]
-    paths = own[:1] or [source.path for source in adapters.find_all(folder)]
     try:
-        series = [adapters.read_series(path) for path in paths]
+        series = [adapters.read_series(path) for path in _sources(folder)]
     except MetricsError as error:
         raise CannotJudgeError(f"its metrics cannot be read: {error}", where=str(folder)) from error
     found = {name: (tuple(one.steps), tuple(one.values)) for each in series for name, one in each.items()}
     if not found:
         raise CannotJudgeError("the run logged no metrics", where=str(folder), fix="name another run")
     return found
+
+
+def _sources(folder: Path) -> list[Path]:
+    own = [path for path in (folder / METRICS, folder / OUTPUT / METRICS) if path.is_file()]
+    return own[:1] or [source.path for source in adapters.find_all(folder)]
 
 
 def _due(curves: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from reprokit.cli.help_pages import Command
+from reprokit.cli.help_pages import Command, Title, titled
 from reprokit.cli.options import (
     backend_option,
     examples,
@@ -39,9 +40,18 @@ _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magen
 )
 @backend_option(metavar="BACKEND", help="Where the probe runs: docker, local or auto.")
 @timeout_option("the probe")
+@titled(
+    Title.WRITTEN,
+    click.option(
+        "--html",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Also write a page with the answers and the curves.",
+    ),
+)
 @json_option("Print JSON.")
 @folder_options
-def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
+def command(run: str, probe: bool, html: Path | None, as_json: bool, **options: Any) -> int:
     """Answer the questions one asks when training does not learn, from the reward to the result.
 
     RUN is a run folder, or a run id or its beginning. Exit codes: 0 nothing is wrong; 1 something is; 3 the
@@ -55,6 +65,12 @@ def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
         found = learned(run, request, session=Session(project=project, progress=progress), probe=probe)
+    if html is not None:
+        from reprokit.cli.html_page import write_page
+        from reprokit.features.learning.learned import drawn_curves
+        from reprokit.features.learning.learning_html import learning_to_html
+
+        write_page(learning_to_html(found, drawn_curves(found.run)), path=html)
     code = 0 if learning.is_well(found.answers) else 1
     lines = page_lines(found.answers, curve=found.curve, probe=found.probe, paint=_paint)
     print_answer(lines, data=lambda: to_data(found, exit_code=code), as_json=as_json)

@@ -24,6 +24,7 @@ class CauseCard:
     place: Visible
     function: Visible
     source: Visible  # the line of code; empty where it is not known
+    around: tuple[tuple[Visible, Visible, bool], ...]  # number, text, and whether it is that line
     what: Visible
     fix: Visible
     confidence: Visible
@@ -47,6 +48,8 @@ class CausePage:
     headline: Visible  # the answer in one sentence
     tone: str  # `bad` if runs differ, `good` if they do not, `unknown` if nothing can be said
     first: Facts  # where the runs first differ
+    values: tuple[Visible, Visible, Visible, Visible] | None  # metric, step, and the value of either run
+    tried: tuple[tuple[Visible, Visible], ...]  # the experiments: how many runs, and what they were
     cards: tuple[CauseCard, ...]  # the causes
     known: tuple[Visible, ...]  # further findings, in the order in which they were made
     ruled_out: Facts  # what is not a cause, and how that is known
@@ -68,6 +71,11 @@ def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
         headline=_headline(found, cards),
         tone="unknown" if found.get("problem") else _TONES.get(str(found.get("verdict")), "good"),
         first=_first(found),
+        values=_values(found.get("divergence") or {}),
+        tried=tuple(
+            (one_line(one.get("runs", "")), one_line(one.get("what") or ""))
+            for one in list(found.get("tried") or ())[:_MOST_ROWS]
+        ),
         cards=cards,
         known=_lines(found.get("known")),
         ruled_out=_pairs(found.get("ruled_out")),
@@ -123,7 +131,26 @@ def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
 
 def _card(cause: Mapping[str, Any]) -> CauseCard:
     texts = {name: one_line(cause.get(name) or "") for name in _CARD_TEXTS}
-    return CauseCard(category=one_line(cause.get("category") or "unknown"), place=_place(cause), **texts)
+    return CauseCard(
+        category=one_line(cause.get("category") or "unknown"),
+        place=_place(cause),
+        around=tuple(_around(cause)),
+        **texts,
+    )
+
+
+def _around(cause: Mapping[str, Any]) -> Iterator[tuple[Visible, Visible, bool]]:
+    first = cause.get("around_from")
+    if isinstance(first, int):
+        for number, text in enumerate(list(cause.get("around") or ())[:_MOST_ROWS], start=first):
+            yield one_line(number), one_line(text), number == cause.get("line")
+
+
+def _values(first: Mapping[str, Any]) -> tuple[Visible, Visible, Visible, Visible] | None:
+    if not first.get("metric") or "expected" not in first or "actual" not in first:
+        return None
+    step = Visible("–") if first.get("step") is None else value_text(first["step"])
+    return one_line(first["metric"]), step, value_text(first["expected"]), value_text(first["actual"])
 
 
 def _tap(tap: Mapping[str, Any]) -> TapRow:

@@ -140,3 +140,17 @@ def test_the_section_says_where_it_began_before_the_first_metric_that_differs():
         "first metric that differs",
         "step",
     ]
+
+
+def test_the_line_stands_among_those_around_it_and_both_values_side_by_side(report):
+    lines = ["def f():", "    x = <b>", "    return x"]
+    cause = {**report.cause["causes"][0], "line": 88, "around": lines, "around_from": 87}
+    tried = [{"what": "the program under equal conditions", "runs": 2}]
+    found = {**report.cause, "causes": [cause], "tried": tried}
+
+    page = diagnosis_to_html(found, subject="x", sentence="y")
+
+    assert '<span class="same">    87   def f():' in page
+    assert '<span class="removed">    88 ▸     x = &lt;b&gt;' in page
+    assert '<td data-label="One run">0.5</td><td data-label="The other">0.25</td>' in page
+    assert '<tr><th scope="row">2</th><td>the program under equal conditions</td></tr>' in page

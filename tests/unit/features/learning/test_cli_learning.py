@@ -1,6 +1,7 @@
 """``reprokit runs learning``: words, exit codes and JSON, on run folders written by hand."""
 
 import json
+from html import unescape
 
 import pytest
 
@@ -95,3 +96,26 @@ def test_a_plain_command_cannot_be_probed(run, capsys):
     (run / "run.json").write_text(json.dumps({"recipe": "plain-x", "plain_command": ["x"]}))
     code, _, err = reprokit(capsys, RUN_ID, "--probe")
     assert (code, "write a recipe" in err) == (2, True)
+
+
+def test_a_page_has_every_answer_what_is_wrong_first_and_the_curves(run, capsys, tmp_path):
+    write(run, loss__value=float("nan"))
+    code, out, err = reprokit(capsys, RUN_ID, "--html", tmp_path / "page.html", "--json")
+    text = (tmp_path / "page.html").read_text()
+    page = unescape(text)
+    assert code == 1
+    assert "page.html" in err
+    assert page.index("Something is wrong") < page.index("loss/value is nan at step 11")
+    for answer in json.loads(out)["answers"]:
+        assert answer["question"] in page
+    assert text.count("<figure") == 3
+
+
+def test_hostile_names_on_the_page_are_text(run, capsys, tmp_path):
+    name = "<script>alert(1)</script>"
+    lines = [json.dumps({"step": step, name: 1.0 / (step + 1)}) for step in range(4)]
+    (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    reprokit(capsys, RUN_ID, "--html", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert name not in text
+    assert name in unescape(text)

@@ -53,3 +53,35 @@ def test_a_program_in_a_container_cannot_name_a_file_outside_its_project(program
 def test_a_file_that_is_gone_or_a_folder_has_no_line(tmp_path):
     assert source(tmp_path / "gone.py", 1) == ""
     assert source(tmp_path, 1) == ""
+
+
+def around(file, line, *, below=None):
+    cause = Cause(category="clock", file=str(file), line=line, what="x", fix="y", confidence="high")
+    found = Diagnosis(verdict=DIFFERS, causes=(cause,), folder=Path("x"), runs=3)
+    told = with_source_lines(found, below=below).as_data()["cause"]
+    return told["around_from"], list(told["around"])
+
+
+def test_the_lines_around_it_keep_their_indentation(program):
+    first, lines = around(program, 3)
+    assert first == 1
+    assert lines[:3] == ["import time", "", "    seed = time.time()  # π"]
+    assert around(program, 5)[0] == 2
+    assert around(program, 99) == (None, [])
+    assert around(program, 3, below=program.parent / "elsewhere") == (None, [])
+
+
+def test_no_secret_is_in_the_lines_around_it(program):
+    assert "abcdefghij" not in "".join(around(program, 3)[1])
+
+
+def test_lines_among_which_a_secret_of_several_lines_stands_are_left_out_or_without_it(tmp_path):
+    key = [
+        "-----BEGIN PRIVATE KEY-----",
+        *("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" * 2,) * 2,
+        "-----END PRIVATE KEY-----",
+    ]
+    file = tmp_path / "train.py"
+    file.write_text("\n".join(["import time", 'KEY = """', *key, '"""', "time.time()"]))
+    for line in range(1, 9):
+        assert "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" not in "".join(around(file, line)[1]), line
