@@ -59,11 +59,11 @@ class Gradients:
             def evaluated(*values: Any, **others: Any) -> Any:
                 if _is_keras_there():
                     return evaluate(*values, **others)
-                self._look_for_few_digits(fun, values, others)
+                at = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+                self._look_for_few_digits(functools.partial(fun, **others), values, at)
                 has_optax = "optax" in sys.modules
                 works = self._works(counts=not has_optax)
                 if self._rate is None:
-                    at = (argnums,) if isinstance(argnums, int) else tuple(argnums)
                     values = tuple(
                         self._rounded(one, works, salt=2) if number in at else one
                         for number, one in enumerate(values)
@@ -83,11 +83,19 @@ class Gradients:
             return lambda gradients: self._rounded(gradients, works, salt=3)
         return lambda gradients: gradients if has_optax else self._scaled(gradients, works)
 
-    def _look_for_few_digits(self, fun: Any, values: Any, others: Any) -> None:
+    def _look_for_few_digits(self, fun: Any, values: Any, at: Any) -> None:
+        """Read what is computed; arguments that are not differentiated may be of any kind."""
         if self._facts.get("refused"):
             return
+        given = list(values)
+
+        def of_chosen(*chosen: Any) -> Any:
+            for number, one in zip(at, chosen):
+                given[number] = one
+            return fun(*given)
+
         try:
-            text = str(self._jax.make_jaxpr(functools.partial(fun, **others))(*values))
+            text = str(self._jax.make_jaxpr(of_chosen)(*(values[number] for number in at)))
         except Exception as error:  # arguments that only the program's own call takes: nothing is known
             self._facts["refused"] = f"whether the program computes in few digits cannot be seen: {error!r}"
             return

@@ -20,7 +20,7 @@ import jax, jax.numpy as jnp
 {imports}
 key = jax.random.PRNGKey(0)
 params = {{"a": jax.random.normal(key, (8, 16)) * 0.3, "b": jnp.ones((16, 1)) * 0.1}}
-def loss(params, given):
+def loss(params, given, kind="mean"):
     hidden = jnp.tanh(given{low} @ params["a"]{low}).astype(jnp.float32)
     return jnp.mean((hidden @ params["b"] - given.sum(1, keepdims=True)) ** 2)
 {step}
@@ -44,7 +44,7 @@ PLAIN_STEP = """\
 state = ()
 @jax.jit
 def step(params, state, given):
-    gradients, value = jax.grad(lambda *both: (loss(*both),) * 2, has_aux=True)(params, given)
+    gradients, value = jax.grad(lambda *all: (loss(*all),) * 2, has_aux=True)(params, given, "mean")
     return jax.tree.map(lambda one, other: one - 0.1 * other, params, gradients), state, value
 """
 KERAS = """\
