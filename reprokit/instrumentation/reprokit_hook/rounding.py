@@ -28,8 +28,8 @@ _KERNELS = ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_")
 
 
 def watch(watch: Any, order: str) -> None:
-    """Round in this process, as soon as it has imported PyTorch."""
-    from . import imports, rounding_fits
+    """Round in this process, as soon as it has imported a library that trains."""
+    from . import imports, rounding_fits, rounding_jax, rounding_keras, rounding_sklearn
 
     kind, *parts = order.split(":")
     numbers = dict(part.split("=", 1) for part in parts)
@@ -42,15 +42,20 @@ def watch(watch: Any, order: str) -> None:
     }
     twin = _Twin(facts, kind=kind, numbers=numbers)
     imports.after("torch", twin.listen)
-    fits = rounding_fits.Fits(
-        facts,
-        control=kind == CONTROL,
-        seed=int(numbers["seed"]),
-        start=int(numbers["start"]),
-        rate=float(numbers["rate"]),
-    )
+    seed, start, stop = int(numbers["seed"]), int(numbers["start"]), int(numbers.get("stop", 0))
+    rate = float(numbers["rate"])
+    fits = rounding_fits.Fits(facts, control=kind == CONTROL, seed=seed, start=start, rate=rate)
     for module in rounding_fits.MODULES:
         imports.after(module, fits.listen)
+    control = rate if kind == CONTROL else None
+    gradients = rounding_jax.Gradients(facts, kind=kind, seed=seed, start=start, rate=control)
+    imports.after("jax", gradients.listen)
+    imports.after("optax", gradients.listen_optax)
+    keras = rounding_keras.KerasFits(facts, seed=seed, start=start, rate=control, stop=stop)
+    imports.after("keras.src.models.model", keras.listen)
+    estimators = rounding_sklearn.Estimators(facts, seed=seed, start=start, rate=control, stop=stop)
+    imports.after(rounding_sklearn.OPTIMIZERS, estimators.listen_networks)
+    imports.after(rounding_sklearn.LINEAR, estimators.listen_linear)
 
 
 class _Twin:

@@ -70,10 +70,16 @@ def first_place(a: Path, b: Path, names: Collection[str]) -> tuple[int, int] | N
 
 
 def updates_of(folder: Path) -> int:
-    """How many updates of an optimizer, or trainings of trees, a run has made; 0 if it did not end well."""
+    """How many updates of an optimizer, or trainings of trees, a run has made; 0 if it did not end well.
+
+    Raises:
+        CannotJudgeError: What it computes cannot be rounded from outside as the program itself rounds.
+    """
     if not runs.read(folder).complete:
         return 0
-    return max((int(one["updates"]) or int(one["fits"]) for one in _facts(folder)), default=0)
+    found = _facts(folder)
+    _must_not_be_refused(found)
+    return max((int(one["updates"]) or int(one["fits"]) for one in found), default=0)
 
 
 def rounded_of(folder: Path) -> tuple[int, float]:
@@ -219,10 +225,16 @@ def _must_be_of_kind(folder: Path, kinds: Collection[str], *, of: Path) -> None:
         raise CannotJudgeError(f"a twin did not end: {run.record.message or run.incomplete_because}")
     if not rounded_of(folder)[0]:
         raise CannotJudgeError(f"a twin rounded nothing, so that it shows nothing: {folder}")
+    _must_not_be_refused(_facts(folder))
     if not all(one["kind"] in kinds for one in _facts(folder)):
         raise CannotJudgeError(f"this run is not of the kind that its name says: {folder}")
     if (run.record.seed, run.record.digests) != (first.seed, first.digests):
         raise CannotJudgeError(f"this run has another seed or other inputs: {folder}")
+
+
+def _must_not_be_refused(facts: Sequence[Mapping[str, Any]]) -> None:
+    if refused := next((str(one["refused"]) for one in facts if one.get("refused")), ""):
+        raise CannotJudgeError(f"no twin can be made: {refused}")
 
 
 def _beginning(short: Series, whole: Series) -> dict[str, list[float]]:

@@ -31,9 +31,9 @@ _FIRST_RECORDS, _SHORT = 10, 2 / 3
 #: Threads and instruction sets round otherwise too. Alone they would decide only where at most 1 % of their
 #: answers were shown to be false alarms on the program at hand, which takes more than a hundred runs.
 _NO_TWIN = (
-    "no twin can be made: the program takes no step of an optimizer of PyTorch, and trains no trees of "
-    "LightGBM or XGBoost; threads and instruction sets alone do not decide, as too few runs show how often "
-    "they are wrong"
+    "no twin can be made: the program takes no step of an optimizer of PyTorch, calls no `jax.grad` and no "
+    "`fit` of a Keras model or of a network or SGD model of scikit-learn, and trains no trees of LightGBM or "
+    "XGBoost; threads and instruction sets alone do not decide, as too few runs show how often they are wrong"
 )
 
 #: Makes one run of side a under a variation; the second argument is its number, from 1.
