@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from reprokit.harness.judging.seed_response import runs_with_other_seeds
@@ -18,6 +19,7 @@ class RunsBesidePair:
     Attributes:
         stopped: The run that was killed on its way, or None.
         resumed: The run that continued from it, or None.
+        places: Of each of several places the run that was killed there, and the one that continued from it.
         varied: The runs under different conditions.
         same_under: The runs with what must not matter.
         other_seeds: The runs with other seeds that show whether a metric responds, up to two.
@@ -27,6 +29,7 @@ class RunsBesidePair:
 
     stopped: Path | None = None
     resumed: Path | None = None
+    places: tuple[tuple[Path, ...], ...] = ()
     varied: tuple[Path, ...] = ()
     same_under: tuple[Path, ...] = ()
     other_seeds: tuple[Path, ...] = ()
@@ -41,7 +44,7 @@ class RunsBesidePair:
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        alike = (*self.varied, *self.same_under)
+        alike = (*chain.from_iterable(self.places), *self.varied, *self.same_under)
         return (*self.interrupted, *alike, *self.other_seeds, *self.seeds, *(self.new_seeds or ()))
 
 
