@@ -16,6 +16,8 @@ METRICS = "metrics.jsonl"
 TIMING = "timing.jsonl"
 TRACE = "trace.jsonl"
 RUNTIME = "runtime.json"
+#: Of an unmodified program whose places to be killed at were counted: a line each.
+PLACES = "places.jsonl"
 #: Of an unmodified program that is watched: what the watch saw, and what it saw with another seed.
 INSTRUMENT = "instrument.json"
 OTHER_SEED = "other-seed.json"

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: What ``backend`` and ``base`` may be.
 BACKENDS = ("auto", "docker", "local")
 BASES = ("auto", "registry", "bootstrap")
+#: What ``stop_at`` may be next to numbers.
+EVERY, MIDDLE = "every", "middle"
+_NUMBERS = re.compile(r"[1-9][0-9]*(,[1-9][0-9]*)*")
+
+
+def names_places(text: str) -> bool:
+    """Whether the text says where to stop: ``every``, ``middle``, or numbers with commas between them."""
+    return text in {EVERY, MIDDLE} or _NUMBERS.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +41,8 @@ class Request:
         rounding: Where the golden is stale, find out whether its environment differs by more than rounding.
         diagnose: Where two runs differ, find out why.
         resume: Kill one more training on its way, resume it, and compare it with the first.
-        stop_at: The step at which; None for one that is drawn from the seed.
+        stop_at: The step at which; ``every``, ``middle`` or ``5,17`` for several; None for one that is drawn
+            from the seed.
         resume_from: A run or a checkpoint to continue from; None to start from the beginning.
         against_golden: Hold a plain command against the project's goldens.
         gate: Asked for by ``verify``, which the line that repeats it then names.
@@ -59,7 +69,7 @@ class Request:
     rounding: bool = False
     diagnose: bool = False
     resume: bool = False
-    stop_at: int | None = None
+    stop_at: int | str | None = None
     resume_from: str | None = None
     against_golden: bool = False
     gate: bool = False

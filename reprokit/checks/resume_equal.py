@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
 from reprokit.core.verdicts.comparability import Objection
-from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.verdicts.rows import (
+    Finding,
+    Status,
+    counted,
+    failed,
+    not_applicable,
+    passed,
+    skipped,
+    unjudged,
+)
 from reprokit.layout import FINAL_MODEL
 
 ID = "resume_equal"
@@ -17,6 +27,13 @@ NEEDS_RECIPE = True
 DECLARED_BY = "resume"
 ASKED_BY = "resume"
 
+#: The gravest first, and what is said of places that are so.
+_GRAVEST = (Status.FAILED, Status.ERROR, Status.SKIPPED, Status.PASSED)
+_SAID = {
+    Status.FAILED: "differ from the uninterrupted run",
+    Status.ERROR: "could not be judged",
+    Status.SKIPPED: "were not resumed",
+}
 _ASK = "`reprokit reproduce RECIPE --resume`"
 _LOOK = "save and restore it with the trainer's checkpoint: reprokit.runtime.checkpoint.training_state"
 
@@ -25,9 +42,37 @@ _FIND = "`reprokit diagnose --resume` with the recipe's command, stop_args and r
 
 def check(evidence: Evidence) -> Finding:
     """Metrics and trace byte for byte, and every value of every checkpoint from the one resumed from on."""
-    seen = evidence.resume
-    if seen is None:
-        return _not_resumed(evidence)
+    if evidence.resume_places:
+        return _at_places([(seen, _judged(seen)) for seen in evidence.resume_places])
+    return _not_resumed(evidence) if evidence.resume is None else _judged(evidence.resume)
+
+
+def _at_places(found: Sequence[tuple[ResumeEvidence, Finding]]) -> Finding:
+    """Of several places: one that differs decides, then one that could not be judged."""
+    places = [_told_of(seen, finding) for seen, finding in found]
+    gravest = min(found, key=lambda one: _GRAVEST.index(one[1].status))
+    seen, finding = gravest
+    wrong = [one.place for one, other in found if other.status is finding.status]
+    if finding.status is Status.PASSED:
+        reason = f"killed at {counted(len(found), 'place')} and resumed: all of them as if never stopped"
+        return passed(reason, places=places)
+    many = f"{len(wrong)} of {counted(len(found), 'place')} {_SAID[finding.status]}"
+    reason = f"{many} ({'; '.join(wrong)}); killed {seen.place}: {finding.reason}"
+    return replace(finding, reason=reason, evidence={"places": places})
+
+
+def _told_of(seen: ResumeEvidence, finding: Finding) -> dict[str, object]:
+    runs = {"stopped", "resumed", "checkpoint"}
+    return {
+        "place": seen.place,
+        "status": finding.status.value,
+        "reason": finding.reason,
+        "lost": list(seen.lost),
+        **{key: value for key, value in finding.evidence.items() if key in runs},
+    }
+
+
+def _judged(seen: ResumeEvidence) -> Finding:
     about = {"stopped": seen.stopped, "resumed": seen.resumed, "checkpoint": seen.checkpoint}
     if seen.problem:
         return unjudged(seen.problem, f"look at both run folders, then {_ASK} again", **about)
@@ -58,9 +103,10 @@ def _difference(seen: ResumeEvidence) -> str:
     if isinstance(sample, Mapping):
         loader = f" (the loader of {sample['loader']})" if sample.get("loader") else ""
         wrong = f"; in the resumed run {sample['told']}{loader}"
+    lost = f"; lost: {', '.join(seen.lost)}" if seen.lost else ""
     return (
         f"resumed from {seen.checkpoint}, {where} differs from the uninterrupted run: {what} is "
-        f"{first.get('actual')!r:.80}, expected {first.get('expected')!r:.80}{wrong}"
+        f"{first.get('actual')!r:.80}, expected {first.get('expected')!r:.80}{wrong}{lost}"
     )
 
 
@@ -89,6 +135,7 @@ def _hole_of_program(seen: ResumeEvidence) -> Objection | None:
 
 def _summary_of_program(seen: ResumeEvidence) -> str:
     how = f"stopped by {' '.join(seen.stop_args)}, and " if seen.stop_args else "left to its end, and "
+    how = f"killed by {seen.signal} {seen.place}, and " if seen.place else how
     return (
         f"{how}resumed from {seen.checkpoint}: {counted(seen.records, 'record')} from step "
         f"{seen.first_resumed} to {seen.last_resumed} as if never stopped"

@@ -15,7 +15,7 @@ import click
 
 from reprokit.cli.extensions import UnshownOption
 from reprokit.cli.help_pages import Command, Option, Title, titled
-from reprokit.request import BACKENDS, BASES, Request
+from reprokit.request import BACKENDS, BASES, Request, names_places
 
 if TYPE_CHECKING:
     from reprokit.project import Project
@@ -40,6 +40,19 @@ class FiniteRange(click.FloatRange):
             if not math.isfinite(float(value)):
                 self.fail(f"{value} is not a finite number", param, ctx)
         return float(super().convert(value, param, ctx))
+
+
+class StopAt(click.ParamType[Any]):
+    """Where runs are killed: a step, several, ``every`` or ``middle``."""
+
+    name = "step"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """One step as a number, all else as it is typed."""
+        text = str(value).replace(" ", "")
+        if not names_places(text):
+            self.fail(f"{value!r} is none of: a number, several with commas, every, middle", param, ctx)
+        return int(text) if text.isdecimal() else text
 
 
 def examples(*commands: str) -> str:
@@ -279,11 +292,11 @@ resume_options = titled(
     click.option(
         "--resume", is_flag=True, help="Kill one more run, resume it, and compare it with the first."
     ),
-    number_option(
+    click.option(
         "--stop-at",
-        least=1,
-        metavar="STEP",
-        help="Where --resume kills the run  [default: drawn from the seed].",
+        type=StopAt(),
+        metavar="STEP[,STEP…]",
+        help="Where --resume kills a run; `middle`, or `every` update  [default: drawn from the seed].",
     ),
 )
 

@@ -248,6 +248,8 @@ class ResumeEvidence:
         whole_s: Seconds that the uninterrupted run took, likewise.
         stop_args: What stopped an unmodified program; () where a whole run left what it was resumed from.
             None for a trainer. Such a program is judged by its records alone, aligned by step.
+        place: Where it was killed, in words, as one of several; "" otherwise.
+        lost: Parts of the state that were not those of the whole run when the first update was made.
     """
 
     stopped: str
@@ -267,6 +269,8 @@ class ResumeEvidence:
     resumed_s: float | None = None
     whole_s: float | None = None
     stop_args: tuple[str, ...] | None = None
+    place: str = ""
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,6 +383,7 @@ class Evidence:
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None
+    resume_places: tuple[ResumeEvidence, ...] = ()
     varied: VariedEvidence | None = None
     same_under: tuple[SameUnderResult, ...] | None = None
     seed_response: SeedResponse | None = None

@@ -122,6 +122,24 @@ class ResumedFrom(NamedTuple):
     joined: bool | None = None
 
 
+class StoppedPlace(NamedTuple):
+    """Where a run was killed as one of several.
+
+    Attributes:
+        asked: What was typed for the places: ``every``, ``middle`` or ``5,17``.
+        kind: Of an unmodified program: what is counted; "" where a run was only counted, or is a trainer's.
+        number: Which one of the kind.
+        told: The place in words.
+        has_checkpoint: Whether a checkpoint was whole before.
+    """
+
+    asked: str = ""
+    kind: str = ""
+    number: int = 0
+    told: str = ""
+    has_checkpoint: bool = True
+
+
 class RecordedVariations(NamedTuple):
     """What was varied for a run, as ``VariedRun`` was written."""
 
@@ -189,6 +207,7 @@ class RunRecord(NamedTuple):
     resumed_from: ResumedFrom | None = None
     stop_at: int | None = None
     stopped_by: tuple[str, ...] | None = None
+    stop_place: StoppedPlace | None = None
     varied: RecordedVariations | None = None
     state: str | None = None
     owner: RunOwner | None = None
@@ -213,7 +232,8 @@ class RunRecord(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether it is of a whole run under natural conditions."""
-        return self.resumed_from is None and self.stopped_by is None and self.varied is None
+        marks = (self.resumed_from, self.stopped_by, self.stop_place, self.varied)
+        return all(mark is None for mark in marks)
 
     @property
     def world_size(self) -> int:

@@ -143,6 +143,7 @@ def _beside(report: Report) -> RunsBesidePair:
     return RunsBesidePair(
         stopped=Path(str(halves["stopped"])) if halves.get("stopped") else None,
         resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
+        places=_places_of(halves.get("places")),
         varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
         same_under=tuple(Path(str(one)) for one in claimed),
         twins=twins,
@@ -152,6 +153,13 @@ def _beside(report: Report) -> RunsBesidePair:
         if isinstance(new_seeds, list | tuple)
         else None,
     )
+
+
+def _places_of(told: object) -> tuple[tuple[Path, ...], ...]:
+    """The runs that were killed and resumed at several places, as the row names them."""
+    places = [one for one in told if isinstance(one, dict)] if isinstance(told, list | tuple) else []
+    pairs = ([one.get(name) for name in ("stopped", "resumed")] for one in places)
+    return tuple(tuple(Path(str(path)) for path in pair if path) for pair in pairs)
 
 
 def _exchanged(report: Report) -> Iterator[str]:

@@ -30,7 +30,7 @@ from reprokit.harness.running import again
 from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.running.environments.preflight import check_before_running
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.resuming.interrupted_run import interrupt
+from reprokit.harness.running.resuming.interrupted_run import interrupt, interrupt_at_places
 from reprokit.harness.running.resuming.resume_program import must_say_how
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_command import run_command
@@ -64,7 +64,7 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     if request.same_under:
         _must_claim(recipe, session=session)
     if request.resume:
-        must_say_how(recipe, stop_at=request.stop_at)
+        must_say_how(recipe)
     check_before_running(recipe, seed=request.seed_of(recipe.seeds), session=session)
     find_golden = None
     if request.watch_golden:
@@ -73,7 +73,12 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     folders = run_recipe(recipe, request, pair, session=session)
     tell_idle_patterns(recipe, folders, progress=session.progress)
     stopped = resumed = None
-    if _is_resumed(recipe, folders, request):
+    places: tuple[tuple[Path, ...], ...] = ()
+    if _is_resumed(recipe, folders, request) and request.stop_at is not None:
+        places = interrupt_at_places(recipe, request, request.stop_at, whole=folders[0], session=session)
+        if len(places) == 1:
+            (stopped, resumed), places = (*places[0], None)[:2], ()
+    elif _is_resumed(recipe, folders, request):
         stopped, resumed = interrupt(recipe, request, whole=folders[0], session=session)
     changed = vary(recipe, folders, request, session=session) if request.vary else ()
     claimed: tuple[Path, ...] = ()
@@ -86,6 +91,7 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     beside = RunsBesidePair(
         stopped=stopped,
         resumed=resumed,
+        places=places,
         varied=changed,
         same_under=claimed,
         twins=twins,
@@ -191,7 +197,8 @@ def _judge(
     phases: Mapping[str, float],
     beside: RunsBesidePair,
 ) -> Report:
-    stopped = runs.read(beside.stopped, verify=False).record if beside.stopped else None
+    killed = beside.stopped or next((place[0] for place in beside.places), None)
+    stopped = runs.read(killed, verify=False).record if killed else None
     record = runs.read(folders[0], verify=False).record
     plain = bool(record.plain_command)
     ignore = tuple(name for name, _ in recipe.program.volatile) if plain and recipe and recipe.program else ()
@@ -296,5 +303,6 @@ def _resuming(stopped: RunRecord | None) -> list[str]:
     """The options that kill one more run at the same place, and resume it."""
     if stopped is None:
         return []
-    stop_at = stopped.stop_at
+    asked = stopped.stop_place.asked if stopped.stop_place else ""
+    stop_at = asked or stopped.stop_at
     return ["--resume", *([] if stop_at is None else ["--stop-at", str(stop_at)])]

@@ -172,7 +172,7 @@ VERBS = {
         ("reproduce train --seed 4", 4, "no golden"),
         ("reproduce train --vary -v", 0, "PASSED unchanged_when_varied"),
         ("reproduce train --resume -v", 0, "4 records from step 4 to 7 as if never stopped"),
-        ("reproduce train --resume --stop-at 3", 2, "stopped by its own arguments, not at a step"),
+        ("reproduce train --resume --stop-at soon", 2, "is none of: a number"),
         ("reproduce train --strict -v", 4, "versions_locked"),
         ("reproduce train --backend docker", 3, "the recipe's variant is none"),
     ],

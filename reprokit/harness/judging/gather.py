@@ -94,6 +94,7 @@ def gather(
     run = reference.run if reference else None
     outputs = patterns_recorded(stored) if all(one.complete for one in stored) else None
     modified = stored[0].record.modified or () if stored else ()
+    places = tuple(_resumed(recipe, folders[0], place) for place in beside.places)
     missing, locked, sweep = dict[str, tuple[str, str]](), None, None
     with _needed_by("versions_locked", missing=missing):
         locked = locked_versions(stored[0].path, stored[0].record, environment) if stored else None
@@ -132,7 +133,8 @@ def gather(
         tree_unknown=next((why for run in stored if (why := run.record.tree_unknown)), ""),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked,
-        resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
+        resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else (*places, None)[0],
+        resume_places=places,
         sweep=sweep,
         missing_extras=missing,
         ensemble=ensemble_evidence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class RunsBesidePair:
     Attributes:
         stopped: The run that was killed on its way, or None.
         resumed: The run that continued from it, or None.
+        places: Of each of several places the run that was killed there, and the one that continued from it.
         varied: The runs under different conditions.
         same_under: The runs with what must not matter.
         twins: Such a run that differs and may do so by rounding → what twins of the first were made.
@@ -31,6 +33,7 @@ class RunsBesidePair:
 
     stopped: Path | None = None
     resumed: Path | None = None
+    places: tuple[tuple[Path, ...], ...] = ()
     varied: tuple[Path, ...] = ()
     same_under: tuple[Path, ...] = ()
     twins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -47,7 +50,7 @@ class RunsBesidePair:
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
         twins = (folder for told in self.twins.values() for folder in twin_folders(told))
-        alike = (*self.varied, *self.same_under, *twins)
+        alike = (*chain.from_iterable(self.places), *self.varied, *self.same_under, *twins)
         return (*self.interrupted, *alike, *self.other_seeds, *self.seeds, *(self.new_seeds or ()))
 
 

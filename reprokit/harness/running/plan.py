@@ -20,6 +20,8 @@ from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.resuming.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
+    CountedCommand,
+    KilledCommand,
     ResumedCommand,
     ResumedRun,
     ResumePoint,
@@ -97,6 +99,7 @@ def plan_recipe(
     """
     from reprokit.harness.running.environments.recipe_data import mounts_of
     from reprokit.harness.running.programs.program import launch_of
+    from reprokit.harness.running.resuming.counted_program import counted
     from reprokit.harness.running.varying.varied_run import varied
 
     launch = launch_of(recipe, environment, profile_step=profile_step)
@@ -147,8 +150,12 @@ def plan_recipe(
     if isinstance(kind, VariedRun):
         specs[0], of_watch = varied(specs[0], kind, runs_dir=runs_dir)
         files.update(of_watch)
+    if isinstance(kind, CountedCommand | KilledCommand) or (
+        isinstance(kind, ResumedCommand) and kind.is_counted
+    ):
+        specs[0] = counted(specs[0], kind.place if isinstance(kind, KilledCommand) else None)
     program = recipe.program
-    if program is not None and isinstance(kind, StoppedCommand):
+    if program is not None and isinstance(kind, StoppedCommand | KilledCommand):
         program = replace(program, outputs=())  # what it leaves at its end is not there yet
     return RunPlan(
         specs=tuple(specs),
@@ -228,16 +235,26 @@ class _Particulars:
     attempt: int = 1
 
 
-def _particulars(kind: RunKind, realisation: Realisation | None) -> _Particulars:
+def _particulars(kind: RunKind, realisation: Realisation | None) -> _Particulars:  # noqa: PLR0911 - a kind each
     match kind:
         case WholeRun(repeats=repeats):
             return _Particulars(names=tuple(str(index + 1) for index in range(repeats)))
-        case StoppedRun(stop_at=step):
-            return _Particulars(names=("stopped",), words=("--stop-at", str(step)), facts={"stop_at": step})
+        case StoppedRun(stop_at=step, asked=asked):
+            facts = {
+                "stop_at": step,
+                **({"stop_place": {"asked": asked, "told": f"at step {step}"}} if asked else {}),
+            }
+            return _Particulars(names=("stopped",), words=("--stop-at", str(step)), facts=facts)
         case ResumedRun(point=point):
             return _resumed(point, realisation)
         case StoppedCommand(words=words):
             return _Particulars(names=("stopped",), words=words, facts={"stopped_by": list(words)})
+        case CountedCommand():
+            return _Particulars(names=("counted",), facts={"stop_place": {}})
+        case KilledCommand(place=place, asked=asked):
+            where = {"kind": place.kind, "number": place.number, "told": place.told}
+            facts = {"stop_place": {"asked": asked, **where, "has_checkpoint": place.has_checkpoint}}
+            return _Particulars(names=("stopped",), facts=facts)
         case ResumedCommand():
             return _Particulars(
                 names=("resumed",),

@@ -113,8 +113,13 @@ def with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResu
 
         return result, program_output.digests_asked(folder, plan.outputs)
     from reprokit.harness.running.programs import program_output
+    from reprokit.harness.running.resuming import counted_program
 
+    counted_program.take_places(folder)
     problem = program_output.collect(folder, plan.program)
+    is_killed = "stop_place" in plan.facts and result.signal in counted_program.SIGNALS
+    if is_killed:  # what it logged before counts, too
+        return result, problem or program_output.write_metrics(folder, plan.program)
     if not result.completed:
         from reprokit.harness.running.programs import unseen_module
 

@@ -59,9 +59,10 @@ class WholeRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedRun:
-    """A training that is killed at step ``stop_at``."""
+    """A training that is killed at step ``stop_at``; ``asked``: what was typed for several places."""
 
     stop_at: int
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,40 @@ class StoppedCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopPlace:
+    """Where a program is killed: at the ``number``-th event of a kind, counted from inside it.
+
+    Attributes:
+        kind: ``update``, ``backward``, ``pass``, ``save`` (before one), ``saving`` or ``saved``.
+        number: Which one, from 1.
+        told: The place in words, to follow "killed".
+        updates: How many updates had been made there.
+        has_checkpoint: Whether one was whole before.
+        at_bytes: Of ``saving``: the size that a file reaches.
+    """
+
+    kind: str
+    number: int
+    told: str
+    updates: int
+    has_checkpoint: bool = True
+    at_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedCommand:
+    """A program that is run whole, while its places to be killed at are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KilledCommand:
+    """A program that is killed at a place; ``asked``: what was typed for it."""
+
+    place: StopPlace
+    asked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedCommand:
     """A program that is resumed from what an earlier run of it left.
 
@@ -89,6 +124,7 @@ class ResumedCommand:
         checkpoint: The file in ``left`` that the arguments name, or "" where they name the folder.
         sha256: Of that file, or "".
         attempt: The earlier run's attempt.
+        is_counted: Whether its places are counted, too.
     """
 
     words: tuple[str, ...]
@@ -97,6 +133,7 @@ class ResumedCommand:
     checkpoint: str
     sha256: str
     attempt: int
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,4 +172,13 @@ class VariedRun:
         }
 
 
-RunKind = WholeRun | StoppedRun | ResumedRun | StoppedCommand | ResumedCommand | VariedRun
+RunKind = (
+    WholeRun
+    | StoppedRun
+    | ResumedRun
+    | StoppedCommand
+    | CountedCommand
+    | KilledCommand
+    | ResumedCommand
+    | VariedRun
+)

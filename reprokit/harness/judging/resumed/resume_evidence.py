@@ -45,6 +45,7 @@ def resume_evidence(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
         resumed=str(interrupted[1]) if len(interrupted) > 1 else "",
         signal=str(stopped.record.signal or ""),
         stopped_at=last[-1] if last else None,
+        place=stopped.record.stop_place.told if stopped.record.stop_place else "",
     )
     if not seen.signal:
         ended = stopped.record.message or stopped.record.outcome or stopped.incomplete_because

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from reprokit import runs, workspace
 from reprokit.core.evidence import ResumeEvidence
-from reprokit.core.run_record import ResumedFrom
+from reprokit.core.run_record import ResumedFrom, StoppedPlace
 from reprokit.core.sampling.resumed_ledger import continued
 from reprokit.core.sampling.samples import number_of
 from reprokit.core.verdicts.comparability import RESUMED, Objection, why_not_comparable, why_not_its_own
@@ -24,7 +24,9 @@ from reprokit.errors import CannotJudgeError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences import trace_comparison
 from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.running.resuming.counted_program import SIGNALS, lost_parts, read_places
 from reprokit.layout import INSTRUMENT, METRICS, OUTPUT, TRACE, read_json
+from reprokit.records import run_json
 from reprokit.runs.listing import key_of
 
 _OUTPUTS = "output/"
@@ -37,17 +39,18 @@ def resumed_program(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     ``interrupted``: the folder of the run that left it, and of the resumed one where there is one.
     """
     first, stopped = runs.read(whole), runs.read(interrupted[0])
+    place = stopped.record.stop_place
     seen = ResumeEvidence(
         stopped=str(stopped.path),
         resumed=str(interrupted[1]) if len(interrupted) > 1 else "",
         stop_args=stopped.record.stopped_by or (),
         updates=None,
+        place=place.told if place else "",
+        signal=str(stopped.record.signal or "") if place else "",
     )
-    if not stopped.complete:
-        ended = stopped.record.message or stopped.incomplete_because
-        return replace(seen, problem=f"the run that was to stop early did not end well: {ended}")
-    if not seen.resumed:
-        return replace(seen, problem=f"{seen.stopped}: it left no file that `resume_args` names")
+    not_resumed = _why_not_resumed(seen, stopped, place)
+    if not_resumed is not None:
+        return replace(seen, problem=not_resumed.reason)
     resumed = runs.read(interrupted[1])
     point = resumed.record.resumed_from or ResumedFrom()
     seen = replace(seen, checkpoint=point.checkpoint or "its folder")
@@ -56,10 +59,37 @@ def resumed_program(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
         return replace(seen, problem=objection.reason)
     if not resumed.complete:
         return replace(seen, failure=f"the resumed run did not finish: {resumed.incomplete_because}")
+    if place:
+        seen = replace(seen, lost=_lost(whole, resumed.path))
     for run in (first, resumed):
         if not (run.path / METRICS).is_file():
             return replace(seen, problem=f"{run.path}: no metrics could be read")
     return _compared(seen, first, None if stopped.path == first.path else stopped, resumed)
+
+
+def _why_not_resumed(
+    seen: ResumeEvidence, stopped: runs.StoredRun, place: StoppedPlace | None
+) -> Objection | None:
+    is_killed = place is not None and seen.signal in SIGNALS and not stopped.is_damaged
+    if not (is_killed or (place is None and stopped.complete)):
+        ended = stopped.record.message or stopped.incomplete_because or "it went to its end"
+        return Objection(f"the run that was to stop early did not end well: {ended}")
+    if not seen.resumed and place and not place.has_checkpoint:
+        return Objection("no checkpoint was written before: there is nothing to resume from")
+    if not seen.resumed:
+        return Objection(f"{seen.stopped}: it left no file that `resume_args` names")
+    return None
+
+
+def _lost(whole: Path, resumed: Path) -> tuple[str, ...]:
+    """What the resumed run had lost of the state that the counted run had at that update."""
+    own = run_json.recorded(whole)
+    for folder in sorted(whole.parent.iterdir(), key=lambda path: path.name, reverse=True):
+        record = run_json.recorded(folder)
+        is_counted = record.stop_place is not None and not record.stop_place.kind and record.completed
+        if is_counted and (record.digests, record.seed) == (own.digests, own.seed):
+            return lost_parts(read_places(folder), read_places(resumed))
+    return ()
 
 
 def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection | None:
@@ -156,6 +186,7 @@ def _torch(run: runs.StoredRun) -> dict[str, Any]:
 
 
 def _aligned(whole: runs.StoredRun, stopped: runs.StoredRun | None, resumed: runs.StoredRun) -> Rejoined:
+    stopped = stopped if stopped and (stopped.path / METRICS).is_file() else None
     with tempfile.TemporaryDirectory(prefix="reprokit-resumed-") as scratch:
         places = {name: Path(scratch, name) for name in ("whole", "stopped", "resumed")}
         for place, run in zip(places.values(), (whole, stopped, resumed), strict=True):

@@ -16,12 +16,11 @@ from reprokit.records import run_json
 from reprokit.request import Request
 
 
-def must_say_how(recipe: Recipe, *, stop_at: int | None = None) -> None:
+def must_say_how(recipe: Recipe) -> None:
     """Refuse to resume an unmodified program where no one says how that is done.
 
     Raises:
         RecipeError: The recipe does not say it.
-        UsageError: A step is asked for, which only a trainer can be stopped at.
     """
     if recipe.program is None:
         return
@@ -32,18 +31,16 @@ def must_say_how(recipe: Recipe, *, stop_at: int | None = None) -> None:
             expected=f'`resume: {{stop_args: [--steps, "100"], resume_args: [--resume, "{PLACEHOLDER}"]}}`',
             fix="add it, or do not resume",
         )
-    if stop_at is not None:
-        raise UsageError(
-            "an unmodified program is stopped by its own arguments, not at a step",
-            where=recipe.where("resume"),
-            fix="leave out --stop-at; `resume.stop_args` in the recipe says where it stops",
-        )
 
 
-def left_by(folder: Path, program: Program) -> ResumedCommand | None:
-    """How a program is resumed from what a run of it left; None where no file fits the recipe's pattern."""
+def left_by(folder: Path, program: Program, *, is_killed: bool = False) -> ResumedCommand | None:
+    """How a program is resumed from what a run of it left; None where no file fits the recipe's pattern.
+
+    Of a run that was killed the last file is taken, and the resumed one is counted too.
+    """
     left, record = folder / OUTPUT, runs.read(folder, verify=False).record
-    words = tuple(filter(None, (chosen_in(word, left) for word in program.resume_args or ())))
+    chosen = (chosen_in(word, left, last=is_killed) for word in program.resume_args or ())
+    words = tuple(filter(None, chosen))
     if len(words) != len(program.resume_args or ()):
         return None
     named = [left / word.partition(PLACEHOLDER)[2].lstrip("/") for word in words if PLACEHOLDER in word]
@@ -55,6 +52,7 @@ def left_by(folder: Path, program: Program) -> ResumedCommand | None:
         checkpoint=file.relative_to(left).as_posix() if file else "",
         sha256=workspace.sha256_of(file) if file else "",
         attempt=record.attempt or 1,
+        is_counted=is_killed,
     )
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 PLACEHOLDER = "{stopped_run_dir}"
 
 
-def chosen_in(word: str, left: Path) -> str | None:
-    """A word with its pattern replaced by one file: of those that fit it, the middle one.
+def chosen_in(word: str, left: Path, *, last: bool = False) -> str | None:
+    """A word with its pattern replaced by one file: of those that fit it, the middle one, or the last.
 
     Args:
         word: As a person wrote it: ``{stopped_run_dir}/checkpoint_*.pt``.
         left: The folder that the placeholder stands for.
+        last: What a killed run wrote last is taken.
 
     Returns:
         The word, its placeholder kept; None where no file fits the pattern.
@@ -24,7 +25,8 @@ def chosen_in(word: str, left: Path) -> str | None:
         return word
     before, _, _ = word.partition(PLACEHOLDER)
     fitting = sorted((path.relative_to(left).as_posix() for path in left.glob(pattern)), key=_natural)
-    return f"{before}{PLACEHOLDER}/{fitting[(len(fitting) - 1) // 2]}" if fitting else None
+    number = len(fitting) - 1 if last else (len(fitting) - 1) // 2
+    return f"{before}{PLACEHOLDER}/{fitting[number]}" if fitting else None
 
 
 def pattern_of(word: str) -> str | None:
