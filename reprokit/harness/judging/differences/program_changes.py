@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from reprokit.capture import git_history
@@ -16,6 +16,7 @@ from reprokit.project import Project
 from reprokit.runs import StoredRun
 
 _LONGEST = 60
+_BEFORE = 20  # characters that are equal, before the first that is not
 _LARGEST_BYTES = 1 << 20
 _MOST = 8
 
@@ -78,7 +79,7 @@ def changed_lines(name: str, old: bytes, new: bytes) -> Iterator[str]:
     ).get_opcodes():
         if kind != "equal":
             was, now = " ".join(left[first:end]), " ".join(right[start:stop])
-            yield f"{name}:{start + 1} {_shown(was)} → {_shown(now)}"
+            yield f"{name}:{start + 1} {' → '.join(_shown(was, now))}"
 
 
 def unified_lines(old: bytes, new: bytes) -> Iterator[str]:
@@ -96,6 +97,16 @@ def _texts(old: bytes, new: bytes) -> tuple[list[str], list[str]]:
     return old.decode("utf-8", "replace").splitlines(), new.decode("utf-8", "replace").splitlines()
 
 
-def _shown(text: str) -> str:
-    text = " ".join(text.split())
-    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…") if text else "nothing"
+def _shown(was: str, now: str) -> Iterator[str]:
+    """Both texts on one line each, in quotes; of long ones the part where they differ."""
+    lines = [" ".join(text.split()) for text in (was, now)]
+    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*lines, strict=False)))
+    start = equal - _BEFORE if equal >= _LONGEST - 1 else 0  # what differs would be cut off
+    yield from (_cut(line, start) for line in lines)
+
+
+def _cut(line: str, start: int) -> str:
+    if not line:
+        return "nothing"
+    found = f"…{line[start:]}" if start else line
+    return repr(found if len(found) <= _LONGEST else f"{found[: _LONGEST - 1]}…")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprokit.harness.judging.differences.program_changes import changed_lines
 from reprokit.harness.judging.differences.what_changed import environment_rows, settings
 
 GOLDEN = {"training": {"gamma": 0.99, "epochs": 10}, "model": {"sizes": [64, 64]}}
@@ -53,3 +54,12 @@ def test_without_a_package_the_facts_are_named():
 
 def test_nothing_that_can_change_numbers_is_nothing_to_say():
     assert environment_rows([row("host.kernel", "6.1", "6.5", "no")]) == ""
+
+
+def test_of_long_lines_the_part_that_differs_is_shown():
+    old = b'    log.write(json.dumps({"step": step, "loss": random.random()}) + "\\n")\n'
+    new = b'    log.write(json.dumps({"step": step, "loss": random.random() * 1.5}) + "\\n")\n'
+    (told,) = changed_lines("train.py", old, new)
+    assert told.startswith("train.py:1 '…")
+    assert "random.random()})" in told
+    assert "random.random() * 1.5})" in told
