@@ -119,7 +119,8 @@ class OtherTree:
     Attributes:
         root: Its folder.
         files: Their names in it: what lies there besides is no one's, such as data that git ignores.
-        runs: Folders of runs, of which a run may open its own alone, and what its command or mounts name.
+        runs: Folders of runs and goldens: of these a run may open its own alone, and what its command or mounts
+            name.
         unwatched: Why it is not watched for any; "" where it is.
     """
 
@@ -129,9 +130,9 @@ class OtherTree:
     unwatched: str = ""
 
     @classmethod
-    def of_runs(cls, runs_dir: object) -> OtherTree:
-        """The other runs of a folder alone: who opens a file of them may have copied its numbers."""
-        return cls(root=str(runs_dir), files=frozenset(), runs=(str(runs_dir),))
+    def of_runs(cls, *folders: object) -> OtherTree:
+        """The other runs and the goldens of folders: who opens a file of them may have copied its numbers."""
+        return cls(root=str(folders[0]), files=frozenset(), runs=tuple(map(str, folders)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

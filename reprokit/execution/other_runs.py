@@ -11,7 +11,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-_RECORD = "run.json"  # as in ``layout``: of a folder with it
+#: As in ``layout``: a folder that holds one of these is a run or a golden.
+_RECORDS = ("run.json", "provenance.json")
+_DEEPEST = 4  # RECIPE/PLATFORM/on-CPU/seed-N
 _MOST_FILES = 50_000
 
 
@@ -20,7 +22,7 @@ class OtherRuns:
 
     Args:
         trees: Folders of which every file counts that lies in no folder of runs.
-        runs: Folders of runs, ``RECIPE/RUN``: every file counts of those that have a ``run.json``.
+        runs: Folders of runs and goldens: every file counts that lies in one.
         allowed: Files and folders of which none counts.
         since_ns: When the program was about to start, by the clock of its file system.
     """
@@ -68,8 +70,8 @@ class OtherRuns:
         for folder in self._runs:
             for recipe in _entries(folder):
                 for run in _entries(recipe.path) if not recipe.name.startswith(".") else ():
-                    if os.path.isfile(os.path.join(run.path, _RECORD)):  # noqa: PTH113, PTH118
-                        yield from self._below(os.path.realpath(run.path))
+                    for found in _records_in(run.path, _DEEPEST - 1):
+                        yield from self._below(os.path.realpath(found))
 
     def _below(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
         left = [folder]
@@ -93,6 +95,20 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
+def _records_in(folder: str, levels: int) -> Iterator[str]:
+    """A folder that is a run or a golden, or those below it."""
+    if _is_record(folder):
+        yield folder
+    elif levels > 1:
+        for entry in _entries(folder):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _records_in(entry.path, levels - 1)
+
+
+def _is_record(folder: str) -> bool:
+    return any(os.path.isfile(f"{folder}/{name}") for name in _RECORDS)  # noqa: PTH113
+
+
 def _is_below(path: str, folders: tuple[str, ...]) -> bool:
     return f"{path}/".startswith(folders)
 
@@ -109,7 +125,7 @@ def _is_still(status: os.stat_result, path: str, mtime_ns: int) -> bool:
 
 
 def _is_of_a_run(real: str, folder: str) -> bool:
-    """Whether a file lies in a run folder; those that begin with a dot are the tool's."""
-    recipe, _, rest = real[len(folder) :].partition("/")
-    run, _, name = rest.partition("/")
-    return bool(name) and not recipe.startswith(".") and os.path.isfile(f"{folder}{recipe}/{run}/{_RECORD}")  # noqa: PTH113
+    """Whether a file lies in a run or a golden; folders that begin with a dot are the tool's."""
+    parts = real[len(folder) :].split("/")[:-1]
+    above = ("/".join(parts[:depth]) for depth in range(2, min(len(parts), _DEEPEST) + 1))
+    return not real[len(folder) :].startswith(".") and any(_is_record(f"{folder}{place}") for place in above)

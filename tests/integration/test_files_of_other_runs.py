@@ -247,6 +247,20 @@ def test_an_unpinned_recipe_that_copies_what_equals_its_golden_is_not_judged_and
         repository.promote(report)
 
 
+def test_an_unpinned_recipe_that_copies_its_golden_is_not_judged(repository):
+    recipe = RECIPE.replace('"{seed}", "{run_dir}"', '"{run_dir}"')
+    recipe += "unresponsive: {because: it draws no number}\n"
+    repository.write(train_py=RANDOM + "log(7)\n", recipes__train__recipe_yaml=recipe)
+    repository.promote(repository.reproduce())
+    copies = "golden = next(runs.parent.glob('golden/**/metrics.jsonl'))\n"
+    repository.write(train_py=RANDOM + copies + "(own / 'log.jsonl').write_bytes(golden.read_bytes())\n")
+    report = repository.reproduce()
+    assert (report.verdict, report.exit_code) == ("UNJUDGED", 4)
+    (row,) = [row for row in report.checks if row.id == "repeatable"]
+    assert "or of a golden" in row.reason
+    assert "golden/train/" in row.reason
+
+
 def test_a_resumed_run_that_copies_the_whole_one_is_not_judged(repository):
     resume = """resume: {stop_args: [--stop], resume_args: [--from, "{stopped_run_dir}/log.jsonl"]}\n"""
     resumes = """

@@ -63,6 +63,7 @@ class Engine:
     Attributes:
         backend: How a run is carried out.
         runs_dir: Where the run folders go.
+        golden_dir: Where the goldens are that the runs may be compared with; None for none.
         host: What ``capture.capture_host`` found; merged into every environment record.
         progress: Told about twice a second how far the runs are.
         stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
@@ -76,6 +77,7 @@ class Engine:
     runs_dir: Path
     host: MachineFacts
     progress: Progress
+    golden_dir: Path | None = None
     stop: threading.Event | None = None
     why_stop: WhyStop | None = None
     apart_s: float = 0.0
@@ -152,7 +154,8 @@ class Engine:
                 instrumented.make_trace_folder(spec, folder)
             starts.wait()
             began = time.time()
-            others = spec.other_tree or OtherTree.of_runs(self.runs_dir)
+            kept = [self.runs_dir, *([self.golden_dir] if self.golden_dir else ())]
+            others = spec.other_tree or OtherTree.of_runs(*kept)
             watched = replace(spec, confined=_is_confined(spec, plan), other_tree=others)
             result = self.backend.run(watched, folder, on_tick=this.tick)
             if why := why_not_to_be_watched(result, spec):

@@ -72,6 +72,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
             engine = Engine(
                 backend=LocalBackend(),
                 runs_dir=session.project.runs_dir,
+                golden_dir=session.project.golden_dir,
                 host=host,
                 progress=session.progress,
             )

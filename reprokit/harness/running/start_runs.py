@@ -75,6 +75,7 @@ def run_recipe(
             engine = Engine(
                 backend=prepared.backend,
                 runs_dir=project.runs_dir,
+                golden_dir=project.golden_dir,
                 host=found,
                 progress=session.progress,
                 stop=stop,
