@@ -120,11 +120,13 @@ class OtherTree:
         root: Its folder.
         files: Their names in it: what lies there besides is no one's, such as data that git ignores.
         runs: Folders of runs, of which a run may open its own alone.
+        written: Files anywhere that runs of another side wrote, such as in a cache.
     """
 
     root: str
     files: frozenset[str]
     runs: tuple[str, ...] = ()
+    written: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

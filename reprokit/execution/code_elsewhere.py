@@ -89,6 +89,8 @@ def of_other_tree(facts: Mapping[str, Any], tree: OtherTree, *, run_dir: Path) -
     own = f"{os.path.realpath(str(run_dir))}/"
     of_runs = {path for folder in tree.runs for path in read if _lies_in_a_run(path, folder)}
     files += sorted(path for path in of_runs if not path.startswith(own))
+    written = set(map(os.path.realpath, tree.written))
+    files += [path for path in read if path in written and path not in files]
     unknown = str(facts["unknown"])
     return {"files": files[:_MOST_FILES], **({"unknown": unknown} if unknown else {})}
 

@@ -145,7 +145,8 @@ def _writable(output: Path, scratch: str) -> list[str]:
 def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
     """Where the code of a pinned program lies, for ``opened_code``, and what no program of it may open."""
     tree = spec.other_tree
-    others = [] if tree is None else [tree.root, *tree.runs]
+    written = {os.path.dirname(path) for path in tree.written} if tree else ()  # noqa: PTH120  (many files)
+    others = [] if tree is None else [tree.root, *tree.runs, *sorted(written)]
     if spec.realisation is None:  # its code may lie anywhere
         return {"environment": [""], "libraries": [], "own": [], "others": others} if others else {}
     return {

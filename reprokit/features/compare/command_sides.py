@@ -12,6 +12,7 @@ from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.features.compare.answer import SIDES
+from reprokit.features.compare.left_behind import LeftBehind, watched_for
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.running.clock import stamp
@@ -62,6 +63,10 @@ def run_commands(
             made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
             before = tree.look()
             for name in SIDES:
+                so_far = LeftBehind(shared=shared)
+                if name == "b":
+                    so_far = replace(so_far, written=so_far.for_other_side)
+                plan = watched_for(plans[name], so_far)
                 engine = Engine(
                     backend=LocalBackend(),
                     runs_dir=project.runs_dir,
@@ -69,14 +74,14 @@ def run_commands(
                     progress=session.progress,
                 )
                 session.progress.note(f"side {name}")
-                for spec in plans[name].specs:
+                for spec in plan.specs:
                     left = tree.changes(before) if any(made.values()) else {}
-                    facts = {**plans[name].facts, **left}
-                    made[name] += engine.make(replace(plans[name], specs=(spec,), facts=facts, shared=shared))
+                    facts = {**plan.facts, **left}
+                    made[name] += engine.make(replace(plan, specs=(spec,), facts=facts))
                     seals.close(made[name][-1])
                     if not runs.read(made[name][-1], verify=False).complete:
                         return made
-                    _must_fit(made[name][-1], request)
+                    _must_fit(made, request)
             if and_then is not None:
                 and_then(made, _makes_runs(replace(plans["a"], shared=shared), session))
             return made
@@ -127,7 +132,8 @@ def _plan(command: Sequence[str], request: Request, *, session: Session) -> RunP
     return replace(plan, specs=specs, facts=facts, outputs=tuple(request.outputs))
 
 
-def _must_fit(folder: Path, request: Request) -> None:
-    """Refuse patterns of output files that fit nothing of a run."""
-    if request.outputs:
-        program_output.must_leave(program_output.left_by(runs.read(folder)), request.outputs)
+def _must_fit(made: Mapping[str, Sequence[Path]], request: Request) -> None:
+    """Refuse patterns of output files that fit nothing on either side; on one side it is a difference."""
+    if request.outputs and made["b"]:
+        left = (program_output.left_by(runs.read(folders[0])) for folders in made.values())
+        program_output.must_leave([name for names in left for name in names], request.outputs)

@@ -96,6 +96,11 @@ class SharedPlaces:
             else {}
         )
 
+    def written(self) -> frozenset[str]:
+        """What the runs so far wrote where others find it; an empty file, such as a lock, tells nothing."""
+        with self._lock:
+            return frozenset(filter(_has_content, self._written))
+
     def _now_written(self, spec: RunSpec, began: float) -> Iterator[str]:
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
@@ -171,6 +176,12 @@ def _memory_since(began: float) -> Iterator[str]:
                 values: Mapping[str, str] = dict(zip(head.split(), row.split(), strict=True))
                 if int(values["uid"]) == os.getuid() and int(values["ctime"]) >= int(began):
                     yield f"{name} of System V, key {values['key']}"
+
+
+def _has_content(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.stat(path).st_size > 0  # noqa: PTH116  (many files)
+    return False
 
 
 def _was_read(path: str, *, since: float) -> bool:
