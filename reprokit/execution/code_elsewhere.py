@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.records import OtherTree
+from reprokit.core.records import OtherTree, WrittenFiles
 from reprokit.workspace import sha256_of
 
 #: What the tool itself puts next to a program: the hook, and what starts it under other conditions.
@@ -89,10 +89,21 @@ def of_other_tree(facts: Mapping[str, Any], tree: OtherTree, *, run_dir: Path) -
     own = f"{os.path.realpath(str(run_dir))}/"
     of_runs = {path for folder in tree.runs for path in read if _lies_in_a_run(path, folder)}
     files += sorted(path for path in of_runs if not path.startswith(own))
-    written = set(map(os.path.realpath, tree.written))
-    files += [path for path in read if path in written and path not in files]
+    known = set(map(os.path.realpath, tree.written.files))
+    written = (path for path in read if path in known or _was_written(path, tree.written))
+    files += sorted({*written}.difference(files))
     unknown = str(facts["unknown"])
     return {"files": files[:_MOST_FILES], **({"unknown": unknown} if unknown else {})}
+
+
+def _was_written(path: str, written: WrittenFiles) -> bool:
+    """Whether a file in a folder was changed meanwhile; an empty one, such as a lock, tells nothing."""
+    if not any(path.startswith(f"{os.path.realpath(folder)}/") for folder in written.folders):
+        return False
+    with contextlib.suppress(OSError):
+        found = Path(path).stat()
+        return found.st_size > 0 and written.since <= found.st_ctime < written.until
+    return False
 
 
 def _lies_in_a_run(path: str, folder: str) -> bool:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.records import Outcome, RunResult, RunSpec
+from reprokit.core.records import Outcome, RunResult, RunSpec, WrittenFiles
 from reprokit.execution import accelerators, code_elsewhere
 from reprokit.execution.local_guard import can_confine
 from reprokit.execution.local_program import GuardedProgram
@@ -145,8 +145,7 @@ def _writable(output: Path, scratch: str) -> list[str]:
 def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
     """Where the code of a pinned program lies, for ``opened_code``, and what no program of it may open."""
     tree = spec.other_tree
-    written = {os.path.dirname(path) for path in tree.written} if tree else ()  # noqa: PTH120  (many files)
-    others = [] if tree is None else [tree.root, *tree.runs, *sorted(written)]
+    others = [] if tree is None else [tree.root, *tree.runs, *_folders_of(tree.written)]
     if spec.realisation is None:  # its code may lie anywhere
         return {"environment": [""], "libraries": [], "own": [], "others": others} if others else {}
     return {
@@ -155,6 +154,11 @@ def _watched(spec: RunSpec, output: Path, scratch: str) -> dict[str, list[str]]:
         "libraries": code_elsewhere.libraries_of(spec.realisation.python),
         "own": [str(output.parent), scratch, *(mount.path for mount in spec.mounts), *code_elsewhere.OURS],
     }
+
+
+def _folders_of(written: WrittenFiles) -> list[str]:
+    above = {os.path.dirname(path) for path in written.files}  # noqa: PTH120  (many files)
+    return sorted(above.union(written.folders))
 
 
 def _cannot_write_beside(spec: RunSpec, run_dir: Path) -> bool:

@@ -62,11 +62,9 @@ def run_commands(
         with among_others_in(project, note=session.progress.note), session.phase("train"):
             made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
             before = tree.look()
+            behind = LeftBehind(shared=shared)
             for name in SIDES:
-                so_far = LeftBehind(shared=shared)
-                if name == "b":
-                    so_far = replace(so_far, written=so_far.for_other_side)
-                plan = watched_for(plans[name], so_far)
+                plan = watched_for(plans[name], behind)
                 engine = Engine(
                     backend=LocalBackend(),
                     runs_dir=project.runs_dir,
@@ -82,6 +80,9 @@ def run_commands(
                     if not runs.read(made[name][-1], verify=False).complete:
                         return made
                     _must_fit(made, request)
+                written = behind.for_other_side
+                written = replace(written, files=written.files | tree.written(before))
+                behind = replace(behind, written=written)
             if and_then is not None:
                 and_then(made, _makes_runs(replace(plans["a"], shared=shared), session))
             return made

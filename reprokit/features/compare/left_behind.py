@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 
+from reprokit.core.records import WrittenFiles
 from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.plan import RunPlan
 
@@ -14,16 +16,21 @@ class LeftBehind:
 
     Attributes:
         shared: None for pinned runs, which can write to no cache.
-        written: Files that the other side's runs wrote.
+        written: What the other side's runs wrote.
+        began: When the runs of this side began, seconds since 1970.
     """
 
     shared: SharedPlaces | None = None
-    written: frozenset[str] = frozenset()
+    written: WrittenFiles = field(default_factory=WrittenFiles)
+    began: float = field(default_factory=time.time)
 
     @property
-    def for_other_side(self) -> frozenset[str]:
+    def for_other_side(self) -> WrittenFiles:
         """What the runs of this side wrote, once they have ended."""
-        return self.shared.written() if self.shared is not None else frozenset()
+        if self.shared is None:
+            return WrittenFiles()
+        files, folders = self.shared.written(), self.shared.caches()
+        return WrittenFiles(files=files, folders=folders, since=self.began, until=time.time())
 
 
 def watched_for(plan: RunPlan, left: LeftBehind) -> RunPlan:

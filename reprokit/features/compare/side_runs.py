@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reprokit import runs
 from reprokit.core.environment_record import MachineFacts
-from reprokit.core.records import OtherTree
+from reprokit.core.records import OtherTree, WrittenFiles
 from reprokit.errors import CannotRunError
 from reprokit.execution.local_guard import can_confine
 from reprokit.features.compare.answer import SIDES
@@ -114,7 +114,7 @@ def made_sides(ready: Mapping[str, ReadySide], *, seals: Seals) -> MadeRuns:
         lanes = dict(zip(SIDES, range(len(SIDES)), strict=True))
         in_threads(lambda side: one(side, lanes[side]), SIDES, workers=len(SIDES), stop=stop)
         return made
-    written: frozenset[str] = frozenset()
+    written = WrittenFiles()
     for side in missing:
         left = LeftBehind(shared=_shared_places(ready[side]), written=written)
         one(side, 0, left)

@@ -101,6 +101,10 @@ class SharedPlaces:
         with self._lock:
             return frozenset(filter(_has_content, self._written))
 
+    def caches(self) -> tuple[str, ...]:
+        """The folders in which libraries keep what they made or fetched."""
+        return tuple(dict.fromkeys(folder for spec in self._specs for folder in _caches(spec)))
+
     def _now_written(self, spec: RunSpec, began: float) -> Iterator[str]:
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
@@ -125,11 +129,16 @@ def _is_a_persons(path: str, *, home: str) -> bool:
     return folder == home and any(fnmatchcase(name, pattern) for pattern in _OF_A_PERSON)
 
 
-def _kept_folders(spec: RunSpec) -> Iterator[str]:
-    """Where libraries keep what they made or fetched, and the packages of the program's Python."""
+def _caches(spec: RunSpec) -> Iterator[str]:
     variables, home = {**os.environ, **spec.environment}, _home_of(spec)
     yield from (f"{home}/{name}" for name in _KEPT)
     yield from (variables[name] for name in _LEAD_ELSEWHERE if variables.get(name))
+
+
+def _kept_folders(spec: RunSpec) -> Iterator[str]:
+    """Where libraries keep what they made or fetched, and the packages of the program's Python."""
+    yield from _caches(spec)
+    home = _home_of(spec)
     python = find_python(spec.command)
     for root in (Path(python).parent.parent, Path(home, ".local")) if python else ():
         yield from map(str, root.glob("lib/python3*/site-packages"))

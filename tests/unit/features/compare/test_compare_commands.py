@@ -344,13 +344,24 @@ def home(folder, monkeypatch, tmp_path_factory):
     return found
 
 
-def test_a_side_that_opens_what_the_other_left_in_a_cache_is_not_judged(folder, home):
-    one = program(folder, "one.py", more=KEEPS.replace("WHAT", "1.5"))
-    other = program(folder, "two.py", more=KEEPS.replace("WHAT", "2.5"))
+@pytest.mark.parametrize("place", ["library", "a/b/c/d/e/f/library"])
+def test_a_side_that_opens_what_the_other_left_in_a_cache_is_not_judged(folder, home, place):
+    keeps = KEEPS.replace('"library"', f'"{place}"')
+    one = program(folder, "one.py", more=keeps.replace("WHAT", "1.5"))
+    other = program(folder, "two.py", more=keeps.replace("WHAT", "2.5"))
     answer, _ = compared(folder, one, other)
     assert answer.answer is Word.UNJUDGED
     assert answer.sentence.startswith("side b opened a file that is not its own: ")
-    assert answer.sentence.endswith("/.cache/library/values.json")
+    assert answer.sentence.endswith(f"/.cache/{place}/values.json")
+
+
+def test_a_side_that_opens_what_the_other_left_in_their_folder_is_not_judged(folder):
+    keeps = KEEPS.replace('pathlib.Path.home() / ".cache" / "library"', "pathlib.Path('left')")
+    one = program(folder, "one.py", more=keeps.replace("WHAT", "1.5"))
+    other = program(folder, "two.py", more=keeps.replace("WHAT", "2.5"))
+    answer, _ = compared(folder, one, other)
+    assert answer.answer is Word.UNJUDGED
+    assert answer.sentence.endswith("/left/values.json")
 
 
 def test_what_was_in_a_cache_before_both_sides_may_be_read(folder, home):
