@@ -32,6 +32,7 @@ _TIMEOUT_S = 300.0
 #: git reads the entries of all trees when it adds or removes one, and fails at one that is being written.
 _LIST_OF_TREES = threading.Lock()
 _LISTED = "info/sparse-checkout"
+_ON_ALL_CORES = ("-c", "checkout.workers=0")
 _IN_ENVIRONMENTS = ("/pyvenv.cfg", "/conda-meta/history")  # of venv, and of conda
 _MOST_BRANCHES = 8
 _WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "read-tree", "worktree"})
@@ -48,7 +49,8 @@ def git(folder: Path, *arguments: str) -> str:
         said = [line for line in ended.stderr.splitlines() if line.strip()] or [
             f"exit status {ended.returncode}"
         ]
-        raise UsageError(f"git {arguments[0]}: {redact_text(said[-1].strip())}", where=str(folder))
+        verb = arguments[2 * arguments.count("-c")]
+        raise UsageError(f"git {verb}: {redact_text(said[-1].strip())}", where=str(folder))
     return ended.stdout
 
 
@@ -168,7 +170,7 @@ def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Pat
         if empty:
             (tree / below).mkdir(parents=True, exist_ok=True)
         else:
-            git(tree, "read-tree", "-m", "-u", "HEAD")
+            git(tree, *_ON_ALL_CORES, "read-tree", "-m", "-u", "HEAD")
         yield tree / below
     finally:
         shutil.rmtree(holder, ignore_errors=True)
@@ -186,7 +188,7 @@ def check_out(project: Path, paths: Sequence[str] = ()) -> None:
     listed.parent.mkdir(parents=True, exist_ok=True)
     patterns = [_PATTERN.sub(r"\\\1", f"/{below}{path}") for path in paths] or ["/*"]
     listed.write_text("".join(f"{pattern}\n" for pattern in patterns), encoding="utf-8")
-    git(project, "-c", "core.sparseCheckout=true", "read-tree", "-m", "-u", "HEAD")
+    git(project, *_ON_ALL_CORES, "-c", "core.sparseCheckout=true", "read-tree", "-m", "-u", "HEAD")
     if not paths:
         listed.unlink()
 

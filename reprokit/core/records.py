@@ -113,20 +113,39 @@ class Realisation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFiles:
+    """Files that runs wrote: those that are known, and whatever changed in some folders meanwhile.
+
+    Attributes:
+        files: Their paths.
+        folders: Caches, in which files may lie too deep to be known.
+        since: When the runs began, seconds since 1970.
+        until: When they had ended.
+    """
+
+    files: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
+    since: float = 0.0
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherTree:
     """A tree of files of which a run on this host may use none, since it is of another one.
 
     Attributes:
         root: Its folder.
         files: Their names in it: what lies there besides is no one's, such as data that git ignores.
-        runs: Folders of runs and goldens: of these a run may open its own alone, and what its command or mounts
-            name.
+        runs: Folders of runs and goldens: of these a run may open its own alone, and what its command or
+            mounts name.
+        written: What runs of another side wrote elsewhere, such as in a cache.
         unwatched: Why it is not watched for any; "" where it is.
     """
 
     root: str
     files: frozenset[str]
     runs: tuple[str, ...] = ()
+    written: WrittenFiles = field(default_factory=WrittenFiles)
     unwatched: str = ""
 
     @classmethod

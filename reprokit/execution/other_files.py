@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
     return {
         "trees": [tree.root] if tree.files else [],
         "runs": list(tree.runs),
+        "written": {**asdict(tree.written), "files": sorted(tree.written.files)},
         "allowed": [str(run_dir), *(mount.path for mount in spec.mounts), *_named(spec, tree)],
     }
 
@@ -38,7 +40,13 @@ def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
     root, runs = os.path.realpath(tree.root), tuple(f"{os.path.realpath(one)}/" for one in tree.runs)
     ours = tuple(map(os.path.realpath, OURS))  # the tool may be started from that tree
     read = sorted(path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours))
-    files = [path for path in read if path.startswith(runs) or os.path.relpath(path, root) in tree.files]
+    written = tuple(f"{os.path.realpath(one)}/" for one in tree.written.folders)
+    known = set(map(os.path.realpath, tree.written.files))
+    files = [
+        path
+        for path in read
+        if path.startswith((*runs, *written)) or path in known or os.path.relpath(path, root) in tree.files
+    ]
     unknown = str(facts["unknown"])
     return {"files": files[:_MOST_NAMED], **({"unknown": unknown} if unknown else {})}
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 #: As in ``layout``: a folder that holds one of these is a run or a golden.
 _RECORDS = ("run.json", "provenance.json")
+#: What no run of another side wrote.
+_NOTHING: Mapping[str, Any] = {"files": (), "folders": (), "since": 0.0, "until": 0.0}
 _DEEPEST = 4  # RECIPE/PLATFORM/on-CPU/seed-N
 _MOST_FILES = 50_000
 
@@ -24,16 +27,27 @@ class OtherRuns:
         trees: Folders of which every file counts that lies in no folder of runs.
         runs: Folders of runs and goldens: every file counts that lies in one.
         allowed: Files and folders of which none counts.
+        written: ``files`` that count, and ``folders`` of which those count that are not empty and changed
+            from ``since`` to ``until``, seconds since 1970.
         since_ns: When the program was about to start, by the clock of its file system.
     """
 
     def __init__(
-        self, *, trees: Iterable[str], runs: Iterable[str], allowed: Iterable[str], since_ns: int
+        self,
+        *,
+        trees: Iterable[str],
+        runs: Iterable[str],
+        allowed: Iterable[str],
+        since_ns: int,
+        written: Mapping[str, Any] = _NOTHING,
     ) -> None:
         self._trees = tuple(f"{os.path.realpath(folder)}/" for folder in trees)
         self._runs = tuple(dict.fromkeys(f"{os.path.realpath(folder)}/" for folder in runs))
         self._allowed = tuple(f"{os.path.realpath(path)}/" for path in allowed)
         self._since_ns = since_ns
+        self._written = frozenset(map(os.path.realpath, written["files"]))
+        self._changed_in = tuple(f"{os.path.realpath(folder)}/" for folder in written["folders"])
+        self._changed_s = (written["since"], written["until"])
         self._known: dict[tuple[int, int], tuple[str, int]] = {}
         for path, status in self._files():
             if len(self._known) >= _MOST_FILES:
@@ -52,11 +66,19 @@ class OtherRuns:
         known = self._known.get((status.st_dev, status.st_ino))
         if known is not None and _is_still(status, *known):
             return known[0]
-        if self._trees or status.st_ctime_ns >= self._since_ns:
+        if self._trees or self._written or self._changed_in or status.st_ctime_ns >= self._since_ns:
             real = os.path.realpath(path)
-            if self._counts(real):
+            if self._counts(real) or self._is_of_other_side(real, status):
                 return real
         return ""
+
+    def _is_of_other_side(self, real: str, status: os.stat_result) -> bool:
+        """Whether runs of another side wrote it; an empty file, such as a lock, tells nothing."""
+        if real in self._written:
+            return True
+        since, until = self._changed_s
+        is_new = status.st_size > 0 and since <= status.st_ctime < until
+        return is_new and real.startswith(self._changed_in)
 
     def _counts(self, real: str) -> bool:
         if f"{real}/".startswith(self._allowed):

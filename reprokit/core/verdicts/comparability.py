@@ -150,7 +150,7 @@ def why_not_comparable(first: Identity, other: Identity, *, question: Question) 
 
 
 def why_not_its_own(record: RunRecord) -> Objection | None:
-    """That a run opened files of other runs or goldens, from which it may have its numbers; None where none is known."""
+    """That a run opened files of other runs or goldens, so that its numbers may be theirs; None for none."""
     files = record.files_of_others
     more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
     return Objection(f"it opened files of another run or of a golden: {files[0]}{more}") if files else None

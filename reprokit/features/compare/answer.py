@@ -101,25 +101,29 @@ class Asked:
         commits: Side → its commit, in words; where one is absent, that of its first run.
         working_tree: Where the working tree is, whose code no run may use; "" where no side is a commit.
         touched: What a later program did to a run that had ended; "" for nothing.
+        recipes: Side → its recipe as data, where that of its first run says something else.
         statistical: What the recipe of side a says is compared over seeds; None for what its runs say.
     """
 
     commits: Mapping[str, str] = field(default_factory=dict)
     working_tree: str = ""
     touched: str = ""
+    recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     statistical: tuple[StatisticalMetric, ...] | None = None
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Asked:
         """As the file has it."""
         said = data.get("statistical")
-        told = {name: data[name] for name in ("commits", "working_tree", "touched") if name in data}
+        told = {name: data[name] for name in _AS_IT_IS if name in data}
         if said is None:
             return cls(**told)
         metrics = (StatisticalMetric(**{**one, "platforms": tuple(one["platforms"])}) for one in said)
         return cls(**told, statistical=tuple(metrics))
 
 
+#: What of it the file has as it is.
+_AS_IT_IS = ("commits", "working_tree", "touched", "recipes")
 #: What its runs say, of a comparison without anything else.
 AS_RUNS_SAY = Asked()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from reprokit.features.compare.rounding.told import (
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.which_tool import AuditDifference, this_tool, version_of
 
+_NO_TOOL = "it does not say which version of reprokit made it, so its words cannot be checked"
 #: What no version of the tool may say differently.
 _NUMBERS = {"answer", "exit_code", "first", "metrics", "sides"}
 
@@ -38,6 +39,7 @@ class Audit:
         answer: What the report says; None where a side did not run.
         not_checked: What another version of the tool said or drew differently: one sentence for each.
         made_by: That version, in words; "" where this one made the report.
+        compared: Which metrics alone were compared, or left out: a sentence each; none for all.
     """
 
     follows: bool
@@ -46,6 +48,7 @@ class Audit:
     answer: str | None
     not_checked: tuple[str, ...] = ()
     made_by: str = ""
+    compared: tuple[str, ...] = ()
 
 
 def audit(file: Path) -> Audit:
@@ -65,6 +68,8 @@ def audit(file: Path) -> Audit:
     different = tuple(_differences(stored, folders, file))
     is_ours = stored.tool == this_tool()
     findings = tuple(one.says for one in different if is_ours or not one.by_version)
+    if not isinstance(stored.tool, Mapping) or not stored.tool.get("version"):
+        findings = (_NO_TOOL, *findings)
     code = stored.answer.get("exit_code")
     ended = code if isinstance(code, int) else NOT_RUN
     return Audit(
@@ -74,7 +79,16 @@ def audit(file: Path) -> Audit:
         answer=told,
         not_checked=tuple(one.says for one in different if one.by_version and not is_ours),
         made_by="" if is_ours else version_of(stored.tool),
+        compared=tuple(_compared(stored)),
     )
+
+
+def _compared(stored: StoredAnswer) -> Iterator[str]:
+    """What a reader must know whatever the answer is: a report can be asked for of what is equal alone."""
+    if stored.only is not None:
+        yield f"Only these metrics were compared: {', '.join(stored.only)}"
+    if stored.ignore:
+        yield f"These metrics were left out: {', '.join(stored.ignore)}"
 
 
 def _differences(

@@ -11,6 +11,7 @@ from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.features.compare.answer import SIDES
+from reprokit.features.compare.left_behind import LeftBehind, watched_for
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.running.clock import stamp
@@ -60,7 +61,9 @@ def run_commands(
         with among_others_in(project, note=session.progress.note), session.phase("train"):
             made: dict[str, tuple[Path, ...]] = dict.fromkeys(SIDES, ())
             before = tree.look()
+            behind = LeftBehind(shared=shared)
             for name in SIDES:
+                plan = watched_for(plans[name], behind, runs_dir=project.runs_dir)
                 engine = Engine(
                     backend=LocalBackend(),
                     runs_dir=project.runs_dir,
@@ -68,14 +71,17 @@ def run_commands(
                     progress=session.progress,
                 )
                 session.progress.note(f"side {name}")
-                for spec in plans[name].specs:
+                for spec in plan.specs:
                     left = tree.changes(before) if any(made.values()) else {}
-                    facts = {**plans[name].facts, **left}
-                    made[name] += engine.make(replace(plans[name], specs=(spec,), facts=facts, shared=shared))
+                    facts = {**plan.facts, **left}
+                    made[name] += engine.make(replace(plan, specs=(spec,), facts=facts))
                     seals.close(made[name][-1])
                     if not runs.read(made[name][-1], verify=False).complete:
                         return made
-                    _must_fit(made[name][-1], request)
+                    _must_fit(made, request)
+                written = behind.for_other_side
+                written = replace(written, files=written.files | tree.written(before))
+                behind = replace(behind, written=written)
             if and_then is not None:
                 and_then(made, _makes_runs(replace(plans["a"], shared=shared), session))
             return made
@@ -123,7 +129,8 @@ def _plan(command: Sequence[str], request: Request, *, session: Session) -> RunP
     return replace(plan, facts=facts, outputs=tuple(request.outputs))
 
 
-def _must_fit(folder: Path, request: Request) -> None:
-    """Refuse patterns of output files that fit nothing of a run."""
-    if request.outputs:
-        program_output.must_leave(program_output.left_by(runs.read(folder)), request.outputs)
+def _must_fit(made: Mapping[str, Sequence[Path]], request: Request) -> None:
+    """Refuse patterns of output files that fit nothing on either side; on one side it is a difference."""
+    if request.outputs and made["b"]:
+        left = (program_output.left_by(runs.read(folders[0])) for folders in made.values())
+        program_output.must_leave([name for names in left for name in names], request.outputs)

@@ -87,6 +87,7 @@ def compare_recipe(
             asked=Asked(
                 commits=made.commits,
                 working_tree=made.working_tree,
+                recipes=made.recipes,
                 statistical=made.statistical if num_seeds is not None else None,
             ),
         )

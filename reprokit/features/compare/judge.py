@@ -17,19 +17,17 @@ from reprokit.checks import repeatable
 from reprokit.core import comparison
 from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.verdicts.rows import Status, counted
+from reprokit.core.verdicts.rows import Status
 from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
 from reprokit.features.compare.describe import environment_told, side_told
+from reprokit.features.compare.sentences import difference, extent
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.layout import STDERR, TRACE
-
-_OF_NAMES = frozenset({"missing_metric", "extra_metric", "renamed_metric"})
-_ONLY = "`--metric NAME` compares only the metrics that are named"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: As
         _must_use_own_code(stored, asked)
         for name in SIDES:
             _must_repeat(name, stored[name], selected)
-        return _compared(stored, about, selected)
+        return _compared(stored, about, selected, recipes=asked.recipes)
     except _NoEvidenceError as error:
         return Answer(answer=Word.UNJUDGED, sentence=str(error), hint=error.hint, sides=about)
 
@@ -132,7 +130,7 @@ def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:
 
 _OWN_FILES = (
     "let the program name its files from its own folder; a pinned one in a container sees no others: "
-    "--backend docker"
+    "--backend docker. What a library made once in a cache is there beforehand when you compare again"
 )
 _WRITTEN = "a program may write to {run_dir} only: see which one wrote elsewhere, and compare again"
 
@@ -172,7 +170,11 @@ def _diagnose(run: runs.StoredRun) -> str:
 
 
 def _compared(
-    stored: Mapping[str, Sequence[runs.StoredRun]], about: Mapping[str, Side], selected: Selected
+    stored: Mapping[str, Sequence[runs.StoredRun]],
+    about: Mapping[str, Side],
+    selected: Selected,
+    *,
+    recipes: Mapping[str, Mapping[str, Any]],
 ) -> Answer:
     first, other = (stored[name][0] for name in SIDES)
     found = _comparison(first, other, selected)
@@ -190,15 +192,15 @@ def _compared(
         sides=about,
         first=told["divergence"],
         trace=trace,
-        what_differs=what_differs(first, other),
+        what_differs=what_differs(first, other, recipes=recipes),
         metrics=told["per_metric"],
         records_compared=found.records_compared,
         notes=tuple(_notes(stored, found, only=selected.only)),
     )
     if found.identical and trace is None:
-        sentence = f"every number is equal, bit for bit, in {_extent(found)}"
+        sentence = f"every number is equal, bit for bit, in {extent(found)}"
         return replace(answer, sentence=sentence)
-    sentence, hint = _difference(found, trace)
+    sentence, hint = difference(found, trace)
     return replace(answer, answer=Word.DIFFERENT, sentence=sentence, hint=hint)
 
 
@@ -250,36 +252,6 @@ def _trace(first: Path, other: Path) -> dict[str, Any] | None:
         return None
     compared = compare_ranks(first, other)
     return None if compared.equal else {"record": compared.records_compared - 1, **(compared.first or {})}
-
-
-def _extent(found: Comparison) -> str:
-    records, metrics = found.records_compared, found.metrics_compared
-    return f"{counted(records, 'record')} of {counted(metrics, 'metric')}"
-
-
-def _difference(found: Comparison, trace: Mapping[str, Any] | None) -> tuple[str, str]:
-    """The sentence of a difference, and the hint."""
-    if found.identical:
-        told = trace or {}
-        place = f"{told.get('place') or told.get('what')} differs from step {told.get('step')} on"
-        return f"every metric is equal, and what was trained is not: {place}", ""
-    kinds = {one.kind for one in found.problems if one.severity != "warning"}
-    unequal = [name for name, one in found.per_metric.items() if one.max_abs_error]
-    if kinds and kinds <= _OF_NAMES and not unequal:
-        why = next(one.message for one in found.problems if one.severity != "warning")
-        return f"the metrics that both sides have are equal, but one side has more: {why}", _ONLY
-    return f"the sides differ {_first_place(found)}", ""
-
-
-def _first_place(found: Comparison) -> str:
-    first = found.divergence
-    if first is None:
-        return next((one.message for one in found.problems if one.severity != "warning"), "somewhere")
-    if first.metric is None:
-        return f"from {first.place} on: {first.what}"
-    return f"from {first.place} on: {first.metric} is {first.expected!r} on a, {first.actual!r} on b" + (
-        f" ({first.abs_error:.3g} apart)" if first.abs_error is not None else ""
-    )
 
 
 def _notes(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def judged_over_seeds(sides: Mapping[str, Sequence[Path]], asked: Asked = AS_RUN
         return Answer(answer=Word.UNJUDGED, sentence=error.told(), hint=error.fix or "", sides=about)
     if problem := _one_result(values):
         return Answer(answer=Word.UNJUDGED, sentence=problem, sides=about)
-    return _answer(stored, about, metrics, values)
+    return _answer(stored, about, metrics, values, recipes=asked.recipes)
 
 
 def _no_evidence(stored: Mapping[str, Sequence[runs.StoredRun]]) -> str:
@@ -124,6 +125,8 @@ def _answer(
     about: Mapping[str, Side],
     declared: Sequence[StatisticalMetric],
     values: Mapping[str, Values],
+    *,
+    recipes: Mapping[str, Mapping[str, Any]],
 ) -> Answer:
     blessed = [one.as_blessed() for one in declared]
     labels = golden.labels_of(blessed)
@@ -142,7 +145,7 @@ def _answer(
     return replace(
         answer,
         hint=hint,
-        what_differs=what_differs(stored["a"][0], stored["b"][0]),
+        what_differs=what_differs(stored["a"][0], stored["b"][0], recipes=recipes),
         statistical={
             "values": {name: {str(seed): dict(one) for seed, one in values[name].items()} for name in SIDES},
             "margins": {metric.name: metric.margin for metric in metrics},

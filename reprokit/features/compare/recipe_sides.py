@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reprokit import recipes
-from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
+from reprokit import recipes, runs
+from reprokit.errors import CannotJudgeError, CannotRunError, ReportError, UsageError
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.describe import commit_told
@@ -29,6 +29,7 @@ from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submo
 from reprokit.harness.running.programs.program_files import may_see
 from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.recipes import Recipe, StatisticalMetric
+from reprokit.redaction import redact
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import Variation
@@ -46,6 +47,7 @@ class MadeSides:
         runs: The run folders of each.
         commits: The commit of each, in words; "" where there is no repository.
         working_tree: Where the working tree is, whose code no side of a commit may use; "" without a commit.
+        recipes: The recipe of a side as data, where its runs are earlier ones that say something else.
         statistical: What the recipe of side a says is compared over seeds.
         equal_inputs: Nothing had to run.
         told: What each side is, where nothing had to run.
@@ -54,6 +56,7 @@ class MadeSides:
     runs: Mapping[str, tuple[Path, ...]]
     commits: Mapping[str, str] = dataclasses.field(default_factory=dict)
     working_tree: str = ""
+    recipes: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     statistical: tuple[StatisticalMetric, ...] = ()
     equal_inputs: bool = False
     told: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -107,8 +110,20 @@ def run_sides(
             runs=made,
             commits={side: commit_told(ready[side].tree.host) for side in SIDES},
             working_tree=str(session.project.root.resolve()) if has_commit else "",
+            recipes=dict(_recipes_now(ready, made)),
             statistical=ready["a"].recipe.statistical,
         )
+
+
+def _recipes_now(
+    ready: Mapping[str, ReadySide], made: Mapping[str, Sequence[Path]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The recipes that are not as the runs have them: a title, say, is none of the inputs of a run."""
+    for side in filter(made.get, SIDES):
+        now = redact(dict(ready[side].recipe.plain))
+        with suppress(ReportError):  # removed by a later program, which is told of elsewhere
+            if now != runs.read(made[side][0], verify=False).record.recipe_data:
+                yield side, now
 
 
 def _known(

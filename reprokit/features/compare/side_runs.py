@@ -16,12 +16,15 @@ from pathlib import Path
 
 from reprokit import runs
 from reprokit.core.environment_record import MachineFacts
-from reprokit.core.records import OtherTree
+from reprokit.core.records import OtherTree, WrittenFiles
 from reprokit.errors import CannotRunError
 from reprokit.execution.local_guard import can_confine
 from reprokit.features.compare.answer import SIDES
+from reprokit.features.compare.left_behind import LeftBehind, watched_for
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import SideTree
+from reprokit.harness.running.engine import with_shared_places
+from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
 from reprokit.harness.running.run_kinds import RunKind
 from reprokit.harness.running.start_command import among_others_in
@@ -104,15 +107,18 @@ def made_sides(ready: Mapping[str, ReadySide], *, seals: Seals) -> MadeRuns:
     missing = [side for side in SIDES if not made[side]]
     stop = threading.Event()
 
-    def one(side: str, lane: int) -> None:
-        made[side] = _made(ready[side], lane=lane, seals=seals, stop=stop)
+    def one(side: str, lane: int, left: LeftBehind = LeftBehind()) -> None:  # noqa: B008 - frozen
+        made[side] = _made(ready[side], lane=lane, seals=seals, stop=stop, left=left)
 
     if len(missing) == len(SIDES) and _fit_at_one_time(ready):
         lanes = dict(zip(SIDES, range(len(SIDES)), strict=True))
         in_threads(lambda side: one(side, lanes[side]), SIDES, workers=len(SIDES), stop=stop)
         return made
+    written = WrittenFiles()
     for side in missing:
-        one(side, 0)
+        left = LeftBehind(shared=_shared_places(ready[side]), written=written)
+        one(side, 0, left)
+        written = left.for_other_side
         if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
             break
     return made
@@ -167,12 +173,24 @@ def _finished(ready: ReadySide, seals: Seals) -> tuple[Path, ...]:
     return tuple(found[-2:])
 
 
-def _made(ready: ReadySide, *, lane: int, seals: Seals, stop: threading.Event) -> tuple[Path, ...]:
+def _shared_places(ready: ReadySide) -> SharedPlaces | None:
+    """What is looked at for what unpinned runs leave; None for others, which cannot write there."""
+    plan = ready.prepared[0][1][0].plan
+    if ready.conditions or plan.specs[0].realisation is not None:
+        return None
+    runs_dir, project = ready.session.project.runs_dir, ready.recipe.project_dir
+    return with_shared_places(plan, runs_dir=runs_dir, project=project).shared
+
+
+def _made(
+    ready: ReadySide, *, lane: int, seals: Seals, stop: threading.Event, left: LeftBehind
+) -> tuple[Path, ...]:
     """Two new runs, on the cores of a lane."""
     made: list[Path] = []
     with _brought_home(ready, seals):
         for kind, (prepared, host) in ready.prepared:
-            sealed = _watched(ready, _in_lane(prepared, lane), seals)
+            watched = _watched(ready, _in_lane(prepared, lane), seals)
+            sealed = _after(watched, left, runs_dir=ready.session.project.runs_dir)
             made += run_recipe(
                 ready.recipe, ready.request, kind, session=ready.session, ready=(sealed, host), stop=stop
             )
@@ -203,6 +221,11 @@ def _watched(ready: ReadySide, prepared: PreparedRuns, seals: Seals) -> Prepared
     specs = (dataclasses.replace(spec, other_tree=others) for spec in prepared.plan.specs)
     plan = dataclasses.replace(prepared.plan, specs=tuple(specs))
     return dataclasses.replace(prepared, plan=plan, on_closed=seals.close)
+
+
+def _after(prepared: PreparedRuns, left: LeftBehind, *, runs_dir: Path) -> PreparedRuns:
+    """The same runs, watched for files that runs of the other side wrote, too."""
+    return dataclasses.replace(prepared, plan=watched_for(prepared.plan, left, runs_dir=runs_dir))
 
 
 def _in_lane(prepared: PreparedRuns, lane: int) -> PreparedRuns:

@@ -48,6 +48,8 @@ def _answered(options: Options) -> int | None:
     click.echo("The answer follows from the evidence." if found.follows else "The answer does not stand:")
     for finding in found.findings:
         click.echo(f"  - {one_line(finding)}")
+    for line in found.compared:
+        click.echo(one_line(line))
     for line in not_checked_lines(found.made_by, found.not_checked):
         click.echo(line)
     click.echo(f"Answer: {one_line(found.answer or 'not run')}")

@@ -7,6 +7,7 @@ said here.
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,22 @@ _KINDS = {
 _LONGEST = 80
 
 
-def what_differs(first: runs.StoredRun, other: runs.StoredRun) -> tuple[dict[str, str], ...]:
-    """Each difference as ``kind`` and ``what``, code first; at most sixty."""
-    found = [*_code(first.path, other.path), *_of_records(first, other), *_environment(first, other)]
+def what_differs(
+    first: runs.StoredRun, other: runs.StoredRun, *, recipes: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, str], ...]:
+    """Each difference as ``kind`` and ``what``, code first; at most sixty.
+
+    Args:
+        first: A run of side a.
+        other: A run of side b.
+        recipes: Side → its recipe as data, where that of its run says something else.
+    """
+    told = (recipes.get("a", first.record.recipe_data), recipes.get("b", other.record.recipe_data))
+    found = [
+        *_code(first.path, other.path),
+        *_of_records(first, other, recipes=told),
+        *_environment(first, other),
+    ]
     more = len(found) - _MOST
     rest = [{"kind": "more", "what": f"and {more} more differences"}] if more > 0 else []
     return (*found[:_MOST], *rest)
@@ -50,6 +64,9 @@ def _code(first: Path, other: Path) -> Iterator[dict[str, str]]:
         if name in left and name in right:
             if lines := _changed_lines(left[name], right[name]):
                 yield {"kind": "code", "what": f"{name}{lines}"}
+            can_run = [side for side, files in (("a", left), ("b", right)) if _is_executable(files[name])]
+            if len(can_run) == 1:
+                yield {"kind": "code", "what": f"{name} can be executed on {can_run[0]} alone"}
         else:
             yield {"kind": "code", "what": f"{name} is there on {'a' if name in left else 'b'} alone"}
 
@@ -62,6 +79,10 @@ def _files(folder: Path) -> dict[str, Path]:
             name = entry.name.removeprefix("program/")
             found[name if name != entry.name else f"recipes/{name}"] = folder / entry.name
     return found
+
+
+def _is_executable(file: Path) -> bool:
+    return bool(file.stat().st_mode & stat.S_IXUSR)
 
 
 def _changed_lines(left: Path, right: Path) -> str:
@@ -83,7 +104,9 @@ def _changed_lines(left: Path, right: Path) -> str:
     return f":{changed[0][3] + 1} (+{added} -{removed} lines)"
 
 
-def _of_records(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[str, str]]:
+def _of_records(
+    first: runs.StoredRun, other: runs.StoredRun, *, recipes: tuple[Mapping[str, Any], ...]
+) -> Iterator[dict[str, str]]:
     """What ``run.json`` says of settings, command, variables, environment and conditions."""
     one, two = first.record, other.record
     if one.plain_command != two.plain_command:
@@ -96,8 +119,7 @@ def _of_records(first: runs.StoredRun, other: runs.StoredRun) -> Iterator[dict[s
         words = [shell_line(command or ()) for command in commands]
         yield {"kind": "command", "what": f"{words[0]} → {words[1]}"}
     yield from _changes("variable", *(_variables(record.environment) for record in (one, two)))
-    recipe = [{**record.recipe_data, "command": None, "training": None} for record in (one, two)]
-    yield from _changes("recipe", *recipe)
+    yield from _changes("recipe", *({**one, "command": None, "training": None} for one in recipes))
     if one.seed != two.seed:
         yield {"kind": "setting", "what": f"seed {one.seed} → {two.seed}"}
     if (one.backend, one.device) != (two.backend, two.device):

@@ -138,6 +138,15 @@ class SharedPlaces:
                 self._held.append(handle)
         return _Left(path=path, ended=ended, handle=handle, identity=_identity(path))
 
+    def written(self) -> frozenset[str]:
+        """What the runs so far wrote where others find it; an empty file, such as a lock, tells nothing."""
+        with self._lock:
+            return frozenset(filter(_has_content, self._written))
+
+    def caches(self) -> tuple[str, ...]:
+        """The folders in which libraries keep what they made or fetched."""
+        return tuple(dict.fromkeys(folder for spec in self._specs for folder in _caches(spec)))
+
     def _now_written(self, spec: RunSpec, began: float) -> Iterator[str]:
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
@@ -163,11 +172,16 @@ def _is_a_persons(path: str, *, home: str) -> bool:
     return folder == home and any(fnmatchcase(name, pattern) for pattern in _OF_A_PERSON)
 
 
-def _kept_folders(spec: RunSpec) -> Iterator[str]:
-    """Where libraries keep what they made or fetched, and the packages of the program's Python."""
+def _caches(spec: RunSpec) -> Iterator[str]:
     variables, home = {**os.environ, **spec.environment}, _home_of(spec)
     yield from (f"{home}/{name}" for name in _KEPT)
     yield from (variables[name] for name in _LEAD_ELSEWHERE if variables.get(name))
+
+
+def _kept_folders(spec: RunSpec) -> Iterator[str]:
+    """Where libraries keep what they made or fetched, and the packages of the program's Python."""
+    yield from _caches(spec)
+    home = _home_of(spec)
     python = find_python(spec.command)
     for root in (Path(python).parent.parent, Path(home, ".local")) if python else ():
         yield from map(str, root.glob("lib/python3*/site-packages"))
@@ -214,6 +228,12 @@ def _memory_since(began: float) -> Iterator[str]:
                 values: Mapping[str, str] = dict(zip(head.split(), row.split(), strict=True))
                 if int(values["uid"]) == os.getuid() and int(values["ctime"]) >= int(began):
                     yield f"{name} of System V, key {values['key']}"
+
+
+def _has_content(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.stat(path).st_size > 0  # noqa: PTH116  (many files)
+    return False
 
 
 def _as_unread(path: str) -> None:

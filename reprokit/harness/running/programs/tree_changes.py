@@ -84,6 +84,14 @@ class Tree:
             listed[f"… and {len(told) - _LISTED:,} more"] = "only so many are listed"
         return {"left_by_earlier_runs": listed}
 
+    def written(self, before: _Seen | None) -> frozenset[str]:
+        """The full paths of what appeared or was written since; nothing where that is not known."""
+        now = self.look()
+        if before is None or now is None:
+            return frozenset()
+        told = self._told(before, now)
+        return frozenset(str(self.roots[0] / path) for path, how in told if how != "removed")
+
     def _told(self, before: _Seen, now: _Seen) -> Iterator[tuple[str, str]]:
         files = {path for path in {*before, *now} if before.get(path) != now.get(path)}
         files = {path for path in files if not _is_byte_code(path)}

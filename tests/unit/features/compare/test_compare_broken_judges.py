@@ -13,6 +13,7 @@ from reprokit import adapters
 from reprokit.features.compare import judge
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.sentences import TOLD_OF_NAMES
 from reprokit.harness.running.start_command import run_command
 from reprokit.project import Project
 from reprokit.request import Request
@@ -119,7 +120,7 @@ def grants_a_tolerance(patch):
 
 def leaves_out_metrics_of_one_side(patch):
     def change(found):
-        kept = tuple(one for one in found.problems if one.kind not in judge._OF_NAMES)
+        kept = tuple(one for one in found.problems if one.kind not in TOLD_OF_NAMES)
         return replace(found, problems=kept, identical=found.identical or not kept)
 
     _compares(patch, change)

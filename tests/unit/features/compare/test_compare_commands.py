@@ -196,6 +196,22 @@ def test_declared_output_files_are_compared_too(folder):
     assert (answer.answer, answer.first["metric"]) == (Word.DIFFERENT, "output/model.bin")
 
 
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_an_output_file_that_one_side_alone_leaves_is_a_difference_and_the_side_is_named(folder, side):
+    writes = "open(f'{folder}/model.bin', 'w').write('1')\n"
+    one = program(folder, "one.py", more=writes if side == "a" else "")
+    other = program(folder, "two.py", more=writes if side == "b" else "")
+    answer, report = compared(folder, one, other, outputs=("*.bin",))
+    assert (answer.answer, answer.exit_code) == (Word.DIFFERENT, 1)
+    assert f"only side {side} has 'output/model.bin'" in answer.sentence
+    assert audit(report / FILE).follows
+
+
+def test_a_pattern_of_output_files_that_fits_nothing_on_both_sides_is_a_wrong_question(folder):
+    with pytest.raises(UsageError, match="model"):
+        compared(folder, program(folder, "one.py"), program(folder, "two.py"), outputs=("model.*",))
+
+
 def test_the_same_command_twice_is_a_wrong_question(folder):
     with pytest.raises(UsageError, match="the same"):
         compared(folder, program(folder, "one.py"), "one.py")
@@ -223,12 +239,28 @@ def test_words_of_another_version_are_named_and_its_answer_is_checked_all_the_sa
         folder, program(folder, "one.py"), program(folder, "two.py", metrics="loss=value + 1")
     )
     file = report / FILE
-    data = json.loads(file.read_text()) | {"tool": None}
+    data = json.loads(file.read_text()) | {"tool": {"name": "reprokit", "version": "0.0.9", "code": ""}}
     file.write_text(json.dumps(data | {"answer": data["answer"] | {"notes": ["as it was said then"]}}))
     found = audit(file)
     assert (found.follows, found.findings) == (True, ())
     assert any(one.startswith("notes ") for one in found.not_checked)
     file.write_text(json.dumps(data | {"answer": data["answer"] | {"answer": "equal", "exit_code": 0}}))
+    assert audit(file).exit_code == 1
+
+
+def test_a_report_that_does_not_say_which_version_made_it_does_not_stand(folder):
+    one, other = program(folder, "one.py"), program(folder, "two.py", metrics="loss=value, more=value")
+    _, report = compared(folder, one, other, only=("loss",))
+    file = report / FILE
+    data = json.loads(file.read_text())
+    assert audit(file).compared == ("Only these metrics were compared: loss",)
+    for tool in (None, {}, {"name": "reprokit"}):
+        file.write_text(json.dumps(data | {"tool": tool}))
+        found = audit(file)
+        assert (found.follows, found.exit_code) == (False, 1)
+        assert "does not say which version" in found.findings[0]
+    del data["tool"]
+    file.write_text(json.dumps(data))
     assert audit(file).exit_code == 1
 
 
@@ -292,3 +324,58 @@ def test_a_program_that_goes_on_from_a_run_of_the_other_side_is_not_judged(folde
     answer, _ = compared(folder, program(folder, "one.py"), looks)
     assert answer.answer is Word.UNJUDGED
     assert answer.sentence.startswith("side b opened a file that is not its own: ")
+
+
+KEEPS = """
+import pathlib
+cache = pathlib.Path.home() / ".cache" / "library"
+cache.mkdir(parents=True, exist_ok=True)
+kept = cache / "values.json"
+if not kept.exists():
+    kept.write_text(json.dumps(WHAT))
+log = pathlib.Path(folder, "log.jsonl")
+log.write_text(log.read_text() + json.dumps({"step": 6, "loss": json.loads(kept.read_text())}) + "\\n")
+"""
+
+
+@pytest.fixture
+def home(folder, monkeypatch, tmp_path_factory):
+    found = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(found))
+    return found
+
+
+@pytest.mark.parametrize("place", ["library", "a/b/c/d/e/f/library"])
+def test_a_side_that_opens_what_the_other_left_in_a_cache_is_not_judged(folder, home, place):
+    keeps = KEEPS.replace('"library"', f'"{place}"')
+    one = program(folder, "one.py", more=keeps.replace("WHAT", "1.5"))
+    other = program(folder, "two.py", more=keeps.replace("WHAT", "2.5"))
+    answer, _ = compared(folder, one, other)
+    assert answer.answer is Word.UNJUDGED
+    assert answer.sentence.startswith("side b opened a file that is not its own: ")
+    assert answer.sentence.endswith(f"/.cache/{place}/values.json")
+
+
+def test_a_side_that_opens_what_the_other_left_in_their_folder_is_not_judged(folder):
+    keeps = KEEPS.replace('pathlib.Path.home() / ".cache" / "library"', "pathlib.Path('left')")
+    one = program(folder, "one.py", more=keeps.replace("WHAT", "1.5"))
+    other = program(folder, "two.py", more=keeps.replace("WHAT", "2.5"))
+    answer, _ = compared(folder, one, other)
+    assert answer.answer is Word.UNJUDGED
+    assert answer.sentence.endswith("/left/values.json")
+
+
+def test_what_was_in_a_cache_before_both_sides_may_be_read(folder, home):
+    program(folder, "one.py", more=KEEPS.replace("WHAT", "1.5"))
+    other = program(folder, "two.py", more=KEEPS.replace("WHAT", "1.5") + "# a remark\n")
+    compared(folder, "one.py", other)
+    assert compared(folder, "one.py", other)[0].answer is Word.EQUAL
+
+
+def test_an_empty_file_in_a_cache_such_as_a_lock_tells_the_other_side_nothing(folder, home):
+    locks = (
+        "import pathlib\nfile = pathlib.Path.home() / '.cache' / 'lock'\n"
+        "file.parent.mkdir(exist_ok=True)\nfile.open('w+').read()\n"
+    )
+    one, other = program(folder, "one.py", more=locks), program(folder, "two.py", more=locks + "# other\n")
+    assert compared(folder, one, other)[0].answer is Word.EQUAL

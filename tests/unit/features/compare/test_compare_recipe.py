@@ -103,6 +103,29 @@ def test_a_side_is_named_by_the_commit_that_was_asked_for_not_by_that_of_earlier
     assert not audit(report / FILE).follows
 
 
+def test_what_differs_is_said_of_the_recipes_that_were_asked_for_not_of_those_of_earlier_runs(
+    repository, monkeypatch
+):
+    monkeypatch.setattr(ReadySide, "has_all_inputs", True)  # as those of a trainer, or in a container
+    repository.write(settings_py="RATE = 0.2\n")
+    compared(repository, a="HEAD~1", b="HEAD")
+    repository.write(recipes__train__recipe_yaml=RECIPE.replace("as it is", "with a new title"))
+    repository.write(settings_py="RATE = 0.3\n")
+    one_title, report = compared(repository, a="HEAD~1", b="HEAD")
+    assert [one["kind"] for one in one_title.what_differs] == ["code"]
+    assert audit(report / FILE).exit_code == 1
+    two_titles, report = compared(repository, a="HEAD~3", b="HEAD~1")
+    assert [one["kind"] for one in two_titles.what_differs] == ["code", "recipe"]
+    assert audit(report / FILE).follows
+
+
+def test_a_file_that_became_executable_is_named(repository):
+    (repository.root / "settings.py").chmod(0o755)
+    answer, _ = compared(repository)
+    assert answer.answer is Word.EQUAL
+    assert answer.what_differs == ({"kind": "code", "what": "settings.py can be executed on b alone"},)
+
+
 def test_arguments_that_do_not_matter_are_equal_and_those_that_do_are_not(repository):
     answer, _ = compared(repository, b_arguments="--batch 2 --accumulate 2")
     assert answer.answer is Word.EQUAL
