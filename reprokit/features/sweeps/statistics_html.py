@@ -10,6 +10,7 @@ from reprokit.core.comparing.metric_names import results_first
 from reprokit.core.statistics.windows import LAST
 from reprokit.core.verdicts.rows import counted
 from reprokit.features.sweeps import statistics_page
+from reprokit.features.sweeps.settings_chart import SettingsChart, settings_chart
 from reprokit.features.sweeps.statistics.variability import LIMITS
 from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line
@@ -57,6 +58,7 @@ class StatisticsPage:
     tone: str
     sentence: Visible
     members: HtmlTable | None
+    across: SettingsChart | None
     remarks: tuple[Visible, ...]
     legend: tuple[tuple[Visible, str], ...]
     figures: tuple[tuple[Plot, ...], ...]
@@ -83,6 +85,7 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         tone="plain",
         sentence=statistics_page.sweep_line(found) if ranked else "; ".join(seeds),
         members=None,
+        across=None,
         remarks=[f"Warning: {warning}" for warning in found.warnings],
         **_of_groups(found, goldens),
     )
@@ -104,6 +107,7 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         title=answer.name,
         tone="bad" if done < len(answer.members) else "unknown" if mixed else "good",
         sentence=f"{done} of {counted(len(answer.members), 'member')} finished{', mixed' if mixed else ''}",
+        across=settings_chart(answer.members),
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
         remarks=(
             *([f"Every member has {common}"] if (common := common_settings(answer.members)) else []),

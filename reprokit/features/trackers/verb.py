@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     cls=Command,
     short_help="Write a run's metrics and verdict as logs of TensorBoard, MLflow or W&B.",
     epilog=examples(
-        "reprokit runs convert 20261121T101500Z-3fa9-seed42-1 --to tensorboard --output logs",
-        "reprokit runs convert 20261121T101500Z-3fa9-seed42-1 --to mlflow --output mlruns",
+        "reprokit runs convert 20261121T101500Z-3fa9 --to tensorboard --output logs",
+        "reprokit runs convert 20261121T101500Z-3fa9 --to mlflow --output mlruns",
     ),
 )
 @click.argument("run", metavar="RUN")

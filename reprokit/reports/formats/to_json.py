@@ -68,7 +68,7 @@ _PARTS: Mapping[str, Any] = {
     "rounding.runs": Mapping[str, Any] | None,
     **{f"rounding.{name}": str for name in ("answer", "why", "sentence", "twins_of", "centre", "why_today")},
     "cause.divergence": Mapping[str, Any] | None,
-    **{f"cause.{name}": _OBJECTS for name in ("causes", "ruled_out", "not_varied", "taps")},
+    **{f"cause.{name}": _OBJECTS for name in ("causes", "ruled_out", "not_varied", "taps", "tried")},
     **{f"cause.{name}": Sequence[str] for name in ("known", "replay", "limits")},
 }
 _ABSENT = object()

@@ -141,8 +141,9 @@ def _card(cause: Mapping[str, Any]) -> CauseCard:
 
 def _around(cause: Mapping[str, Any]) -> Iterator[tuple[Visible, Visible, bool]]:
     first = cause.get("around_from")
-    if isinstance(first, int):
-        for number, text in enumerate(list(cause.get("around") or ())[:_MOST_ROWS], start=first):
+    lines = cause.get("around")
+    if isinstance(first, int) and isinstance(lines, list | tuple):
+        for number, text in enumerate(lines[:_MOST_ROWS], start=first):
             yield one_line(number), one_line(text), number == cause.get("line")
 
 

@@ -61,6 +61,7 @@ def paper(report: Report, room: Room) -> dict[str, Any]:
         "verdict": found.verdict.value,
         "tone": found.tone,
         "sentence": pages.text(found.sentence),
+        "far": pages.text(shown.far),
         "subject": pages.text(subject),
         "meaning": pages.text(meaning),
         "sections": sections,

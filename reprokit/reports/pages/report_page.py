@@ -10,7 +10,7 @@ from reprokit.core.comparing.difference import Comparison
 from reprokit.core.report_parts import FileChange
 from reprokit.reports.charts.curves import Chart, Charts, charts
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.format_values import Facts, value_text
+from reprokit.reports.format_values import Facts, relative_text, value_text
 from reprokit.reports.formats.explanations import ATTRIBUTION_TITLE, CODE_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, sides_of
 from reprokit.reports.pages.next_steps import NextStep, next_steps
@@ -53,6 +53,7 @@ class ReportPage:
     """The parts of the page that no other format has."""
 
     steps: tuple[NextStep, ...]
+    far: Visible  # how far the values are apart that differ first; empty where none are two numbers
     not_passed: tuple[ReportRow, ...]
     not_passed_title: Visible
     attribution: Facts
@@ -77,6 +78,7 @@ def report_page(report: Report, found: Outline) -> ReportPage:
     shown = {file.path for file in changed}
     return ReportPage(
         steps=next_steps(found.next_command),
+        far=_far(report),
         not_passed=rows,
         not_passed_title=_title_of(rows),
         attribution=explained.pop(ATTRIBUTION_TITLE, ()),
@@ -90,6 +92,15 @@ def report_page(report: Report, found: Outline) -> ReportPage:
         equal=equal,
         left=tuple(explained.items()),
     )
+
+
+def _far(report: Report) -> Visible:
+    found = report.divergence
+    if not found or not found.metric or found.rel_error is None:
+        return Visible("")
+    one, other = sides_of(report)
+    values = f"{value_text(found.expected)} ({one}), {value_text(found.actual)} ({other})"
+    return one_line(f"{found.metric}: {values}, relative error {relative_text(found.rel_error)}")
 
 
 def _not_passed(found: Outline) -> tuple[ReportRow, ...]:

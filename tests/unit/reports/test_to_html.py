@@ -206,3 +206,14 @@ def test_a_style_sheet_knows_dark_narrow_and_paper(sample_report: Sample) -> Non
 
     for query in ("prefers-color-scheme: dark", "max-width: 640px", "@media print"):
         assert query in text
+
+
+def test_the_head_says_how_far_the_first_values_are_apart(sample_report: Sample) -> None:
+    report = sample_report(Verdict.REGRESSION)
+    found = report.divergence
+    assert found is not None
+    page = to_html(report)
+    head = page[: page.index("</header>")]
+    assert f"losses/policy_loss: {found.expected} (golden), {found.actual} (run 1), relative error" in head
+    without = dataclasses.replace(report, divergence=dataclasses.replace(found, rel_error=None))
+    assert 'class="far"' not in to_html(without)
