@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import gzip
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -179,7 +180,9 @@ def measure(library: str, seed: int, *, binary: bool) -> Iterator[dict[str, Any]
 
 def table(path: Path) -> Iterator[str]:
     """Programs × answers, and every wrong one."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    lines = [json.loads(line) for line in text.splitlines()]
     words = (
         "harmless: equal | rounding | unjudged | different | real: different | unjudged | rounding | equal"
     )
