@@ -62,7 +62,7 @@ def _at_places(found: Sequence[tuple[ResumeEvidence, Finding]]) -> Finding:
 
 
 def _told_of(seen: ResumeEvidence, finding: Finding) -> dict[str, object]:
-    runs = {"stopped", "resumed", "checkpoint"}
+    runs = {"stopped", "resumed", "checkpoint", "counted"}
     return {
         "place": seen.place,
         "status": finding.status.value,
@@ -74,6 +74,7 @@ def _told_of(seen: ResumeEvidence, finding: Finding) -> dict[str, object]:
 
 def _judged(seen: ResumeEvidence) -> Finding:
     about = {"stopped": seen.stopped, "resumed": seen.resumed, "checkpoint": seen.checkpoint}
+    about |= {"counted": seen.counted} if seen.counted else {}
     if seen.problem:
         return unjudged(seen.problem, f"look at both run folders, then {_ASK} again", **about)
     if seen.failure:

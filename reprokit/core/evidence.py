@@ -250,6 +250,7 @@ class ResumeEvidence:
             None for a trainer. Such a program is judged by its records alone, aligned by step.
         place: Where it was killed, in words, as one of several; "" otherwise.
         lost: Parts of the state that were not those of the whole run when the first update was made.
+        counted: Of a program: the run that its places were counted in.
     """
 
     stopped: str
@@ -271,6 +272,7 @@ class ResumeEvidence:
     stop_args: tuple[str, ...] | None = None
     place: str = ""
     lost: tuple[str, ...] = ()
+    counted: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

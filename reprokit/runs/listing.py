@@ -194,11 +194,20 @@ def _report_facts(file: Path) -> Facts:
     }
 
 
+#: The runs that a place to be killed at, or the row of a single one, names.
+_OF_RESUMING = ("stopped", "resumed", "counted")
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def _besides(rows: Any) -> list[str]:
     """The stopped, resumed and varied runs of a report, and those with other and new seeds, if it has any."""
     found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    resumed = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
-    halves = [run for one in resumed for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
+    rows_of = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
+    resumed = [one for row in rows_of for one in (row, *_mappings(row.get("places")))]
+    halves = [run for one in resumed for name in _OF_RESUMING if (run := _text(one.get(name)))]
     varied = (_mapping(row.get("evidence")).get("runs") for row in found if row.get("id") in _NAMES_RUNS)
     against = [_mapping(row.get("evidence")) for row in found if row.get("id") == "equals_golden"]
     halves += [run for one in against if (run := _text(one.get("other_seed")))]

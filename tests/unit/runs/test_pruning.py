@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -85,6 +86,15 @@ def test_what_a_report_stands_on_stays_until_the_report_goes(workshop):
     assert reasons(workshop) == {one.name: f"{report} depends on it" for one in (judged, against)}
     report.unlink()
     assert len(going(workshop)) == 3
+
+
+def test_the_runs_that_were_killed_at_places_stay_with_the_report(workshop):
+    judged, stopped, resumed, counted, free = (workshop.run(run_id(day)) for day in range(1, 6))
+    report = workshop.report(judged)
+    place = {"stopped": str(stopped), "resumed": str(resumed), "counted": str(counted)}
+    row = {"id": "resume_equal", "evidence": {"places": [place]}}
+    report.write_text(json.dumps({**json.loads(report.read_text()), "checks": [row]}))
+    assert going(workshop) == [free.name]
 
 
 def test_of_a_report_that_cannot_be_read_every_run_of_its_recipe_may_be_the_ground(workshop):

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from reprokit import runs, workspace
 from reprokit.core.evidence import ResumeEvidence
-from reprokit.core.run_record import ResumedFrom, StoppedPlace
+from reprokit.core.run_record import ResumedFrom, RunRecord, StoppedPlace
 from reprokit.core.sampling.resumed_ledger import continued
 from reprokit.core.sampling.samples import number_of
 from reprokit.core.verdicts.comparability import RESUMED, Objection, why_not_comparable, why_not_its_own
@@ -31,6 +31,7 @@ from reprokit.runs.listing import key_of
 
 _OUTPUTS = "output/"
 _STEP = "step"
+_STAMP = len("20261120T101500Z")
 
 
 def resumed_program(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
@@ -60,7 +61,9 @@ def resumed_program(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     if not resumed.complete:
         return replace(seen, failure=f"the resumed run did not finish: {resumed.incomplete_because}")
     if place:
-        seen = replace(seen, lost=_lost(whole, resumed.path))
+        counted = _counted(whole)
+        lost = lost_parts(read_places(counted), read_places(resumed.path)) if counted else ()
+        seen = replace(seen, lost=lost, counted=str(counted or ""))
     for run in (first, resumed):
         if not (run.path / METRICS).is_file():
             return replace(seen, problem=f"{run.path}: no metrics could be read")
@@ -81,15 +84,15 @@ def _why_not_resumed(
     return None
 
 
-def _lost(whole: Path, resumed: Path) -> tuple[str, ...]:
-    """What the resumed run had lost of the state that the counted run had at that update."""
-    own = run_json.recorded(whole)
-    for folder in sorted(whole.parent.iterdir(), key=lambda path: path.name, reverse=True):
-        record = run_json.recorded(folder)
+def _counted(whole: Path) -> Path | None:
+    """The run of the same, after the whole one, in which the places were counted."""
+    own, began = run_json.recorded(whole), whole.name[:_STAMP]
+    for folder in sorted(whole.parent.iterdir(), key=lambda path: path.name):
+        record = run_json.recorded(folder) if folder.name[:_STAMP] >= began else RunRecord()
         is_counted = record.stop_place is not None and not record.stop_place.kind and record.completed
         if is_counted and (record.digests, record.seed) == (own.digests, own.seed):
-            return lost_parts(read_places(folder), read_places(resumed))
-    return ()
+            return folder
+    return None
 
 
 def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection | None:
