@@ -10,8 +10,9 @@ from reprokit import recipes
 from reprokit.errors import RecipeError
 from reprokit.harness.judging.same_under_evidence import overrides_of, thread_name
 from reprokit.harness.judging.varied_evidence import agree
-from reprokit.harness.running.run_kinds import VariedRun, WholeRun
+from reprokit.harness.running.run_kinds import RunKind, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.varying.apply_variations import pinned_cores
 from reprokit.recipes import Recipe
 from reprokit.recipes.same_under import NUM_THREADS
 from reprokit.request import Request
@@ -59,14 +60,17 @@ def run_claims(
         return ()
     made = list[Path]()
     claimed = claimed_recipes(recipe, session=session)
+    cores = pinned_cores(folders[0])
     for number, (entry, one) in enumerate(zip(recipe.same_under, claimed, strict=True), start=1):
         asked = replace(request, overrides=one.asked, repeats=1)
-        kind = WholeRun() if not entry.get("threads") else _with_threads(varied + number, entry["threads"])
+        kind: RunKind = WholeRun(beside=len(folders) if cores else 1)
+        if threads := entry.get("threads"):
+            kind = _with_threads(varied + number, threads, cores=cores)
         made += run_recipe(one, asked, kind, session=session)
     return tuple(made)
 
 
-def _with_threads(number: int, threads: int) -> VariedRun:
+def _with_threads(number: int, threads: int, *, cores: tuple[int, ...]) -> VariedRun:
     variation = Variation(
         category="nonportable_numerics",
         fix="fix the number of threads",
@@ -74,4 +78,4 @@ def _with_threads(number: int, threads: int) -> VariedRun:
         says=f"{threads} threads",
         environment=dict.fromkeys(NUM_THREADS, str(threads)),
     )
-    return VariedRun(number=number, chosen=(variation,))
+    return VariedRun(number=number, chosen=(variation,), cores=cores)

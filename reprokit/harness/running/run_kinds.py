@@ -59,23 +59,26 @@ class WholeRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedRun:
-    """A training that is killed at step ``stop_at``."""
+    """A training that is killed at step ``stop_at``, on the ``cores`` of the run that it is compared with."""
 
     stop_at: int
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedRun:
-    """The rest of a training, from a checkpoint of an earlier run to the last step."""
+    """The rest of a training, from a checkpoint of an earlier run to the last step; ``cores`` as above."""
 
     point: ResumePoint
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedCommand:
-    """A program that is stopped early by the arguments ``words``."""
+    """A program that is stopped early by the arguments ``words``; ``cores`` as above."""
 
     words: tuple[str, ...]
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,7 @@ class ResumedCommand:
         checkpoint: The file in ``left`` that the arguments name, or "" where they name the folder.
         sha256: Of that file, or "".
         attempt: The earlier run's attempt.
+        cores: As above.
     """
 
     words: tuple[str, ...]
@@ -97,6 +101,7 @@ class ResumedCommand:
     checkpoint: str
     sha256: str
     attempt: int
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +114,7 @@ class VariedRun:
         watched: Whether the run is made under all of the watch even where no variation needs it.
         held: Name → why there is nothing to vary here.
         unmade: Name → why it cannot be varied here.
+        cores: The cores that it has alone, as the run with which it is compared; empty for all.
         after: The run with another seed that was made before, as ``<recipe>/<run id>``; "" where none was.
     """
 
@@ -117,6 +123,7 @@ class VariedRun:
     watched: bool = False
     held: Mapping[str, str] = field(default_factory=dict)
     unmade: Mapping[str, str] = field(default_factory=dict)
+    cores: tuple[int, ...] = ()
     after: str = ""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from reprokit import checkpoints, runs
@@ -12,6 +13,7 @@ from reprokit.harness.running.resuming.resume_point import choose
 from reprokit.harness.running.resuming.resume_program import left_by
 from reprokit.harness.running.run_kinds import ResumedRun, StoppedCommand, StoppedRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.varying.apply_variations import pinned_cores
 from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
 from reprokit.session import Session
@@ -38,13 +40,14 @@ def interrupt(recipe: Recipe, request: Request, *, whole: Path, session: Session
     drawn_from = digest([recipe.name, request.seed_of(recipe.seeds)])
     place = place_of(whole, stop_at=request.stop_at, drawn_from=drawn_from)
     session.progress.note(f"one more training: it is killed at step {place}, and resumed")
-    (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=place), session=session)
+    cores = pinned_cores(whole)
+    (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=place, cores=cores), session=session)
     try:
         point = choose(str(stopped), project=session.project).point
     except CheckpointError as error:
         session.progress.note(f"not resumed: {error.told()}")
         return stopped, None
-    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), session=session)
+    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point, cores=cores), session=session)
     return stopped, resumed
 
 
@@ -52,17 +55,17 @@ def _interrupt_program(
     recipe: Recipe, program: Program, request: Request, *, whole: Path, session: Session
 ) -> tuple[Path, Path | None]:
     """Run the program with its arguments to stop, where it has any, and resume it from what that run left."""
-    stopped = whole
+    stopped, cores = whole, pinned_cores(whole)
     if program.stop_args:
         session.progress.note(f"one more run, stopped by {' '.join(program.stop_args)}, and resumed")
-        kind = StoppedCommand(words=program.stop_args)
+        kind = StoppedCommand(words=program.stop_args, cores=cores)
         (stopped,) = run_recipe(recipe, request, kind, session=session)
     else:
         session.progress.note("one more run, resumed from what the first run left along the way")
     point = left_by(stopped, program)
     if point is None or not runs.read(stopped, verify=False).complete:
         return stopped, None
-    (resumed,) = run_recipe(recipe, request, point, session=session)
+    (resumed,) = run_recipe(recipe, request, replace(point, cores=cores), session=session)
     return stopped, resumed
 
 
