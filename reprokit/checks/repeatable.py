@@ -28,8 +28,14 @@ _SHOWN = 3  # names
 _WHOLE = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
-_CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
+_INHERITED = "while the runs went on, something changed that each inherits from this tool's own process"
+_CHANNELS = {
+    "memory": "a run left shared memory that another could read",
+    "inherited": _INHERITED,
+    "files": _LATER_READ,
+}
 _REMOVE = "have the program write to {run_dir} only; then remove what is named here and run again"
+_OWN = "have the program change its own process only, then run again"
 _LOG = (
     "have the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 )
@@ -55,7 +61,7 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(objection.reason, _remedy(evidence))
     for kind, what in _CHANNELS.items():
         if left := _shared(evidence, kind):
-            return unjudged(f"{what}: {left}", _REMOVE)
+            return unjudged(f"{what}: {left}", _OWN if kind == "inherited" else _REMOVE)
     records, metrics = evidence.repeats[0].records_compared, evidence.repeats[0].metrics_compared
     num_runs = len(evidence.runs)
     in_what = f"{counted(records, 'record')} of {counted(metrics, 'metric')}"

@@ -24,6 +24,7 @@ from typing import Any
 
 from reprokit.capture.interpreter import find_python
 from reprokit.core.records import RunSpec
+from reprokit.harness.running.environments.inherited import inherited
 
 _BY_NAME: int = getattr(os, "O_PATH", 0)
 _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
@@ -95,6 +96,7 @@ class SharedPlaces:
         self._written: dict[str, _Left] = {}
         self._held: list[int] = []
         weakref.finalize(self, _close, self._held)
+        self._inherited = inherited()
         self._lock = threading.Lock()
 
     def after(self, spec: RunSpec, *, began: float, ended: float, is_confined: bool) -> dict[str, Any]:
@@ -115,7 +117,9 @@ class SharedPlaces:
                 for path in self._now_written(spec, began):
                     _as_unread(path)
                     self._written[path] = self._hold(path, ended)
-        told = {"memory": memory, **read}
+            now, before = inherited(), self._inherited
+        changed = sorted(what for what in {**before, **now} if now.get(what) != before.get(what))
+        told = {"memory": memory, "inherited": changed, **read}
         return (
             {"shared": {name: found[:_MOST_NAMED] for name, found in told.items()}}
             if any(told.values())
