@@ -28,12 +28,18 @@ _SHOWN = 3  # names
 _WHOLE = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
-_CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
+_INHERITED = "while the runs went on, something changed that each inherits from this tool's own process"
+_CHANNELS = {
+    "memory": "a run left shared memory that another could read",
+    "inherited": _INHERITED,
+    "files": _LATER_READ,
+}
 _REMOVE = "have the program write to {run_dir} only; then remove what is named here and run again"
 _NAME = (
     "have the program compute its numbers, or name on its command line the file of an earlier run that it "
     "begins from; in a container no other run is there: --backend docker"
 )
+_OWN = "have the program change its own process only, then run again"
 _LOG = (
     "have the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 )
@@ -89,7 +95,7 @@ def _carried_over(evidence: Evidence) -> tuple[str, str] | None:
             return objection.about(run.path).reason, _NAME
     for kind, what in _CHANNELS.items():
         if left := _shared(evidence, kind):
-            return f"{what}: {left}", _REMOVE
+            return f"{what}: {left}", _OWN if kind == "inherited" else _REMOVE
     return None
 
 

@@ -144,15 +144,16 @@ def network(there: RunPlace) -> Variation | VariationNotMade:
 
 
 def cpu_affinity(there: RunPlace) -> Variation | VariationNotMade:
-    """The last of the cores alone."""
+    """The last of the cores alone; all of them where the runs have one each: another number in any case."""
     if len(there.cores) < 2:
         why = f"there {'is one core' if there.cores else 'are no cores that could be chosen'} here"
         return VariationNotMade(why=why)
+    cores = there.cores if len(there.pinned) == 1 else there.cores[-1:]
     return Variation(
         category="concurrency",
         fix="take no number of workers or threads from the cores",
-        start=("--cores", str(there.cores[-1])),
-        shows={"cores": ([there.cores[-1]],)},
+        start=() if cores == there.cores else ("--cores", str(cores[0])),
+        shows={"cores": (list(cores),)},
     )
 
 

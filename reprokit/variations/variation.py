@@ -15,6 +15,8 @@ class RunPlace:
     # A folder that runs may write to, as the program sees it: for homes, temporary files and the like
     folder: str
     cores: tuple[int, ...] = ()  # the cores that a run may use, by number
+    # Those of them that the run has with which a varied one is compared; empty for all
+    pinned: tuple[int, ...] = ()
     # Variables that a run has anyway, as far as they are known
     environment: Mapping[str, str] = field(default_factory=dict)
     device: str = "cpu"  # `cpu`, `cuda` or `tpu`

@@ -28,15 +28,25 @@ class MadeRuns:
     count: int = 0
 
     def of_recipe(
-        self, *programs: Program, seed: int = 42, lock: bytes = b"", **how: Any
+        self,
+        *programs: Program,
+        seed: int = 42,
+        lock: bytes = b"",
+        cores: tuple[int, ...] = (),
+        **how: Any,
     ) -> tuple[Path, ...]:
-        """One run of the recipe a program, all of one ``reproduce``; ``how`` they are carried out."""
+        """One run of the recipe a program, all of one ``reproduce``; ``how`` they are carried out.
+
+        ``cores`` are those that they are pinned to, one each.
+        """
         realisation = replace(REALISATION, lock_digest=digest_bytes(lock)) if lock else REALISATION
         plan = plan_recipe(
             self.recipe,
             WholeRun(repeats=len(programs)),
             seed=seed,
-            environment=Environment(realisation=realisation, backend="local", runs_dir=self.here.runs_dir),
+            environment=Environment(
+                realisation=realisation, backend="local", runs_dir=self.here.runs_dir, cores=cores
+            ),
             stamp=self._stamp(),
         )
         looked_at = {

@@ -41,4 +41,4 @@ def watched_for(plan: RunPlan, left: LeftBehind, *, runs_dir: Path) -> RunPlan:
         replace(spec, other_tree=replace(tree, written=left.written))
         for spec, tree in zip(plan.specs, watched, strict=True)
     )
-    return replace(plan, specs=specs, shared=left.shared)
+    return replace(plan, specs=specs, shared=left.shared or plan.shared)

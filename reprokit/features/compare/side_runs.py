@@ -23,7 +23,7 @@ from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.left_behind import LeftBehind, watched_for
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import SideTree
-from reprokit.harness.running.engine import with_shared_places
+from reprokit.harness.running.engine import shared_places, with_shared_places
 from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
 from reprokit.harness.running.run_kinds import RunKind
@@ -39,6 +39,7 @@ from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.variations import Variation
 
+Prepared = tuple[RunKind, tuple[PreparedRuns, MachineFacts]]
 MadeRuns = dict[str, tuple[Path, ...]]
 
 
@@ -63,7 +64,7 @@ class ReadySide:
     session: Session
     home: Path
     conditions: tuple[Variation, ...]
-    prepared: tuple[tuple[RunKind, tuple[PreparedRuns, MachineFacts]], ...]
+    prepared: tuple[Prepared, ...]
     inputs: RunInputs | None = None
 
     @property
@@ -105,6 +106,7 @@ def made_sides(ready: Mapping[str, ReadySide], *, seals: Seals) -> MadeRuns:
         ready[side].session.progress.note(f"side {side}: {ready[side].told}")
         made[side] = _finished(ready[side], seals)
     missing = [side for side in SIDES if not made[side]]
+    ready = {**ready, **_looked_at({side: ready[side] for side in missing})}
     stop = threading.Event()
 
     def one(side: str, lane: int, left: LeftBehind = LeftBehind()) -> None:  # noqa: B008 - frozen
@@ -122,6 +124,26 @@ def made_sides(ready: Mapping[str, ReadySide], *, seals: Seals) -> MadeRuns:
         if not all(runs.read(folder, verify=False).record.completed for folder in made[side]):
             break
     return made
+
+
+def _looked_at(ready: Mapping[str, ReadySide]) -> Mapping[str, ReadySide]:
+    """The sides, looked at for what runs of one leave for those of the other, unless none can write there."""
+    if len(ready) < 2 or all(side.is_confined for side in ready.values()):
+        return ready
+    plans = [prepared.plan for side in ready.values() for _, (prepared, _) in side.prepared]
+    shared = shared_places(
+        [spec for plan in plans for spec in plan.specs],
+        runs_dirs=[path for side in ready.values() for path in (side.session.project.runs_dir, side.home)],
+        projects=[side.recipe.project_dir for side in ready.values()],
+    )
+    return {name: dataclasses.replace(side, prepared=_sharing(side, shared)) for name, side in ready.items()}
+
+
+def _sharing(side: ReadySide, shared: SharedPlaces) -> tuple[Prepared, ...]:
+    return tuple(
+        (kind, (dataclasses.replace(one, plan=dataclasses.replace(one.plan, shared=shared)), host))
+        for kind, (one, host) in side.prepared
+    )
 
 
 def seeds_of_sides(ready: Mapping[str, ReadySide], *, num_seeds: int, seals: Seals) -> MadeRuns:
@@ -178,6 +200,8 @@ def _shared_places(ready: ReadySide) -> SharedPlaces | None:
     plan = ready.prepared[0][1][0].plan
     if ready.conditions or plan.specs[0].realisation is not None:
         return None
+    if plan.shared is not None:
+        return plan.shared
     runs_dir, project = ready.session.project.runs_dir, ready.recipe.project_dir
     return with_shared_places(plan, runs_dir=runs_dir, project=project).shared
 

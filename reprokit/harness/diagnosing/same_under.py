@@ -12,8 +12,9 @@ from reprokit.errors import RecipeError
 from reprokit.harness.judging.rounding_of_pair import twins_of_pair
 from reprokit.harness.judging.same_under_evidence import claims_to_round, overrides_of, thread_name
 from reprokit.harness.judging.varied_evidence import agree
-from reprokit.harness.running.run_kinds import VariedRun, WholeRun
+from reprokit.harness.running.run_kinds import RunKind, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.varying.apply_variations import pinned_cores
 from reprokit.recipes import Recipe
 from reprokit.recipes.same_under import NUM_THREADS
 from reprokit.request import Request
@@ -61,9 +62,12 @@ def run_claims(
         return ()
     made = list[Path]()
     claimed = claimed_recipes(recipe, session=session)
+    cores = pinned_cores(folders[0])
     for number, (entry, one) in enumerate(zip(recipe.same_under, claimed, strict=True), start=1):
         asked = replace(request, overrides=one.asked, repeats=1)
-        kind = WholeRun() if not entry.get("threads") else _with_threads(varied + number, entry["threads"])
+        kind: RunKind = WholeRun(beside=len(folders) if cores else 1)
+        if threads := entry.get("threads"):
+            kind = _with_threads(varied + number, threads, cores=cores)
         made += run_recipe(one, asked, kind, session=session)
     return tuple(made)
 
@@ -90,7 +94,7 @@ def run_twins(
     return {str(one): twins_of_pair(first, one, make) for one in claims_to_round(first, claimed)}
 
 
-def _with_threads(number: int, threads: int) -> VariedRun:
+def _with_threads(number: int, threads: int, *, cores: tuple[int, ...]) -> VariedRun:
     variation = Variation(
         category="nonportable_numerics",
         fix="fix the number of threads",
@@ -98,4 +102,4 @@ def _with_threads(number: int, threads: int) -> VariedRun:
         says=f"{threads} threads",
         environment=dict.fromkeys(NUM_THREADS, str(threads)),
     )
-    return VariedRun(number=number, chosen=(variation,))
+    return VariedRun(number=number, chosen=(variation,), cores=cores)

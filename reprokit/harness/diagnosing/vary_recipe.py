@@ -19,7 +19,7 @@ from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.programs.program import variables_of
 from reprokit.harness.running.run_kinds import LEFTOVERS, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.harness.running.varying.apply_variations import there_of
+from reprokit.harness.running.varying.apply_variations import pinned_cores, there_of
 from reprokit.recipes import Recipe
 from reprokit.records import run_json
 from reprokit.request import Request
@@ -41,8 +41,11 @@ def vary(recipe: Recipe, folders: Sequence[Path], request: Request, *, session: 
         folder=_APART,
         environment=variables_of(recipe),
     )
-    found = survey(place, only=recipe.immune_to)
-    trials = _Trials(recipe=recipe, first=folders[0], request=request, session=session, found=found)
+    pinned = pinned_cores(folders[0])
+    found = survey(replace(place, pinned=pinned), only=recipe.immune_to)
+    trials = _Trials(
+        recipe=recipe, first=folders[0], request=request, session=session, found=found, pinned=pinned
+    )
     session.progress.note(f"varied: {', '.join(one.name for one in found.made) or 'nothing'}")
     for one in found.unmade:
         session.progress.note(f"{one.name} is not varied: {one.why}")
@@ -64,6 +67,7 @@ class _Trials:
     request: Request
     session: Session
     found: AvailableVariations
+    pinned: tuple[int, ...]
     folders: list[Path] = field(default_factory=list)
     unusable: bool = False
 
@@ -99,6 +103,7 @@ class _Trials:
             watched=watched,
             held=held,
             unmade=unmade,
+            cores=() if any("cores" in one.shows for one in chosen) else self.pinned,
             after=self._after_another_seed() if any(one.name == LEFTOVERS for one in chosen) else "",
         )
         request = self.request if any(one.cpu for one in chosen) else self._limited()

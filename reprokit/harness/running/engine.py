@@ -251,15 +251,23 @@ def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = 
     """
     if plan.shared is not None or len(plan.specs) < 2:  # one alone leaves nothing to another
         return plan
+    projects = () if project is None else (project,)
+    return replace(plan, shared=shared_places(plan.specs, runs_dirs=(runs_dir,), projects=projects))
+
+
+def shared_places(
+    specs: Sequence[RunSpec], *, runs_dirs: Sequence[Path], projects: Sequence[Path] = ()
+) -> SharedPlaces:
+    """What is looked at for what some runs leave for others; arguments as above, of all of them."""
     from reprokit.images.cache import cache_folder
 
-    git = [project / ".git"] if project is not None else []  # the tool itself writes and reads there
-    leave_out = (runs_dir, cache_folder(None), *git)
-    first = plan.specs[0]
+    git = [project / ".git" for project in projects]  # the tool itself writes and reads there
+    leave_out = (*runs_dirs, cache_folder(None), *git)
+    first = specs[0]
     is_plain = first.inherit_environment and first.working_dir is not None
-    repository = work_tree_of(Path(str(first.working_dir))) if is_plain else project
-    shared = SharedPlaces(plan.specs, leave_out=leave_out, project=project, repository=repository)
-    return replace(plan, shared=shared)
+    repository = work_tree_of(Path(str(first.working_dir))) if is_plain else None
+    repositories = projects if not is_plain else [one for one in (repository,) if one is not None]
+    return SharedPlaces(specs, leave_out=leave_out, projects=projects, repositories=repositories)
 
 
 def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) -> dict[str, Any]:

@@ -59,24 +59,30 @@ class WholeRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedRun:
-    """A training that is killed at step ``stop_at``; ``asked``: what was typed for several places."""
+    """A training that is killed at step ``stop_at``, on the ``cores`` of the run that it is compared with.
+
+    ``asked`` is what was typed for several places.
+    """
 
     stop_at: int
     asked: str = ""
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedRun:
-    """The rest of a training, from a checkpoint of an earlier run to the last step."""
+    """The rest of a training, from a checkpoint of an earlier run to the last step; ``cores`` as above."""
 
     point: ResumePoint
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedCommand:
-    """A program that is stopped early by the arguments ``words``."""
+    """A program that is stopped early by the arguments ``words``; ``cores`` as above."""
 
     words: tuple[str, ...]
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +108,18 @@ class StopPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedCommand:
-    """A program that is run whole, while its places to be killed at are counted."""
+    """A program that is run whole, on these ``cores``, while its places to be killed at are counted."""
+
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KilledCommand:
-    """A program that is killed at a place; ``asked``: what was typed for it."""
+    """A program that is killed at a place, on these ``cores``; ``asked``: what was typed for it."""
 
     place: StopPlace
     asked: str
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +134,7 @@ class ResumedCommand:
         sha256: Of that file, or "".
         attempt: The earlier run's attempt.
         is_counted: Whether its places are counted, too.
+        cores: As above.
     """
 
     words: tuple[str, ...]
@@ -134,6 +144,7 @@ class ResumedCommand:
     sha256: str
     attempt: int
     is_counted: bool = False
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +157,7 @@ class VariedRun:
         watched: Whether the run is made under all of the watch even where no variation needs it.
         held: Name → why there is nothing to vary here.
         unmade: Name → why it cannot be varied here.
+        cores: The cores that it has alone, as the run with which it is compared; empty for all.
         after: The run with another seed that was made before, as ``<recipe>/<run id>``; "" where none was.
     """
 
@@ -154,6 +166,7 @@ class VariedRun:
     watched: bool = False
     held: Mapping[str, str] = field(default_factory=dict)
     unmade: Mapping[str, str] = field(default_factory=dict)
+    cores: tuple[int, ...] = ()
     after: str = ""
 
     @property

@@ -238,6 +238,20 @@ def test_a_recipe_that_says_how_and_loses_something_is_not_reproduced(resumable)
     assert "resume_equal" in report.sentence
 
 
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="runs side by side have a core each, which takes two")
+def test_a_resumed_run_has_as_many_cores_as_the_one_that_it_is_compared_with(resumable):
+    of_cores = LOSES.replace("import json", "import json, os").replace(
+        "round(random.random(), 6)", "random.random() * len(os.sched_getaffinity(0))"
+    )
+    resumable.write(train_py=of_cores.replace("LATER", "losses[2:]"))
+    report, _ = reproduce(
+        "train",
+        Request(backend="local"),
+        session=Session(project=Project.around(resumable.root), progress=RecordedProgress()),
+    )
+    assert str(rows(report)["resume_equal"].status) == "PASSED"
+
+
 @pytest.mark.slow
 def test_runs_alone_are_not_judged_where_the_resumed_one_is_gone(resumable):
     project = Project.around(resumable.root)

@@ -118,6 +118,13 @@ def test_what_cannot_be_varied_there_is_never_made(name, there, held):
     assert found.held is held
 
 
+@pytest.mark.parametrize(
+    ("pinned", "cores"), [((), [HERE.cores[-1]]), ((0,), list(HERE.cores)), ((0, 1), [HERE.cores[-1]])]
+)
+def test_the_number_of_cores_is_another_than_that_of_the_runs_it_is_compared_to(pinned, cores):
+    assert made(replace(HERE, pinned=pinned), "cpu_affinity").shows == {"cores": (cores,)}
+
+
 def test_what_takes_long_is_made_only_where_it_is_named():
     assert "cpu_model" in {one.name for one in survey(HERE).unmade}
     assert [one.name for one in survey(HERE, only=("cpu_model",)).made] == ["cpu_model"]

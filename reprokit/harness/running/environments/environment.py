@@ -179,7 +179,9 @@ def open_backend(name: str, *, workspace: Path) -> Backend:
 
 def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
     """A core for each of several whole runs side by side; none where runs are made one after the other."""
-    sharing = max(kind.repeats, kind.beside) if isinstance(kind, WholeRun) else 1
+    if not isinstance(kind, WholeRun):
+        return kind.cores
+    sharing = max(kind.repeats, kind.beside)
     if sharing == 1 or not request.side_by_side:
         return ()
     cores = usable_cores()[:sharing]

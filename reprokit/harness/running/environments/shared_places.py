@@ -24,6 +24,7 @@ from typing import Any
 
 from reprokit.capture.interpreter import find_python
 from reprokit.core.records import RunSpec
+from reprokit.harness.running.environments.inherited import inherited
 
 _BY_NAME: int = getattr(os, "O_PATH", 0)
 _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
@@ -76,8 +77,8 @@ class SharedPlaces:
     Args:
         specs: The runs; of one alone nothing is looked at.
         leave_out: Folders of the tool itself.
-        project: The folder that a recipe's program was copied from; None where the runs start in it.
-        repository: The folder whose neighbours are looked at, too; None where it is not known.
+        projects: The folders that recipes' programs were copied from; none where the runs start in them.
+        repositories: The folders whose neighbours are looked at, too.
     """
 
     def __init__(
@@ -85,16 +86,17 @@ class SharedPlaces:
         specs: Iterable[RunSpec],
         *,
         leave_out: Iterable[Path],
-        project: Path | None = None,
-        repository: Path | None = None,
+        projects: Iterable[Path] = (),
+        repositories: Iterable[Path] = (),
     ) -> None:
         self._specs = tuple(specs)
-        self._project = [str(project)] if project is not None else []
-        self._beside = [str(repository.resolve().parent)] if repository is not None else []
+        self._projects = [str(project) for project in projects]
+        self._beside = [str(repository.resolve().parent) for repository in repositories]
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
         self._written: dict[str, _Left] = {}
         self._held: list[int] = []
         weakref.finalize(self, _close, self._held)
+        self._inherited = inherited()
         self._lock = threading.Lock()
 
     def after(self, spec: RunSpec, *, began: float, ended: float, is_confined: bool) -> dict[str, Any]:
@@ -110,24 +112,29 @@ class SharedPlaces:
             return {}
         with self._lock:
             memory = _left_in_memory(began)
-            read: dict[str, list[str]] = {"files": [], "kept": []}
+            read = self._now_read(spec, began)
             if not is_confined:
-                earlier = {path: one for path, one in self._written.items() if one.ended <= began}
-                home, kept = _home_of(spec), tuple(_kept_folders(spec))
-                was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
-                found = _not_open(was_read)
-                for path in sorted({_source_of(one) or one for one in found}):
-                    is_kept = path.startswith(kept) or _is_a_persons(path, home=home)
-                    read["kept" if is_kept else "files"].append(path)
                 for path in self._now_written(spec, began):
                     _as_unread(path)
                     self._written[path] = self._hold(path, ended)
-        told = {"memory": memory, **read}
+            now, before = inherited(), self._inherited
+        changed = sorted(what for what in {**before, **now} if now.get(what) != before.get(what))
+        told = {"memory": memory, "inherited": changed, **read}
         return (
             {"shared": {name: found[:_MOST_NAMED] for name, found in told.items()}}
             if any(told.values())
             else {}
         )
+
+    def _now_read(self, spec: RunSpec, began: float) -> dict[str, list[str]]:
+        read: dict[str, list[str]] = {"files": [], "kept": []}
+        earlier = {path: one for path, one in self._written.items() if one.ended <= began}
+        was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
+        home, kept = _home_of(spec), tuple(_kept_folders(spec)) if was_read else ()
+        for path in sorted({_source_of(one) or one for one in _not_open(was_read)}):
+            is_kept = path.startswith(kept) or _is_a_persons(path, home=home)
+            read["kept" if is_kept else "files"].append(path)
+        return read
 
     def _hold(self, path: str, ended: float) -> _Left:
         """What a run left, open by its name alone as long as there is room."""
@@ -151,7 +158,7 @@ class SharedPlaces:
         python = find_python(spec.command)
         prefix = [str(Path(python).parent.parent)] if python else []
         flat = {*_OPEN_TO_ALL, tempfile.gettempdir(), _home_of(spec), *prefix, *self._beside}
-        deep = dict.fromkeys([*_kept_folders(spec), *self._project])
+        deep = dict.fromkeys([*_kept_folders(spec), *self._projects])
         for folder, depth in [*((one, 1) for one in flat), *((one, _DEPTH) for one in deep)]:
             for path, status in _files(folder, depth=depth):
                 is_file = stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from reprokit import checkpoints, runs
@@ -22,6 +23,7 @@ from reprokit.harness.running.run_kinds import (
     StopPlace,
 )
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.varying.apply_variations import pinned_cores
 from reprokit.layout import METRICS
 from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
@@ -49,7 +51,7 @@ def interrupt(recipe: Recipe, request: Request, *, whole: Path, session: Session
     drawn_from = digest([recipe.name, request.seed_of(recipe.seeds)])
     place = place_of(whole, drawn_from=drawn_from)
     session.progress.note(f"one more training: it is killed at step {place}, and resumed")
-    return _interrupt_at(place, recipe, request, session=session)
+    return _interrupt_at(place, recipe, request, whole=whole, session=session)
 
 
 def interrupt_at_places(
@@ -74,10 +76,9 @@ def interrupt_at_places(
     """
     if recipe.program is not None:
         places = _places_of(recipe, request, asked, whole=whole, session=session)
-        return tuple(
-            _kill_at(place, recipe, recipe.program, request, asked=str(asked), session=session)
-            for place in places
-        )
+        cores = pinned_cores(whole)
+        kinds = (KilledCommand(place=place, asked=str(asked), cores=cores) for place in places)
+        return tuple(_kill_at(kind, recipe, recipe.program, request, session=session) for kind in kinds)
     first, _ = _first_and_last(whole)
     with (whole / METRICS).open("rb") as lines:
         steps = [json.loads(line)["step"] for line in lines]
@@ -88,22 +89,24 @@ def interrupt_at_places(
         session.progress.note(
             f"place {number} of {len(found)}: a training killed at step {step}, and resumed"
         )
-        pair = _interrupt_at(step, recipe, request, session=session, asked=typed)
+        pair = _interrupt_at(step, recipe, request, whole=whole, session=session, asked=typed)
         pairs.append(tuple(filter(None, pair)))
     return tuple(pairs)
 
 
 def _interrupt_at(
-    step: int, recipe: Recipe, request: Request, *, session: Session, asked: str = ""
+    step: int, recipe: Recipe, request: Request, *, whole: Path, session: Session, asked: str = ""
 ) -> tuple[Path, Path | None]:
     """Train once more, killed at this step, and resume it where it left something whole."""
-    (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=step, asked=asked), session=session)
+    cores = pinned_cores(whole)
+    kind = StoppedRun(stop_at=step, asked=asked, cores=cores)
+    (stopped,) = run_recipe(recipe, request, kind, session=session)
     try:
         point = choose(str(stopped), project=session.project).point
     except CheckpointError as error:
         session.progress.note(f"not resumed: {error.told()}")
         return stopped, None
-    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), session=session)
+    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point, cores=cores), session=session)
     return stopped, resumed
 
 
@@ -112,7 +115,7 @@ def _places_of(
 ) -> tuple[StopPlace, ...]:
     """The places of a program, counted in one more whole run, whose numbers must be the same."""
     session.progress.note("one more run, whose updates and checkpoints are counted")
-    (folder,) = run_recipe(recipe, request, CountedCommand(), session=session)
+    (folder,) = run_recipe(recipe, request, CountedCommand(cores=pinned_cores(whole)), session=session)
     record = runs.read(folder, verify=False).record
     if not record.completed:
         raise CannotJudgeError(
@@ -129,15 +132,15 @@ def _places_of(
 
 
 def _kill_at(
-    place: StopPlace, recipe: Recipe, program: Program, request: Request, *, asked: str, session: Session
+    kind: KilledCommand, recipe: Recipe, program: Program, request: Request, *, session: Session
 ) -> tuple[Path, ...]:
     """Run the program once more, killed at the place, and resume it from what that run wrote last."""
-    session.progress.note(f"one more run, killed {place.told}")
-    (stopped,) = run_recipe(recipe, request, KilledCommand(place=place, asked=asked), session=session)
-    point = left_by(stopped, program, is_killed=True) if place.has_checkpoint else None
+    session.progress.note(f"one more run, killed {kind.place.told}")
+    (stopped,) = run_recipe(recipe, request, kind, session=session)
+    point = left_by(stopped, program, is_killed=True) if kind.place.has_checkpoint else None
     if point is None:
         return (stopped,)
-    (resumed,) = run_recipe(recipe, request, point, session=session)
+    (resumed,) = run_recipe(recipe, request, replace(point, cores=kind.cores), session=session)
     return stopped, resumed
 
 
@@ -145,17 +148,17 @@ def _interrupt_program(
     recipe: Recipe, program: Program, request: Request, *, whole: Path, session: Session
 ) -> tuple[Path, Path | None]:
     """Run the program with its arguments to stop, where it has any, and resume it from what that run left."""
-    stopped = whole
+    stopped, cores = whole, pinned_cores(whole)
     if program.stop_args:
         session.progress.note(f"one more run, stopped by {' '.join(program.stop_args)}, and resumed")
-        kind = StoppedCommand(words=program.stop_args)
+        kind = StoppedCommand(words=program.stop_args, cores=cores)
         (stopped,) = run_recipe(recipe, request, kind, session=session)
     else:
         session.progress.note("one more run, resumed from what the first run left along the way")
     point = left_by(stopped, program)
     if point is None or not runs.read(stopped, verify=False).complete:
         return stopped, None
-    (resumed,) = run_recipe(recipe, request, point, session=session)
+    (resumed,) = run_recipe(recipe, request, replace(point, cores=cores), session=session)
     return stopped, resumed
 
 

@@ -15,6 +15,7 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution import varied_start
 from reprokit.harness.running.varying import emulation
 from reprokit.recipes.mistakes import did_you_mean
+from reprokit.records import run_json
 from reprokit.variations import RunPlace, Variation, names
 
 _STARTER = Path(varied_start.__file__)
@@ -154,6 +155,12 @@ def check_names(wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in known:
             raise UsageError(f"there is no variation {name!r}", fix=did_you_mean(name, known))
+
+
+def pinned_cores(run: Path) -> tuple[int, ...]:
+    """The cores that a finished run had alone, as those have that are compared with it; empty for all."""
+    limits = run_json.read(run).limits
+    return tuple(limits.cpus or ()) if limits else ()
 
 
 def usable_cores() -> tuple[int, ...]:

@@ -207,6 +207,22 @@ def test_runs_of_before_are_not_used_again_where_a_program_can_depend_on_more_th
         assert answer.answer is Word.EQUAL, answer.sentence
 
 
+def test_what_a_side_leaves_in_the_home_for_the_other_one_is_named(repository, monkeypatch, tmp_path_factory):
+    """Side b prints what side a computed, and computes nothing."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    begin = "import json, os, sys\nfrom pathlib import Path\nkept = Path(os.environ['HOME'], 'losses')\n"
+    end = "Path(sys.argv[2], 'log.jsonl').write_text(lines)\n"
+    computes = "lines = ''.join(json.dumps({'step': n, 'loss': n / 7}) + '\\n' for n in range(4))\n"
+    repository.write(
+        train_py=f"{begin}{computes}kept.write_text(lines)\n{end}", recipes__train__recipe_yaml=RECIPE
+    )
+    repository.write(train_py=f"{begin}lines = kept.read_text()\n{end}")
+    answer = compared(repository, a="HEAD~1", b="HEAD")
+    assert answer.answer is Word.UNJUDGED
+    assert str(home / "losses") in answer.sentence
+
+
 def test_where_it_is_not_watched_for_it_is_called_equal(repository, monkeypatch):
     monkeypatch.setattr(
         side_runs, "_watched", lambda _ready, prepared, seals: replace(prepared, on_closed=seals.close)

@@ -12,6 +12,7 @@ from reprokit.errors import RecipeError
 from reprokit.harness import Request, reproduce
 from reprokit.harness.audit import audit
 from reprokit.harness.running.environments import shared_places
+from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
 from reprokit.session import Session
 from support.command_recipe import RECIPE, Repository
@@ -50,10 +51,10 @@ def repository(tmp_path, monkeypatch):
     return found
 
 
-def judged(repository, *claims, asked=True, further=""):
+def judged(repository, *claims, asked=True, further="", program=PROGRAM, side_by_side=False):
     said = further + (f"same_under: [{', '.join(claims)}]\n" if claims else "")
-    repository.write(train_py=PROGRAM, recipes__train__recipe_yaml=RECIPE + said)
-    request = Request(backend="local", side_by_side=False, same_under=asked)
+    repository.write(train_py=program, recipes__train__recipe_yaml=RECIPE + said)
+    request = Request(backend="local", side_by_side=side_by_side, same_under=asked)
     session = Session(project=Project.around(repository.root), progress=RecordedProgress())
     return reproduce("train", request, session=session)
 
@@ -78,6 +79,15 @@ def test_a_claim_that_holds_passes_and_a_planted_wrong_one_fails_with_its_place(
     assert report.verdict is not Verdict.REPRODUCED
     checked = audit(folder / "report.json", project=Project.around(repository.root))
     assert checked.findings == ()
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="runs side by side have a core each, which takes two")
+def test_runs_with_a_claim_have_as_many_cores_as_those_that_they_are_compared_with(repository):
+    program = PROGRAM.replace("value = 1.0", "value = 1.0 * len(os.sched_getaffinity(0))")
+    report, _ = judged(
+        repository, HOLDS, '{set: "env.NONE=1"}', "{threads: 3}", program=program, side_by_side=True
+    )
+    assert {status for status, _ in rows(report).values()} == {Status.PASSED}
 
 
 def test_what_was_not_asked_for_does_not_apply(repository):

@@ -17,6 +17,8 @@ from reprokit.harness.running.engine import Engine
 from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WATCH
+from reprokit.harness.running.varying import apply_variations
+from reprokit.records import run_json
 from reprokit.session import Session
 
 
@@ -58,11 +60,11 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
     """Makes two plain runs, then whatever `vary` asks for; tells which."""
 
     class Lab:
-        def vary(self, immune_to, hangs_on=(), **options):
+        def vary(self, immune_to, hangs_on=(), *, cores=(), **options):
             self.recipe, self.asked = replace(recipe, immune_to=tuple(immune_to)), []
             self.kinds = []
             plain = programs["training"]()
-            self.pair = make.of_recipe(plain, plain)
+            self.pair = make.of_recipe(plain, plain, cores=cores)
 
             def run_recipe(recipe, request, kind, *, session):
                 self.kinds.append((type(kind).__name__, request.seed))
@@ -71,7 +73,10 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
                     kind,
                     seed=request.seed_of([42]),
                     environment=Environment(
-                        realisation=programs["realisation"], backend="local", runs_dir=here.runs_dir
+                        realisation=programs["realisation"],
+                        backend="local",
+                        runs_dir=here.runs_dir,
+                        cores=getattr(kind, "cores", ()),
                     ),
                     stamp=f"20261120T1020{len(self.kinds):02d}Z-bbbb",
                 )
@@ -155,6 +160,20 @@ def test_a_run_of_before_that_recorded_no_conditions_is_judged_as_it_was(lab):
     old = {name: one for name, one in json.loads(orders.read_text()).items() if name != "expected"}
     orders.write_text(json.dumps(old))
     assert "umask" not in seen(lab).unmade
+
+
+def test_varied_runs_have_the_cores_of_the_runs_that_they_are_compared_to(lab):
+    lab.vary(["umask"], cores=(0, 1))
+    assert run_json.read(lab.folders[0]).limits.cpus == (0,)
+
+
+def test_where_runs_have_one_core_each_their_number_is_varied(lab, monkeypatch):
+    monkeypatch.setattr(apply_variations, "usable_cores", lambda: (0, 1))
+    lab.vary(["umask", "cpu_affinity"], cores=(0, 1))
+    assert run_json.read(lab.folders[0]).limits.cpus is None
+    told = json.loads((lab.folders[0] / "varied-orders.json").read_text())
+    assert told["expected"]["cpu_affinity"]["shows"] == {"cores": [[0, 1]]}
+    assert seen(lab).runs[0].names == ("umask", "cpu_affinity")
 
 
 def test_a_training_that_hangs_under_a_variation_is_not_waited_for_for_ever(lab):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,26 @@ def _now(folder):
     while clock.stat().st_ctime == before:
         clock.touch()
     return clock.stat().st_ctime
+
+
+@pytest.fixture
+def core_limit():
+    """The limit on core dumps that this process has, put back afterwards."""
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    yield before
+    resource.setrlimit(resource.RLIMIT_CORE, before)
+
+
+def test_what_a_run_changed_of_what_the_next_one_inherits_is_named(monkeypatch, core_limit):
+    monkeypatch.setattr(shared_places, "_memory_since", lambda _since: ())
+    asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+    specs = [RunSpec(run_id=f"run-{number}", **asked) for number in (1, 2)]
+    places = shared_places.SharedPlaces(specs, leave_out=())
+    assert places.after(specs[0], began=0.0, ended=1.0, is_confined=True) == {}
+    others = [resource.RLIMIT_CORE, (core_limit[0] - 1 if core_limit[0] > 0 else 4096, core_limit[1])]
+    resource.setrlimit(*others)
+    found = places.after(specs[1], began=0.0, ended=1.0, is_confined=True)
+    assert found["shared"]["inherited"] == ["its limit RLIMIT_CORE"]
 
 
 @pytest.fixture
