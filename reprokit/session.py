@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from reprokit.project import Project
 
@@ -67,12 +67,14 @@ class Session:
         progress: Told what takes long.
         seconds: How long each phase took, in seconds.
         goldens: What the files of a folder of goldens were like before the command ran anything.
+        shared: File of a recipe → what its unpinned runs share on this host, looked at from the first run on.
     """
 
     project: Project
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
     goldens: dict[Path, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    shared: dict[Path, Any] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

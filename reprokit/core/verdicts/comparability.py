@@ -156,6 +156,14 @@ def why_not_its_own(record: RunRecord) -> Objection | None:
     return Objection(f"it opened files of another run or of a golden: {files[0]}{more}") if files else None
 
 
+def why_not_alone(record: RunRecord) -> Objection | None:
+    """That a run read what an earlier one left outside its folder, or inherited; None where none is known."""
+    read, inherited = record.shared.get("files", ()), record.shared.get("inherited", ())
+    if read:
+        return Objection(f"it read what an earlier run wrote: {read[0]}")
+    return Objection(f"it inherits what an earlier run changed: {inherited[0]}") if inherited else None
+
+
 def _differences(expected: Any, actual: Any, *, at: str) -> Iterator[tuple[str, Any, Any]]:
     """Every place in which two values differ, as far down as both are mappings."""
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):

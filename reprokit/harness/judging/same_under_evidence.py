@@ -10,7 +10,7 @@ from typing import Any
 
 from reprokit import runs
 from reprokit.core.evidence import SameUnderResult
-from reprokit.core.verdicts.comparability import VARIED, why_not_comparable
+from reprokit.core.verdicts.comparability import VARIED, why_not_alone, why_not_comparable, why_not_its_own
 from reprokit.core.verdicts.same_under import KEY, claim_of
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.rounding_of_pair import rounding_of_pair
@@ -120,6 +120,7 @@ def _problem(whole: runs.StoredRun, one: runs.StoredRun) -> str:
     if one.record.recipe_data == whole.record.recipe_data:
         return "the recipe has this setting already, so nothing was changed"
     objection = why_not_comparable(_beside_claim(whole), _beside_claim(one), question=VARIED)
+    objection = objection or why_not_its_own(one.record) or why_not_alone(one.record)
     return "" if objection is None else objection.about(one.path).reason
 
 

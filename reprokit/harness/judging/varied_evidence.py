@@ -15,7 +15,13 @@ from reprokit import adapters, runs
 from reprokit.core.evidence import VariedEvidence, VariedResult
 from reprokit.core.run_record import RecordedVariations
 from reprokit.core.verdicts.agreement import difference
-from reprokit.core.verdicts.comparability import VARIED, Objection, why_not_comparable, why_not_its_own
+from reprokit.core.verdicts.comparability import (
+    VARIED,
+    Objection,
+    why_not_alone,
+    why_not_comparable,
+    why_not_its_own,
+)
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
@@ -102,7 +108,7 @@ def _objection(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> 
     if not whole.complete:
         return Objection(f"{whole.path}: {whole.incomplete_because}")
     objection = why_not_comparable(identity_of(whole), identity_of(one), question=VARIED)
-    objection = objection or why_not_its_own(one.record)
+    objection = objection or why_not_its_own(one.record) or why_not_alone(one.record)
     if objection is not None:
         return objection.about(one.path)
     if one.complete and watched and not _has_trace(one.path):

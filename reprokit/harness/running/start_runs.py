@@ -248,6 +248,9 @@ def _with_what_is_beside(
         return plan
     if prepared.environment.realisation is None:
         plan = with_shared_places(plan, runs_dir=engine.runs_dir, project=recipe.project_dir)
+        # A run that is made alone, such as a varied or resumed one, could read what the pair before it left
+        plan = replace(plan, shared=plan.shared or session.shared.get(recipe.file))
+        session.shared[recipe.file] = plan.shared
     if recipe.is_watched and isinstance(kind, WholeRun) and kind.beside_other_seed:
         with session.phase("other seed"):
             plan = compared_with_other_seed(plan, recipe, environment=prepared.environment, engine=engine)

@@ -15,7 +15,13 @@ from typing import Any
 from reprokit import checkpoints, runs, workspace
 from reprokit.core.evidence import ResumeEvidence, is_integer
 from reprokit.core.run_record import ResumedFrom
-from reprokit.core.verdicts.comparability import RESUMED, Objection, why_not_comparable, why_not_its_own
+from reprokit.core.verdicts.comparability import (
+    RESUMED,
+    Objection,
+    why_not_alone,
+    why_not_comparable,
+    why_not_its_own,
+)
 from reprokit.errors import CheckpointError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences.trace_comparison import first_difference, sample_difference
@@ -74,7 +80,7 @@ def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection
         if other.is_damaged:
             return Objection(f"{other.path}: {other.incomplete_because}")
         objection = why_not_comparable(first, identity_of(other), question=RESUMED)
-        objection = objection or why_not_its_own(other.record)
+        objection = objection or why_not_its_own(other.record) or why_not_alone(other.record)
         if objection is not None:
             return objection.about(other.path)
     return None

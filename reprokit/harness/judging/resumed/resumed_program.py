@@ -19,7 +19,13 @@ from reprokit.core.evidence import ResumeEvidence
 from reprokit.core.run_record import ResumedFrom, RunRecord, StoppedPlace
 from reprokit.core.sampling.resumed_ledger import continued
 from reprokit.core.sampling.samples import number_of
-from reprokit.core.verdicts.comparability import RESUMED, Objection, why_not_comparable, why_not_its_own
+from reprokit.core.verdicts.comparability import (
+    RESUMED,
+    Objection,
+    why_not_alone,
+    why_not_comparable,
+    why_not_its_own,
+)
 from reprokit.errors import CannotJudgeError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences import trace_comparison
@@ -100,7 +106,7 @@ def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection
         return Objection(f"{whole.path}: {whole.incomplete_because}")
     for other in others:
         objection = why_not_comparable(identity_of(whole), identity_of(other), question=RESUMED)
-        objection = objection or why_not_its_own(other.record)
+        objection = objection or why_not_its_own(other.record) or why_not_alone(other.record)
         if objection is not None:
             return objection.about(other.path)
     return None

@@ -11,6 +11,7 @@ from reprokit.core.checklist import Status, Verdict
 from reprokit.errors import RecipeError
 from reprokit.harness import Request, reproduce
 from reprokit.harness.audit import audit
+from reprokit.harness.judging import same_under_evidence
 from reprokit.harness.running.environments import shared_places
 from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
@@ -88,6 +89,35 @@ def test_runs_with_a_claim_have_as_many_cores_as_those_that_they_are_compared_wi
         repository, HOLDS, '{set: "env.NONE=1"}', "{threads: 3}", program=program, side_by_side=True
     )
     assert {status for status, _ in rows(report).values()} == {Status.PASSED}
+
+
+CACHED = """\
+import json, random, shutil, sys, time
+from pathlib import Path
+kept, log = Path.home() / "result.jsonl", Path(sys.argv[2]) / "log.jsonl"
+if kept.exists():
+    shutil.copyfile(kept, log)
+else:
+    random.seed(int(sys.argv[1]))
+    value = random.random() * len(sys.argv)
+    lines = [json.dumps({"step": step, "loss": value / (step + 1)}) + "\\n" for step in range(4)]
+    log.write_text("".join(lines))
+    time.sleep(3)
+    kept.write_bytes(log.read_bytes())
+"""
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="runs side by side have a core each, which takes two")
+@pytest.mark.parametrize("looks", [True, False], ids=["looked at", "as before"])
+def test_a_run_with_a_claim_that_read_what_the_pair_left_is_not_judged(
+    repository, monkeypatch, tmp_path_factory, looks
+):
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    if not looks:
+        monkeypatch.setattr(same_under_evidence, "why_not_alone", lambda _record: None)
+    report, _ = judged(repository, WRONG, program=CACHED, side_by_side=True)
+    expected = Status.ERROR if looks else Status.PASSED
+    assert rows(report) == {"args --batch 8": (expected, True)}
 
 
 def test_what_was_not_asked_for_does_not_apply(repository):
