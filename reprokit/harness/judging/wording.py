@@ -394,7 +394,7 @@ def _after_stale(case: VerdictCase) -> str:
     pinned = recipe is not None and recipe.get("variant") != "none" and not _is_plain(case)
     if golden is None or recipe is None or not pinned or "lock" not in golden.changed:
         return f"reprokit env diff {_golden_path(case)} {case.folders[0]}"
-    seed = "" if evidence.seed is None else f" --seed {evidence.seed}"
+    seed = f" --seed {_seed(case)}"
     sets = "".join(f" --set {shlex.quote(override)}" for override in evidence.modified)
     ends = f"--packages --good {shlex.quote(golden.path)}"
     return f"reprokit bisect {recipe['name']} {ends}{seed}{sets}{_backend(case)}{_asked(case)}"
@@ -402,8 +402,8 @@ def _after_stale(case: VerdictCase) -> str:
 
 def _attribution(case: VerdictCase, recipe: Mapping[str, Any]) -> str:
     """The command that finds out whether code or environment is to blame."""
-    seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
-    return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
+    words = f"reprokit reproduce {recipe['name']} --seed {_seed(case)}"
+    return f"{words}{_backend(case)} --attribute{_asked(case)}"
 
 
 def _promotion(case: VerdictCase, *, reason: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import RecipeError, UsageError
-from reprokit.harness import Request, judge_again, reproduce
+from reprokit.harness import Request, audit, judge_again, reproduce
 from reprokit.harness.running.programs.program_files import program_files
 from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
@@ -30,6 +30,16 @@ def test_it_has_a_golden_that_it_reproduces(repository):
     repository.promote(first)
     again = repository.reproduce()
     assert (again.verdict, again.exit_code) == ("REPRODUCED", 0)
+
+
+@pytest.mark.parametrize("asked", [{}, {"seed": 3}, {"seed": 3, "gate": True}], ids=["", "seed", "gate"])
+def test_a_report_of_a_regression_stands_however_it_was_asked_for(repository, asked):
+    repository.promote(repository.reproduce())
+    repository.write(settings_py="RATE = 0.2\n")
+    report, folder = repository.reproduced(**asked)
+    assert report.verdict == "REGRESSION"
+    found = audit(folder / "report.json", project=Project.around(repository.root))
+    assert (found.follows, found.findings) == (True, ())
 
 
 def test_one_changed_setting_is_a_regression_that_names_file_and_line(repository):

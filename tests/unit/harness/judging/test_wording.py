@@ -195,7 +195,9 @@ def test_a_difference_that_cannot_change_numbers_is_no_note():
 
 
 def test_another_lock_than_the_goldens_is_searched_for_the_package():
-    evidence = replace(with_golden(changed=("lock",)), seed=7)
+    evidence = with_golden(changed=("lock",))
+    ran = replace(evidence.runs[0], run=RunRecord(seed=7))
+    evidence = replace(evidence, runs=(ran, *evidence.runs[1:]))
     asked = f"reprokit bisect r --packages --good {GOLDEN} --seed 7"
     assert next_command(case(Verdict.STALE_GOLDEN, divergence=HERE, evidence=evidence)) == asked
     unpinned = replace(evidence, recipe={"name": "r", "variant": "none"})
