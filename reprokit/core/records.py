@@ -139,6 +139,7 @@ class OtherTree:
         runs: Folders of runs and goldens: of these a run may open its own alone, and what its command or
             mounts name.
         written: What runs of another side wrote elsewhere, such as in a cache.
+        left: What earlier runs of the same left elsewhere; whether it is opened is asked, and judged apart.
         unwatched: Why it is not watched for any; "" where it is.
     """
 
@@ -146,6 +147,7 @@ class OtherTree:
     files: frozenset[str]
     runs: tuple[str, ...] = ()
     written: WrittenFiles = field(default_factory=WrittenFiles)
+    left: frozenset[str] = frozenset()
     unwatched: str = ""
 
     @classmethod

@@ -16,6 +16,8 @@ from reprokit.core.records import OtherTree, RunSpec
 from reprokit.execution.code_elsewhere import OURS
 
 _MOST_NAMED = 2_000
+#: What of ``OtherTree.left`` was opened: for who makes the runs, and in no record.
+LEFT = "left"
 
 
 def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
@@ -27,12 +29,16 @@ def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
         "trees": [tree.root] if tree.files else [],
         "runs": list(tree.runs),
         "written": {**asdict(tree.written), "files": sorted(tree.written.files)},
+        "left": sorted(tree.left),
         "allowed": [str(run_dir), *(mount.path for mount in spec.mounts), *_named(spec, tree)],
     }
 
 
 def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
-    """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more."""
+    """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more.
+
+    With ``LEFT``, where all is known, those of its earlier runs.
+    """
     if tree.unwatched:
         return {"files": [], "unknown": tree.unwatched}
     if "opened" not in facts:
@@ -44,11 +50,12 @@ def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
     known = set(map(os.path.realpath, tree.written.files))
     files = [
         path
-        for path in read
+        for path in sorted(set(read) - tree.left)
         if path.startswith((*runs, *written)) or path in known or os.path.relpath(path, root) in tree.files
     ]
     unknown = str(facts["unknown"])
-    return {"files": files[:_MOST_NAMED], **({"unknown": unknown} if unknown else {})}
+    told = {"files": files[:_MOST_NAMED], **({"unknown": unknown} if unknown else {})}
+    return {**told, LEFT: sorted(tree.left.intersection(read))} if tree.left and not unknown else told
 
 
 def _named(spec: RunSpec, tree: OtherTree) -> Iterator[str]:

@@ -7,6 +7,7 @@ imports it: standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,7 @@ class OtherRuns:
         trees: Folders of which every file counts that lies in no folder of runs.
         runs: Folders of runs and goldens: every file counts that lies in one.
         allowed: Files and folders of which none counts.
+        left: Further files that count, by device and inode.
         written: ``files`` that count, and ``folders`` of which those count that are not empty and changed
             from ``since`` to ``until``, seconds since 1970.
         since_ns: When the program was about to start, by the clock of its file system.
@@ -39,6 +41,7 @@ class OtherRuns:
         runs: Iterable[str],
         allowed: Iterable[str],
         since_ns: int,
+        left: Iterable[str] = (),
         written: Mapping[str, Any] = _NOTHING,
     ) -> None:
         self._trees = tuple(f"{os.path.realpath(folder)}/" for folder in trees)
@@ -49,6 +52,10 @@ class OtherRuns:
         self._changed_in = tuple(f"{os.path.realpath(folder)}/" for folder in written["folders"])
         self._changed_s = (written["since"], written["until"])
         self._known: dict[tuple[int, int], tuple[str, int]] = {}
+        for path in left:
+            with contextlib.suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116
+                self._known[(status.st_dev, status.st_ino)] = (path, status.st_mtime_ns)
         for path, status in self._files():
             if len(self._known) >= _MOST_FILES:
                 self._since_ns = 0  # there are too many to know them all: by their paths, then

@@ -50,6 +50,8 @@ NOT_RUN = {
     "reprokit reproduce cartpole_baseline --resume": "typed before the page, which resumes its stopped run",
     "reprokit run cartpole_baseline --copy-to": _BUCKET,
     "reprokit runs push": _BUCKET,
+    "reprokit runs convert": "runs of one's own: tests/unit/features/trackers",
+    "reprokit verify train --stop-at": "many runs of a program that is killed: test_stop_places.py",
     "reprokit runs verify": _BUCKET,
     "reprokit runs checkpoint diff": "a trainer that does not restore all that it saves",
     "python -m pstats": "a person who reads the profile",

@@ -252,6 +252,10 @@ VERBS = {
     "golden tolerance": [("golden tolerance train", 4, "no twin can be made")],
     "golden record": [("golden record train --reason x", 2, "say which cluster")],
     "golden promote": [("golden promote RUN OTHER --reason again --golden reports/g", 0, "2 runs agreed")],
+    "runs convert": [
+        ("runs convert RUN --to tensorboard --output converted", 0, "converted"),
+        ("runs convert RUN --to csv --output converted", 2, "'csv' is not one of"),
+    ],
     "runs checkpoint show": [("runs checkpoint show RUN", 2, "this run has no checkpoints")],
     "runs checkpoint verify": [("runs checkpoint verify RUN", 2, "this run has no checkpoints")],
     "runs checkpoint diff": [("runs checkpoint diff RUN OTHER", 2, "this run has no checkpoints")],

@@ -174,3 +174,36 @@ def test_a_golden_that_was_written_while_runs_were_under_way_compares_nothing(tm
     repository.write(train_py=WRITES_GOLDENS, recipes__train__recipe_yaml=recipe)
     with pytest.raises(GoldenError, match="while runs were under way"):
         repository.reproduce()
+
+
+COMPUTES = """\
+import json, sys, time
+time.sleep(1.5)
+with open(f"{sys.argv[1]}/log.jsonl", "w") as log:
+    log.write(json.dumps({"step": 0, "loss": 0.5}) + "\\n" + json.dumps({"step": 1, "loss": 0.25}) + "\\n")
+"""
+#: A compiler, say: writes a file while the first run is under way, reads and removes it during the second.
+ANOTHER = """\
+import sys, time
+from pathlib import Path
+runs, kept = Path("runs"), Path(sys.argv[1])
+def wait_for(number):
+    while len(list(runs.glob("*/*/stdout.log"))) < number:
+        time.sleep(0.02)
+wait_for(1)
+kept.write_text("a file of its own")
+wait_for(2)
+time.sleep(0.5)
+kept.read_text()
+kept.unlink()
+"""
+
+
+def test_what_another_program_wrote_and_read_meanwhile_is_no_channel_between_the_runs(home, capsys):
+    Path("train.py").write_text(COMPUTES)
+    kept = home / "ccLkIZgQ.s"
+    with subprocess.Popen([sys.executable, "-c", ANOTHER, str(kept)]) as another:
+        code, report, reason = answer(capsys, kept)
+        another.wait(30)
+    assert not kept.exists()
+    assert (code, report["verdict"]) == (0, "REPEATABLE"), reason

@@ -13,7 +13,13 @@ from reprokit import cli
 #: Verbs that say what is in the folder, or make it.
 MAY_LACK = {("golden", "list"), ("golden", "lint"), ("golden", "promote"), ("golden", "record")}
 
-REFUSE_THE_ARGUMENT_FIRST = {"report verify", "runs checkpoint convert", "golden import", "bisect"}
+REFUSE_THE_ARGUMENT_FIRST = {
+    "report verify",
+    "runs checkpoint convert",
+    "runs convert",
+    "golden import",
+    "bisect",
+}
 
 
 def _verbs(

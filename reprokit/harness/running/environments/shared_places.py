@@ -56,12 +56,14 @@ class _Left:
         ended: When that run had ended, seconds since 1970.
         handle: It, open by its name alone, so that its times are known when it is gone; None for no room.
         identity: Its device and inode.
+        is_file: Whether it is a regular file.
     """
 
     path: str
     ended: float
     handle: int | None
     identity: tuple[int, int] | None
+    is_file: bool
 
     def was_read(self, *, since: float) -> bool:
         """Whether it was read since then, also where it was removed after that."""
@@ -99,7 +101,15 @@ class SharedPlaces:
         self._inherited = inherited()
         self._lock = threading.Lock()
 
-    def after(self, spec: RunSpec, *, began: float, ended: float, is_confined: bool) -> dict[str, Any]:
+    def after(
+        self,
+        spec: RunSpec,
+        *,
+        began: float,
+        ended: float,
+        is_confined: bool,
+        opened: frozenset[str] | None = None,
+    ) -> dict[str, Any]:
         """What ``run.json`` says of a run: ``shared``, where there is something to say.
 
         Args:
@@ -107,12 +117,14 @@ class SharedPlaces:
             began: When it began, seconds since 1970.
             ended: When it had ended.
             is_confined: Whether it could write to its own folders and to shared memory only.
+            opened: Which files of ``left`` it opened, where the kernel said that of all, so that what another
+                program read does not count. None where only times of reading are known.
         """
         if len(self._specs) < 2:
             return {}
         with self._lock:
             memory = _left_in_memory(began)
-            read = self._now_read(spec, began)
+            read = self._now_read(spec, began, opened)
             if not is_confined:
                 for path in self._now_written(spec, began):
                     _as_unread(path)
@@ -126,9 +138,16 @@ class SharedPlaces:
             else {}
         )
 
-    def _now_read(self, spec: RunSpec, began: float) -> dict[str, list[str]]:
+    def left(self) -> frozenset[str]:
+        """The files that the runs so far left."""
+        with self._lock:
+            return frozenset(path for path, one in self._written.items() if one.is_file)
+
+    def _now_read(self, spec: RunSpec, began: float, opened: frozenset[str] | None) -> dict[str, list[str]]:
         read: dict[str, list[str]] = {"files": [], "kept": []}
         earlier = {path: one for path, one in self._written.items() if one.ended <= began}
+        if opened is not None:
+            earlier = {path: one for path, one in earlier.items() if path in opened or not one.is_file}
         was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
         home, kept = _home_of(spec), tuple(_kept_folders(spec)) if was_read else ()
         for path in sorted({_source_of(one) or one for one in _not_open(was_read)}):
@@ -143,7 +162,10 @@ class SharedPlaces:
             with contextlib.suppress(OSError):
                 handle = os.open(path, _BY_NAME | os.O_NOFOLLOW)
                 self._held.append(handle)
-        return _Left(path=path, ended=ended, handle=handle, identity=_identity(path))
+        with contextlib.suppress(OSError):
+            is_file = stat.S_ISREG(os.lstat(path).st_mode)
+            return _Left(path=path, ended=ended, handle=handle, identity=_identity(path), is_file=is_file)
+        return _Left(path=path, ended=ended, handle=handle, identity=None, is_file=False)
 
     def written(self) -> frozenset[str]:
         """What the runs so far wrote where others find it; an empty file, such as a lock, tells nothing."""

@@ -91,8 +91,9 @@ PROGRAMS = {
 
 def must_be_there(package):
     """Skip without it; nothing is imported, as Keras needs to be told by what it computes."""
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
+    for needed in (package, "jax") if package == "keras" else (package,):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
 
 
 def trained(folder, order, program):
