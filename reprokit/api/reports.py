@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ class Report(Tabular):
         verdict: In one word.
         exit_code: That of the command line.
         sentence: Why, in one sentence.
-        next_command: What to type next, or "".
+        next_command: What to do next, in words with the commands, or "".
         recipe: Its name; of a plain command what its runs are filed under.
         platform: Where it was judged: ``cpu-x86_64``, …
         seed: Of the runs.
@@ -76,14 +76,14 @@ class Report(Tabular):
     runs: tuple[Path, ...]
     golden: Path | None
     divergence: Divergence | None
-    compared_with_golden: Comparison | None
-    repeats: tuple[Comparison, ...]
-    rows: tuple[Row, ...]
-    cause: Mapping[str, Any] | None
+    compared_with_golden: Comparison | None = field(repr=False)
+    repeats: tuple[Comparison, ...] = field(repr=False)
+    rows: tuple[Row, ...] = field(repr=False)
+    cause: Mapping[str, Any] | None = field(repr=False)
     created_at: str
     rerun: str
     folder: Path
-    data: Mapping[str, Any]
+    data: Mapping[str, Any] = field(repr=False)
 
     @property
     def passed(self) -> bool:

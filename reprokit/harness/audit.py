@@ -243,6 +243,11 @@ def _judged_again(report: Report, project: Project) -> Iterator[AuditDifference]
     except ReprokitError as error:
         yield AuditDifference(f"the evidence cannot be judged: {error}")
         return
+    if report.golden is None and again.golden is not None:
+        yield AuditDifference(
+            f"{again.golden} was promoted after the report was made, which cannot be judged as it was then"
+        )
+        return
     if again.verdict is not report.verdict:
         yield AuditDifference(f"the evidence says {again.verdict}, the report says {report.verdict}")
     expected, actual = to_json.to_dict(again), to_json.to_dict(report)

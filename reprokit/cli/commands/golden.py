@@ -66,11 +66,16 @@ def list_goldens(as_json: bool, **options: Any) -> int:
 @click.argument("path", type=click.Path(path_type=Path))
 @json_option("Print provenance.json.")
 def show_golden(path: Path, as_json: bool) -> int:
-    """Show where a golden comes from: when, why, from which inputs, in which environment."""
+    """Show where a golden comes from: when, why, from which inputs, in which environment.
+
+    PATH is its folder, one above it that holds no other, or the name of a recipe.
+    """
     from reprokit import golden
+    from reprokit.project import Project
     from reprokit.reports.pages import golden_list
 
-    place = golden.find(path, ensembles=True)
+    of_recipe = Project.around(Path.cwd()).golden_dir / path
+    place = golden.find(of_recipe if of_recipe.is_dir() and not path.exists() else path, ensembles=True)
     if place.name == ENSEMBLE:
         ensemble = golden.load_ensemble(place)
         lines, found = golden_list.ensemble_lines(ensemble), ensemble.document

@@ -30,6 +30,7 @@ from reprokit.session import Session
         "reprokit init --same-under --name train    # what does not matter?",
     ),
 )
+@click.argument("before", nargs=-1, metavar="[-- COMMAND…]")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be written.")
 @click.option("--name", help="The recipe's name  [default: that of the program].")
@@ -53,6 +54,7 @@ from reprokit.session import Session
 @json_option()
 def command(
     *,
+    before: tuple[str, ...],
     yes: bool,
     dry_run: bool,
     name: str | None,
@@ -73,6 +75,9 @@ def command(
     from reprokit.project import Project
 
     words = plain_command()
+    if before:
+        line = " ".join((*before, *(words or ())))
+        raise click.UsageError(f"put -- before the command: reprokit init -- {line}")
     if words == ():
         raise click.UsageError("nothing follows --: give a command, such as -- python train.py")
     if not (yes or dry_run or sys.stdin.isatty()):

@@ -343,7 +343,9 @@ class _ProgramInspection:
         tracked = program_files.tracked_files(self._project.root)
         results = results_to_ignore(self._written, tracked)
         missing = [
-            line for line in (f"/{told.runs}/", f"/{told.reports}/", *results) if not ignores(text, line)
+            line
+            for line in (f"/{told.runs}/", f"/{told.reports}/", "__pycache__/", *results)
+            if not ignores(text, line)
         ]
         if missing:
             lines = [*text.splitlines(), *missing]
