@@ -40,7 +40,7 @@ def rows(evidence: Evidence) -> Iterator[CheckResult]:
     name = str(recipe.get("name"))
     for entry in recipe.get(KEY) or ():
         claim, allowed = claim_of(entry), ", but for rounding," if entry.get("as") else ""
-        found = finding(claim, evidence.same_under)
+        found = finding(claim, evidence.same_under, first=evidence.runs[0].path if evidence.runs else "")
         yield CheckResult(
             id=f"{PREFIX}{claim}",
             title=f"The result is the same{allowed} under {claim}",
@@ -52,8 +52,11 @@ def rows(evidence: Evidence) -> Iterator[CheckResult]:
         )
 
 
-def finding(claim: str, seen: Sequence[SameUnderResult] | None) -> Finding:
-    """What the runs with a claim say of it; None for runs that no one asked for."""
+def finding(claim: str, seen: Sequence[SameUnderResult] | None, *, first: str) -> Finding:
+    """What the runs with a claim say of it; None for runs that no one asked for.
+
+    ``first`` is the folder of the run that they are compared with.
+    """
     if seen is None:
         return not_applicable("the recipe says that it does not matter; it was not requested", _ASK)
     made = [one for one in seen if one.claim == claim]
@@ -66,7 +69,7 @@ def finding(claim: str, seen: Sequence[SameUnderResult] | None) -> Finding:
         if problem := one.problem or _nothing_compared(one) or _rounding_unknown(one):
             return unjudged(problem, f"look at the run folder, then {_ASK} again", **about)
         if wrong := _difference(one):
-            remedy = f"correct the program, or remove it from `{KEY}`: {one.path} is the run with it"
+            remedy = f"see where it differs: `reprokit diff {first} {one.path}`; correct that, or `{KEY}`"
             return failed(wrong, remedy, **about)
     if told := next((one.rounding["sentence"] for one in made if one.rounding is not None), ""):
         return passed(f"with it {told}", **about)

@@ -140,5 +140,5 @@ def _failed(name: str, trial: DraftProject, *, session: Session) -> dict[str, st
     made = run_claims(recipe, folders, request, varied=0, session=session)
     twins = run_twins(recipe, folders[0], made, request, taken=len(made), session=session)
     seen = same_under_evidence(folders[0], made, twins)
-    judged = {claim: finding(claim, seen) for claim in map(claim_of, recipe.same_under)}
+    judged = {claim: finding(claim, seen, first="RUN") for claim in map(claim_of, recipe.same_under)}
     return {claim: one.reason for claim, one in judged.items() if one.status is not Status.PASSED}

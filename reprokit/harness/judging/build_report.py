@@ -16,6 +16,8 @@ from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code
 from reprokit.core.comparison import Divergence
 from reprokit.core.report_parts import DrawnCurve, ReportComparisons
 from reprokit.core.run_record import RunRecord
+from reprokit.core.verdicts import same_under
+from reprokit.core.verdicts.rows import CheckResult
 from reprokit.harness.judging.records_nearby import differing_sides, records_nearby
 from reprokit.harness.judging.trace_map import trace_map
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
@@ -25,6 +27,8 @@ from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD, STDOUT
 
 _CURVE_POINTS = 400
 _MAX_CURVES = 24
+#: Rows of runs that are made next to the pair.
+_BESIDE = {"resume_equal", "unchanged_when_varied"}
 
 
 def report_of(
@@ -58,6 +62,7 @@ def report_of(
         not_judged=sum(row.status is Status.SKIPPED and "/" not in row.id for row in rows),
         prints_numbers=_prints_numbers(evidence, folders),
         failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
+        advice=next((row.remedy for row in rows if _fails_beside(row)), ""),
     )
     first = evidence.runs[0] if evidence.runs else None
     name = str(evidence.recipe["name"] if evidence.recipe else first.run.recipe if first else "")
@@ -96,6 +101,12 @@ def report_of(
         statistical=ensemble.gate if ensemble else None,
         tool=this_tool(),
     )
+
+
+def _fails_beside(row: CheckResult) -> bool:
+    """Whether a required row fails for runs that were made next to the pair."""
+    is_beside = row.id in _BESIDE or row.id.startswith(same_under.PREFIX)
+    return is_beside and row.required and row.status is Status.FAILED
 
 
 def _bundle(evidence: Evidence) -> dict[str, str] | None:

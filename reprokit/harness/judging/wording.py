@@ -31,7 +31,8 @@ class VerdictCase:
     """A verdict with what it rests on; ``lines``: dotted path in the recipe → line, counted from 1.
 
     ``failed`` names the required rows that FAILED or are ERROR; ``not_judged`` counts those SKIPPED.
-    ``prints_numbers``: a plain command without metrics prints what could be read as such.
+    ``prints_numbers``: a plain command without metrics prints what could be read as such. ``advice``: that of
+    the first row that fails for runs beside the pair, which `report show` of the pair would not judge.
     """
 
     judged: Judgement
@@ -43,6 +44,7 @@ class VerdictCase:
     failed: Sequence[str] = ()
     not_judged: int = 0
     prints_numbers: bool = False
+    advice: str = ""
 
     @property
     def count(self) -> int:
@@ -460,7 +462,7 @@ _NEXT: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.REGRESSION: _after_regression,
     Verdict.STALE_GOLDEN: _after_stale,
     Verdict.NO_GOLDEN: _after_no_golden,
-    Verdict.CHECK_FAILED: _show,
+    Verdict.CHECK_FAILED: lambda case: case.advice or _show(case),
     Verdict.UNJUDGED: _after_unjudged,
     Verdict.REPRODUCED: lambda _case: "",
     Verdict.EQUIVALENT: lambda _case: "",

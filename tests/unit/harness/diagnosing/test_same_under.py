@@ -78,6 +78,7 @@ def test_a_claim_that_holds_passes_and_a_planted_wrong_one_fails_with_its_place(
     assert "differs" in wrong.reason
     assert "loss" in wrong.reason
     assert report.verdict is not Verdict.REPRODUCED
+    assert f"reprokit diff {report.runs[0]}" in wrong.remedy
     checked = audit(folder / "report.json", project=Project.around(repository.root))
     assert checked.findings == ()
 

@@ -376,3 +376,10 @@ def test_a_log_without_steps_is_told_by_its_records():
     assert sentence(case(Verdict.NONDETERMINISTIC, divergence=without_steps)) == (
         "Two runs with the same seed differ from record 0 (metric loss) on."
     )
+
+
+def test_a_row_on_runs_beside_the_pair_is_followed_by_its_own_advice():
+    """`report show` of the pair alone would be green."""
+    told = case(Verdict.CHECK_FAILED, evidence=with_golden())
+    assert next_command(told).startswith("reprokit report show ")
+    assert next_command(replace(told, advice="reprokit diff A B")) == "reprokit diff A B"
