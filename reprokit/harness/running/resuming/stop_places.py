@@ -97,7 +97,7 @@ def _places(counted: Counted) -> Iterator[StopPlace]:
     """Every place of a program, in the order in which it comes to them."""
     sizes = {one["number"]: one["bytes"] for one in counted.places if one["kind"] == "saved"}
     within = _within(counted.places)
-    has_checkpoint = False
+    has_checkpoint = not sizes  # where no save was seen, what the run leaves says whether there is one
     for one in counted.places:
         kind, number = one["kind"], one["number"]
         if kind == "backward" and number not in within:

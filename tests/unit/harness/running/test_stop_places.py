@@ -80,6 +80,13 @@ def test_what_was_saved_elsewhere_is_no_checkpoint():
     assert not any(one.has_checkpoint for one in places)
 
 
+def test_where_no_save_is_seen_what_the_killed_run_left_is_looked_at():
+    """A program may write its checkpoints by itself: `path.write_bytes(pickle.dumps(…))`."""
+    places = places_asked("every", counted(4, saves_every=9))
+    assert len(places) >= 4
+    assert all(one.has_checkpoint for one in places)
+
+
 def test_named_updates_are_taken_and_the_one_before_the_first_checkpoint_says_so():
     first, other = places_asked("1,5", counted())
     assert (first.number, first.has_checkpoint) == (1, False)
