@@ -36,6 +36,7 @@ class WrittenBundle:
         path: Where it is.
         sha256: Its digest, which a reviewer types.
         recipe: The recipe that it reproduces.
+        is_unpinned: Whether its recipe pins no environment, so that no container can run it.
         files: Name → size in bytes.
         left_out: One sentence for each thing that does not come with it.
         data: What the recipe declares by name, and whether it goes along.
@@ -44,6 +45,7 @@ class WrittenBundle:
     path: Path
     sha256: str
     recipe: str
+    is_unpinned: bool
     files: Mapping[str, int]
     left_out: tuple[str, ...]
     data: tuple[BundledData, ...] = ()
@@ -87,6 +89,7 @@ def bundle(
         path=output,
         sha256=sha256,
         recipe=made.manifest.recipe,
+        is_unpinned=made.manifest.variant == NO_VARIANT,
         files=sizes,
         left_out=made.manifest.left_out,
         data=made.data,

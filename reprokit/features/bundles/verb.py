@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from reprokit.cli.help_pages import Command
 from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
 from reprokit.cli.output import fitted_lines, print_answer
 from reprokit.session import Session
+
+if TYPE_CHECKING:
+    from reprokit.features.bundles.bundle import WrittenBundle
 
 _SHOWN = 12
 
@@ -85,7 +88,7 @@ def command(
         *(["Not in it:"] if made.left_out else []),
         *(f"  - {one_line(sentence)}" for sentence in made.left_out[:_SHOWN]),
         f"Digest: {made.sha256}",
-        *_to_type(f"reprokit reproduce {one_line(made.path.name)} --sha256 {made.sha256}"),
+        *_to_type(_line_for(made)),
     ]
     print_answer(
         fitted_lines(lines),
@@ -110,6 +113,13 @@ def command(
         },
     )
     return 0
+
+
+def _line_for(made: WrittenBundle) -> str:
+    from reprokit.reports import one_line
+
+    line = f"reprokit reproduce {one_line(made.path.name)} --sha256 {made.sha256}"
+    return f"{line} --backend local" if made.is_unpinned else line
 
 
 def _to_type(command: str) -> list[str]:
