@@ -46,13 +46,13 @@ def _is_judged(entry: str) -> bool:
 
 
 def _top_of(folder: str) -> str:
-    """The top of the git repository that a folder is in; the folder itself where it is in none."""
-    above = folder
-    while not os.path.exists(f"{above}/.git"):  # noqa: PTH110
+    """The top of the outermost git repository that a folder is in; the folder itself where it is in none."""
+    top, above, below = folder, folder, ""
+    while above != below:
+        if os.path.exists(f"{above}/.git"):  # noqa: PTH110
+            top = above
         above, below = os.path.dirname(above), above  # noqa: PTH120
-        if above == below:
-            return folder
-    return above
+    return top
 
 
 def _is_in(place: str, folder: str) -> bool:

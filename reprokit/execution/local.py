@@ -132,6 +132,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         "scratch": scratch,
         "writable": _writable(output, scratch) if spec.confined else [],
         "watched": _watched(spec, output, scratch),
+        "output": str(output),
         "mounts": {mount.target: mount.path for mount in spec.mounts},
     }
 

@@ -92,6 +92,7 @@ def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
     _end_what_is_left(program)
     if opened is not None:
         opened.end()
+        opened.look_at(plan["output"])
         _report({"opened": [*opened.found], "unknown": opened.unknown, "privileged": opened.privileged})
     return {"status": os.waitstatus_to_exitcode(status), "max_rss_bytes": max_rss_bytes}
 

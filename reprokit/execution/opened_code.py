@@ -55,7 +55,6 @@ class OpenedCode:
         self._own = tuple(f"{os.path.realpath(path)}/" for path in own)
         self._others = others
         self._known: set[str] = set()
-        self._read: set[str] = set()
         self._has_begun = self._gives_up_privileges = self._is_stuck = False
         self._has_ended = threading.Event()
         self._notices: Any = None
@@ -83,6 +82,11 @@ class OpenedCode:
             self._thread.join(_LAST_WAIT_S)
             if self._thread.is_alive():
                 self.unknown = self.unknown or "the kernel's last notice was not answered in time"
+
+    def look_at(self, output: str) -> None:
+        """Count what lies in the output and was not opened, such as a hard link to a file of ``others``."""
+        for name in self._others.taken_into(output) if self._others is not None else ():
+            self.found.setdefault(("read", name, ""), None)
 
     def _begin(self) -> None:
         self._looks_since = 0.0
@@ -142,8 +146,7 @@ class OpenedCode:
 
     def _add_read(self, path: str, pid: int) -> None:
         name = self._others.name_of(path) if self._others is not None else ""
-        if name and name not in self._read:
-            self._read.add(name)
+        if name:
             self._add("read", name, pid)
 
     def _add_opened(self, path: str, pid: int) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,8 @@ from reprokit.core.records import OtherTree, RunSpec
 from reprokit.execution.code_elsewhere import OURS
 
 _MOST_NAMED = 2_000
+#: That of the system; a program of one's own may have any name.
+_GIT = re.compile(r"/(?:usr/(?:local/)?)?(?:bin/git|lib(?:exec)?/git-core/[\w-]+)")
 #: What of ``OtherTree.left`` was opened: for who makes the runs, and in no record.
 LEFT = "left"
 
@@ -45,17 +48,28 @@ def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
         return {"files": [], "unknown": "the guard of the program was ended before it could say"}
     root, runs = os.path.realpath(tree.root), tuple(f"{os.path.realpath(one)}/" for one in tree.runs)
     ours = tuple(map(os.path.realpath, OURS))  # the tool may be started from that tree
-    read = sorted(path for what, path, _ in facts["opened"] if what == "read" and not path.startswith(ours))
+    read = sorted(
+        {
+            path
+            for what, path, program in facts["opened"]
+            if what == "read" and not path.startswith(ours) and not _is_git_at_golden(path, program)
+        }
+    )
     written = tuple(f"{os.path.realpath(one)}/" for one in tree.written.folders)
-    known = set(map(os.path.realpath, tree.written.files))
+    known = {*tree.written.files, *map(os.path.realpath, tree.written.files)}
     files = [
         path
-        for path in sorted(set(read) - tree.left)
+        for path in sorted(set(read) - (tree.left - known))
         if path.startswith((*runs, *written)) or path in known or os.path.relpath(path, root) in tree.files
     ]
     unknown = str(facts["unknown"])
     told = {"files": files[:_MOST_NAMED], **({"unknown": unknown} if unknown else {})}
     return {**told, LEFT: sorted(tree.left.intersection(read))} if tree.left and not unknown else told
+
+
+def _is_git_at_golden(path: str, program: str) -> bool:
+    """Whether git looks at a golden, as `git status` does in a new clone: many libraries ask it."""
+    return bool(_GIT.fullmatch(program)) and (Path(path).parent / "provenance.json").is_file()
 
 
 def _named(spec: RunSpec, tree: OtherTree) -> Iterator[str]:

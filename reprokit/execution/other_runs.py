@@ -52,10 +52,11 @@ class OtherRuns:
         self._changed_in = tuple(f"{os.path.realpath(folder)}/" for folder in written["folders"])
         self._changed_s = (written["since"], written["until"])
         self._known: dict[tuple[int, int], tuple[str, int]] = {}
-        for path in left:
+        for path in (*left, *written["files"]):
             with contextlib.suppress(OSError):
                 status = os.stat(path)  # noqa: PTH116
-                self._known[(status.st_dev, status.st_ino)] = (path, status.st_mtime_ns)
+                if stat.S_ISREG(status.st_mode) and status.st_size:
+                    self._known[(status.st_dev, status.st_ino)] = (path, status.st_mtime_ns)
         for path, status in self._files():
             if len(self._known) >= _MOST_FILES:
                 self._since_ns = 0  # there are too many to know them all: by their paths, then
@@ -78,6 +79,16 @@ class OtherRuns:
             if self._counts(real) or self._is_of_other_side(real, status):
                 return real
         return ""
+
+    def taken_into(self, folder: str) -> Iterator[str]:
+        """The paths of those files that lie in a folder too: links to them, or they themselves, moved."""
+        for here, _, names in os.walk(folder):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    status = os.lstat(f"{here}/{name}")
+                    known = self._known.get((status.st_dev, status.st_ino))
+                    if known is not None and _is_still(status, *known):
+                        yield known[0]
 
     def _is_of_other_side(self, real: str, status: os.stat_result) -> bool:
         """Whether runs of another side wrote it; an empty file, such as a lock, tells nothing."""

@@ -46,6 +46,7 @@ WAYS = {
     "read": "(own / 'log.jsonl').write_bytes(found.read_bytes())",
     "shutil": "import shutil; shutil.copyfile(found, own / 'log.jsonl')",
     "another program": "import subprocess; subprocess.run(['cp', found, own / 'log.jsonl'], check=True)",
+    "a hard link, moved in": "os.link(found, own / 'log.jsonl')",
     "in two forks": """
     if os.fork() == 0:
         os.setsid()
@@ -259,6 +260,21 @@ def test_an_unpinned_recipe_that_copies_its_golden_is_not_judged(repository):
     (row,) = [row for row in report.checks if row.id == "repeatable"]
     assert "or of a golden" in row.reason
     assert "golden/train/" in row.reason
+
+
+def test_git_may_look_at_goldens_as_it_does_in_a_new_clone(repository):
+    """Libraries that record the commit ask `git status`, which reads what may have changed."""
+    recipe = RECIPE.replace('"{seed}", "{run_dir}"', '"{run_dir}"')
+    recipe += "unresponsive: {because: it draws no number}\n"
+    asks = "import subprocess; subprocess.run(['git', 'status', '--short'], cwd=runs.parent, check=True)\n"
+    repository.write(train_py=RANDOM + asks + "log(7)\n", recipes__train__recipe_yaml=recipe)
+    repository.promote(repository.reproduce())
+    clone = Repository(repository.root.parent / "clone")
+    subprocess.run(["git", "clone", "-q", repository.root, clone.root], check=True)
+    for golden in clone.root.glob("golden/**/metrics.jsonl"):
+        golden.touch()
+    report = clone.reproduce()
+    assert (report.verdict, report.exit_code) == ("REPRODUCED", 0), report.sentence
 
 
 def test_a_resumed_run_that_copies_the_whole_one_is_not_judged(repository):

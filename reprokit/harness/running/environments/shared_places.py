@@ -149,6 +149,8 @@ class SharedPlaces:
         if opened is not None:
             earlier = {path: one for path, one in earlier.items() if path in opened or not one.is_file}
         was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
+        for path in was_read:  # most systems note the next time of reading only of a file that seems unread
+            _as_unread(path)
         home, kept = _home_of(spec), tuple(_kept_folders(spec)) if was_read else ()
         for path in sorted({_source_of(one) or one for one in _not_open(was_read)}):
             is_kept = path.startswith(kept) or _is_a_persons(path, home=home)

@@ -116,9 +116,9 @@ def test_a_run_with_a_claim_that_read_what_the_pair_left_is_not_judged(
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     if not looks:
         monkeypatch.setattr(same_under_evidence, "why_not_alone", lambda _record: None)
-    report, _ = judged(repository, WRONG, program=CACHED, side_by_side=True)
+    report, _ = judged(repository, WRONG, '{args: "--batch 16"}', program=CACHED, side_by_side=True)
     expected = Status.ERROR if looks else Status.PASSED
-    assert rows(report) == {"args --batch 8": (expected, True)}
+    assert rows(report) == {"args --batch 8": (expected, True), "args --batch 16": (expected, True)}
 
 
 def test_what_was_not_asked_for_does_not_apply(repository):
