@@ -22,6 +22,7 @@ LABEL_WIDTH, BOX_PADDING, LINE = 128, 10, 16
 CHARACTERS = 31  # of a sentence, in one line of a box
 #: What each layer is for, from the top; layers without a sentence are drawn together with the one above.
 STORIES = {
+    "api": "What programs build on",
     "features": "What a verdict can do without",
     "cli": "What a person types",
     "harness": "From a request to a verdict",

@@ -1,1 +1,1 @@
-"""Finds the commit that changed a recipe's numbers."""
+"""Two minutes for a stranger: shipped runs, a recorded diagnosis, and a small program with a fault to find."""
