@@ -1,1 +1,1 @@
-"""Two minutes for a stranger: shipped runs, a recorded diagnosis, and a small program with a fault to find."""
+"""Two minutes for a stranger: shipped runs, a recorded diagnosis, and a program with a fault to find."""
