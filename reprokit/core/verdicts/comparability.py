@@ -158,7 +158,8 @@ def why_not_its_own(record: RunRecord) -> Objection | None:
 
 def why_not_alone(record: RunRecord) -> Objection | None:
     """That a run read what an earlier one left outside its folder, or inherited; None where none is known."""
-    read, inherited = record.shared.get("files", ()), record.shared.get("inherited", ())
+    read = (*record.shared.get("files", ()), *record.shared.get("kept", ()))
+    inherited = record.shared.get("inherited", ())
     if read:
         return Objection(f"it read what an earlier run wrote: {read[0]}")
     return Objection(f"it inherits what an earlier run changed: {inherited[0]}") if inherited else None

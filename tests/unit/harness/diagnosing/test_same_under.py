@@ -95,7 +95,8 @@ def test_runs_with_a_claim_have_as_many_cores_as_those_that_they_are_compared_wi
 CACHED = """\
 import json, random, shutil, sys, time
 from pathlib import Path
-kept, log = Path.home() / "result.jsonl", Path(sys.argv[2]) / "log.jsonl"
+kept, log = Path.home() / "PLACE", Path(sys.argv[2]) / "log.jsonl"
+kept.parent.mkdir(parents=True, exist_ok=True)
 if kept.exists():
     shutil.copyfile(kept, log)
 else:
@@ -110,13 +111,17 @@ else:
 
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="runs side by side have a core each, which takes two")
 @pytest.mark.parametrize("looks", [True, False], ids=["looked at", "as before"])
+@pytest.mark.parametrize("place", ["result.jsonl", ".cache/study/result.jsonl"])
 def test_a_run_with_a_claim_that_read_what_the_pair_left_is_not_judged(
-    repository, monkeypatch, tmp_path_factory, looks
+    repository, monkeypatch, tmp_path_factory, looks, place
 ):
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if not looks:
         monkeypatch.setattr(same_under_evidence, "why_not_alone", lambda _record: None)
-    report, _ = judged(repository, WRONG, '{args: "--batch 16"}', program=CACHED, side_by_side=True)
+    report, _ = judged(
+        repository, WRONG, '{args: "--batch 16"}', program=CACHED.replace("PLACE", place), side_by_side=True
+    )
     expected = Status.ERROR if looks else Status.PASSED
     assert rows(report) == {"args --batch 8": (expected, True), "args --batch 16": (expected, True)}
 
