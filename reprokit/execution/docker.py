@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
@@ -180,6 +181,8 @@ def _seen(spec: RunSpec, run_dir: Path, life: ContainerLife) -> ProgramEnd:
     signal = None if life.exit_code is None else signal_of(life.exit_code)
     limit = life.inspected.get("HostConfig", {}).get("Memory", 0)
     killed = life.inspected.get("State", {}).get("OOMKilled", False)
+    if signal == SIGKILL and life.system_ran_out:  # on a busy machine the engine can miss the kernel's notice
+        killed = True
     return ProgramEnd(
         exit_code=None if signal else life.exit_code,
         signal=signal,

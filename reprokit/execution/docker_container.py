@@ -22,10 +22,11 @@ from docker.utils.socket import frames_iter
 from reprokit.core.records import Outcome
 from reprokit.docker_sdk import ENGINE_ERRORS, DockerFault, explain_unreachable, fault_of, words_of
 from reprokit.execution.docker_engine import ClientFactory
-from reprokit.execution.outcome import Explanation, cannot_write, start_refused
+from reprokit.execution.outcome import Explanation, cannot_write, out_of_memory_kills, start_refused
 
 _STREAMS = {"stdout": 1, "stderr": 1, "stream": 1}
 _STOP_LIMIT_S = 10.0
+_NOTICE_LIMIT_S = 1.0
 
 
 class ContainerLife(threading.Thread):
@@ -37,6 +38,7 @@ class ContainerLife(threading.Thread):
         failure: Why the program did not end by itself, or None.
         exit_code: What the container's first process returned, or None.
         inspected: The engine's inspection of the container after its end, or empty.
+        system_ran_out: Whether the kernel killed any process for lack of memory while the program ran.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class ContainerLife(threading.Thread):
         self.failure: Explanation | None = None
         self.exit_code: int | None = None
         self.inspected: Mapping[str, Any] = {}
+        self.system_ran_out = False
         self._config = config
         self._client_factory = client_factory
         self._logs = {1: stdout, 2: stderr}
@@ -102,6 +105,7 @@ class ContainerLife(threading.Thread):
         stream = api.attach_socket(self.name, params=_STREAMS)
         # Closing the stream alone leaves the connection open: the SDK keeps it on this attribute.
         with contextlib.closing(getattr(stream, "_response", stream)):
+            kills_before = out_of_memory_kills()
             api.start(self.name)
             self.began_s = time.monotonic()
             if self._unwanted.is_set():  # asked to stop while it was starting
@@ -109,10 +113,21 @@ class ContainerLife(threading.Thread):
             self._copy_output(stream)
         try:
             self.exit_code = int(api.wait(self.name)["StatusCode"])
-            self.inspected = api.inspect_container(self.name)
+            self.system_ran_out = out_of_memory_kills() > kills_before
+            self.inspected = self._inspection(api)
         except ENGINE_ERRORS as error:  # a refusal too: an engine that shuts down refuses to wait
             removed = fault_of(error) is DockerFault.NOT_THERE
             self.failure = self.failure or (_removed_by_others() if removed else engine_lost(error))
+
+    def _inspection(self, api: docker.APIClient) -> Mapping[str, Any]:
+        """The engine's inspection; where memory ran out, once the engine knows it too (at most 1 s)."""
+        deadline = time.monotonic() + _NOTICE_LIMIT_S
+        while True:
+            inspected: Mapping[str, Any] = api.inspect_container(self.name)
+            known = inspected["State"].get("OOMKilled", False)
+            if known or not (self.exit_code and self.system_ran_out) or time.monotonic() >= deadline:
+                return inspected
+            time.sleep(0.1)
 
     def _copy_output(self, stream: Any) -> None:
         """Write what the program prints to its logs, byte for byte, until its end.

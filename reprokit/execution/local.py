@@ -37,6 +37,7 @@ from reprokit.execution.outcome import (
     cannot_write,
     command_missing,
     explain,
+    out_of_memory_kills,
     readable_size,
     start_refused,
     timed_out,
@@ -80,7 +81,7 @@ class LocalBackend:
             isolation["cpus"] = list(spec.limits.cpus)
         if not spec.command:
             return watch.result(command_missing("", "the command line is empty"), isolation=isolation)
-        out_of_memory_kills = _out_of_memory_kills()
+        kills_before = out_of_memory_kills()
         with contextlib.ExitStack() as opened:
             try:
                 logs = tuple(map(opened.enter_context, open_logs(run_dir)))
@@ -99,7 +100,7 @@ class LocalBackend:
         facts = program.facts()
         if spec.confined:
             isolation["confined"] = bool(facts.get("confined"))
-        seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
+        seen = _seen(spec, run_dir, facts, system_ran_out=out_of_memory_kills() > kills_before)
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         result = watch.result(why, seen=seen, isolation=isolation)
         if spec.other_tree is not None:
@@ -247,12 +248,3 @@ def _not_started(spec: RunSpec, facts: Mapping[str, Any]) -> Explanation:
     if facts["errno"] in {errno.ENOSPC, errno.EDQUOT}:
         return cannot_write(tempfile.gettempdir(), OSError(facts["errno"], facts["error"]))
     return start_refused(f"{facts['step']}: {facts['error']}")
-
-
-def _out_of_memory_kills() -> int:
-    """How often the kernel killed for memory since boot; 0 where it does not say."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0

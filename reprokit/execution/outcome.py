@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import re
 import signal
@@ -13,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult
@@ -148,6 +150,15 @@ def cannot_write(path: str, error: OSError) -> Explanation:
         message=f"the run folder cannot be written: {path}: {error.strerror or error}",
         remedy="make the folder writable for this user, or name another with --runs-dir",
     )
+
+
+def out_of_memory_kills() -> int:
+    """How often the kernel has killed a process for lack of memory since boot; 0 where it does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def signal_name(number: int) -> str:

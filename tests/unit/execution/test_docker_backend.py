@@ -15,6 +15,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 from reprokit.core.records import Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution import docker as docker_backend
+from reprokit.execution import docker_container
 from reprokit.execution.docker import DockerBackend
 
 
@@ -51,6 +52,29 @@ def test_streams_arrive_separated_and_byte_for_byte(engine: Any, container_spec:
     run(engine, container_spec, run_dir)
     assert (run_dir / "stdout.log").read_bytes() == b"out\xff\x00" + b"x" * 300_000
     assert (run_dir / "stderr.log").read_bytes() == b"err\nthe engine speaks\n"
+
+
+@pytest.mark.parametrize("noticed", [True, False], ids=["late", "never"])
+def test_running_out_of_memory_is_known_though_the_engine_notices_late_or_never(
+    engine: Any, container_spec: RunSpec, run_dir: Path, monkeypatch: pytest.MonkeyPatch, noticed: bool
+):
+    kills = iter([4, 5])  # before the program's start and after its end
+    monkeypatch.setattr(docker_container, "out_of_memory_kills", lambda: next(kills))
+    engine.exit_code, inspect = 137, engine.inspect_container
+
+    def inspected(name: str) -> Any:
+        answer = inspect(name)
+        engine.oom_killed = noticed
+        return answer
+
+    engine.inspect_container = inspected
+    assert run(engine, container_spec, run_dir).outcome is Outcome.OUT_OF_MEMORY
+
+
+def test_a_kill_while_no_memory_ran_out_stays_a_kill(engine: Any, container_spec: RunSpec, run_dir: Path):
+    engine.exit_code = 137
+    result = run(engine, container_spec, run_dir)
+    assert (result.outcome, result.signal) == (Outcome.SIGNALLED, "SIGKILL")
 
 
 def test_a_crash_is_told_with_the_programs_last_words(engine: Any, container_spec: RunSpec, run_dir: Path):
