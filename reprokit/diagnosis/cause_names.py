@@ -14,7 +14,7 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "unseeded": (
         "unseeded_rng",
         "draws from a generator that was never seeded",
-        "seed it from --seed, or pass a seeded generator",
+        "seed it from a setting, or pass a seeded generator",
     ),
     "torch_unseeded": (
         "unseeded_rng",

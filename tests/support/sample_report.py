@@ -129,7 +129,7 @@ _CAUSE = {
             "function": "_update",
             "source": "order = np.random.permutation(len(batch))",
             "what": "np.random.permutation: draws from a generator that was never seeded",
-            "fix": "seed it from --seed, or pass a seeded generator",
+            "fix": "seed it from a setting, or pass a seeded generator",
             "confidence": "high",
         }
     ],

@@ -414,12 +414,23 @@ def _promotion(case: VerdictCase, *, reason: str) -> str:
     source = evidence.runs[0].environment.get("source") if evidence.runs else None
     is_unrecorded = isinstance(source, Mapping) and source.get("unrecorded")
     if is_unrecorded or evidence.stopped_at_golden:
-        first = "commit or stage the changes, then: " if is_unrecorded else ""
+        first = f"{_without_changes(source)}, then: " if isinstance(source, Mapping) and is_unrecorded else ""
         name = (evidence.recipe or {}).get("name")
         promote = f"reprokit golden promote {name} --reason '{reason}'{_asked(case)}"
         return f"{first}{_as_it_stands(case)}, then: {promote}"
     return f"reprokit golden promote {_paths(case)} --reason '{reason}'{_asked(case)}"
 
+
+def _without_changes(source: Mapping[str, Any]) -> str:
+    """What to do about files that git does not have, which are named if each name is plain."""
+    files = [str(file) for file in source.get("changed_files") or ()]
+    if files and all(map(_PLAIN_NAME.fullmatch, files)):
+        return f"commit or stage {listed(files)} (or list what the program writes in .gitignore)"
+    return "commit or stage the changes"
+
+
+#: A path that can be part of a sentence with commands.
+_PLAIN_NAME = re.compile(r"\w[\w./-]*", re.ASCII)
 
 #: Rows about the golden that is to be replaced.
 _OF_THE_GOLDEN = frozenset({"equals_golden", "trace_equal", "environment_compatible"})

@@ -26,7 +26,7 @@ def test_the_page_names_line_fix_evidence_and_what_was_ruled_out(report):
     text = to_html(report)
     for words in (
         "recipes/trainers/ppo.py:88",
-        "seed it from --seed",
+        "seed it from a setting",
         "aten.index_put.default",
         "Ruled out, and how",
         "left to chance",

@@ -23,7 +23,7 @@ CAUSE = Cause(
     line=88,
     function="main",
     what="np.random.permutation: draws from a generator that was never seeded",
-    fix="seed it from --seed, or pass a seeded generator",
+    fix="seed it from a setting, or pass a seeded generator",
     confidence="high",
     source="order = np.random.permutation(len(batch))",
 )
@@ -50,7 +50,7 @@ def test_it_reads_from_the_verdict_over_the_line_of_code_to_the_fix():
         "  unseeded_rng at train.py:88, in main",
         "  │ order = np.random.permutation(len(batch))",
         "  np.random.permutation: draws from a generator that was never seeded",
-        "  → seed it from --seed, or pass a seeded generator",
+        "  → seed it from a setting, or pass a seeded generator",
     ]
 
 

@@ -80,8 +80,9 @@ MODIFIED = replace(
 )
 
 
-def dirty(evidence: Evidence) -> Evidence:
-    first = replace(evidence.runs[0], environment={"source": {"unrecorded": True}}, run=RunRecord(seed=7))
+def dirty(evidence: Evidence, *files: str) -> Evidence:
+    source = {"unrecorded": True, **({"changed_files": files} if files else {})}
+    first = replace(evidence.runs[0], environment={"source": source}, run=RunRecord(seed=7))
     return replace(evidence, runs=(first, *evidence.runs[1:]))
 
 
@@ -172,6 +173,12 @@ SAID = {
     "an override, and no golden": case(Verdict.NO_GOLDEN, evidence=MODIFIED, failed=("unmodified",)),
     "required rows failed, and no golden": case(Verdict.NO_GOLDEN, failed=("headline_results", "seeded")),
     "no golden, and changes that no commit holds": case(Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE)),
+    "no golden, and a file that git does not have": case(
+        Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE, "train.py", "out/train.log")
+    ),
+    "no golden, and a file whose name reads like a command": case(
+        Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE, "a, then: reprokit golden rm x")
+    ),
     "data that is not there": case(
         Verdict.NOT_RUN,
         failure={"message": "not there", "outcome": "data_unavailable", "remedy": "reprokit data fetch r"},
