@@ -34,7 +34,10 @@ _CHANNELS = {
     "inherited": _INHERITED,
     "files": _LATER_READ,
 }
-_REMOVE = "have the program write to {run_dir} only; then remove what is named here and run again"
+_REMOVE = (
+    "have the program write to {run_dir} only; then remove what is named here and run again (what it only "
+    "fetches, such as data, may stay: run it again)"
+)
 _NAME = (
     "have the program compute its numbers, or name on its command line the file of an earlier run that it "
     "begins from; in a container no other run is there: --backend docker"

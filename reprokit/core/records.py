@@ -140,6 +140,8 @@ class OtherTree:
             mounts name.
         written: What runs of another side wrote elsewhere, such as in a cache.
         left: What earlier runs of the same left elsewhere; whether it is opened is asked, and judged apart.
+        left_since: When the first of these began, seconds since 1970; whether any file is opened that was
+            changed since, before this run began, is asked likewise. 0 for no earlier run.
         unwatched: Why it is not watched for any; "" where it is.
     """
 
@@ -148,6 +150,7 @@ class OtherTree:
     runs: tuple[str, ...] = ()
     written: WrittenFiles = field(default_factory=WrittenFiles)
     left: frozenset[str] = frozenset()
+    left_since: float = 0.0
     unwatched: str = ""
 
     @classmethod

@@ -36,7 +36,7 @@ class OpenedCode:
         others: Files that count whatever they hold, as ``OtherRuns``; None for none.
 
     Attributes:
-        found: Of what lies elsewhere, what was done (``started``, ``opened``, or ``read`` of ``others``),
+        found: Of what lies elsewhere, what was done (``started``, ``opened``, or what ``others`` call it),
             path, and by which program.
         unknown: Why there can be more; "" where all was seen.
         privileged: The first program that was started and did not get the privileges that it has set.
@@ -140,14 +140,15 @@ class OpenedCode:
             if self._gives_up_privileges and not self.privileged:
                 self.privileged = _if_privileged(_seen_from_here(path, pid, folder))
         elif self._has_begun:
-            self._add_read(_seen_from_here(path, pid, folder), pid)
+            flags = {"open": words[1], "openat": words[2]}.get(call, 0)
+            self._add_read(_seen_from_here(path, pid, folder), pid, is_emptied=bool(flags & os.O_TRUNC))
             if self._environment and _CODE.fullmatch(path):
                 self._add_opened(_absolute(path, pid, folder), pid)
 
-    def _add_read(self, path: str, pid: int) -> None:
-        name = self._others.name_of(path) if self._others is not None else ""
+    def _add_read(self, path: str, pid: int, *, is_emptied: bool = False) -> None:
+        what, name = self._others.opened(path) if self._others is not None and not is_emptied else ("", "")
         if name:
-            self._add("read", name, pid)
+            self._add(what, name, pid)
 
     def _add_opened(self, path: str, pid: int) -> None:
         if path in self._known or not _is_file(path):

@@ -19,8 +19,9 @@ from reprokit.execution.code_elsewhere import OURS
 _MOST_NAMED = 2_000
 #: That of the system; a program of one's own may have any name.
 _GIT = re.compile(r"/(?:usr/(?:local/)?)?(?:bin/git|lib(?:exec)?/git-core/[\w-]+)")
-#: What of ``OtherTree.left`` was opened: for who makes the runs, and in no record.
-LEFT = "left"
+#: What of ``OtherTree.left`` was opened, where that is known of all; and what else that is as new. Both for
+#: who makes the runs, and in no record.
+LEFT, CHANGED = "left", "changed"
 
 
 def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
@@ -33,6 +34,7 @@ def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
         "runs": list(tree.runs),
         "written": {**asdict(tree.written), "files": sorted(tree.written.files)},
         "left": sorted(tree.left),
+        "left_since": tree.left_since,
         "allowed": [str(run_dir), *(mount.path for mount in spec.mounts), *_named(spec, tree)],
     }
 
@@ -40,7 +42,8 @@ def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
 def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
     """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more.
 
-    With ``LEFT``, where all is known, those of its earlier runs.
+    With ``LEFT``, where all is known, those of its earlier runs; with ``CHANGED`` what was changed while
+    these were under way.
     """
     if tree.unwatched:
         return {"files": [], "unknown": tree.unwatched}
@@ -63,7 +66,12 @@ def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
         if path.startswith((*runs, *written)) or path in known or os.path.relpath(path, root) in tree.files
     ]
     unknown = str(facts["unknown"])
-    told = {"files": files[:_MOST_NAMED], **({"unknown": unknown} if unknown else {})}
+    changed = sorted({path for what, path, _ in facts["opened"] if what == "left"})
+    told = {
+        "files": files[:_MOST_NAMED],
+        **({"unknown": unknown} if unknown else {}),
+        **({CHANGED: changed} if changed else {}),
+    }
     return {**told, LEFT: sorted(tree.left.intersection(read))} if tree.left and not unknown else told
 
 

@@ -17,6 +17,8 @@ from typing import Any
 _RECORDS = ("run.json", "provenance.json")
 #: What no run of another side wrote.
 _NOTHING: Mapping[str, Any] = {"files": (), "folders": (), "since": 0.0, "until": 0.0}
+#: Their files are as new as the look at them.
+_OF_THE_KERNEL = ("/proc/", "/sys/")
 _DEEPEST = 4  # RECIPE/PLATFORM/on-CPU/seed-N
 _MOST_FILES = 50_000
 
@@ -29,6 +31,8 @@ class OtherRuns:
         runs: Folders of runs and goldens: every file counts that lies in one.
         allowed: Files and folders of which none counts.
         left: Further files that count, by device and inode.
+        left_since: Any file of this user counts that was changed from then on, before the program was about
+            to start, seconds since 1970; 0 for none.
         written: ``files`` that count, and ``folders`` of which those count that are not empty and changed
             from ``since`` to ``until``, seconds since 1970.
         since_ns: When the program was about to start, by the clock of its file system.
@@ -42,6 +46,7 @@ class OtherRuns:
         allowed: Iterable[str],
         since_ns: int,
         left: Iterable[str] = (),
+        left_since: float = 0.0,
         written: Mapping[str, Any] = _NOTHING,
     ) -> None:
         self._trees = tuple(f"{os.path.realpath(folder)}/" for folder in trees)
@@ -51,6 +56,8 @@ class OtherRuns:
         self._written = frozenset(map(os.path.realpath, written["files"]))
         self._changed_in = tuple(f"{os.path.realpath(folder)}/" for folder in written["folders"])
         self._changed_s = (written["since"], written["until"])
+        self._left_s = (left_since, since_ns / 1e9 if left_since else 0.0)
+        self._user = os.getuid()
         self._known: dict[tuple[int, int], tuple[str, int]] = {}
         for path in (*left, *written["files"]):
             with contextlib.suppress(OSError):
@@ -63,14 +70,24 @@ class OtherRuns:
                 break
             self._known[(status.st_dev, status.st_ino)] = (path, status.st_mtime_ns)
 
-    def name_of(self, path: str) -> str:
-        """The path of the file that counts and is opened by this one; "" for any other."""
+    def opened(self, path: str) -> tuple[str, str]:
+        """What counts and is opened by this path: ``read`` or ``left``, and its own path; "" for others."""
         try:
             status = os.stat(path)  # noqa: PTH116  (at each file that is opened)
         except (OSError, ValueError):
-            return ""
+            return "", ""
         if not stat.S_ISREG(status.st_mode):
-            return ""
+            return "", ""
+        if name := self._name_of(path, status):
+            return "read", name
+        since, until = self._left_s
+        if since <= status.st_ctime < until and status.st_size and status.st_uid == self._user:
+            real = os.path.realpath(path)
+            if not real.startswith(_OF_THE_KERNEL) and not f"{real}/".startswith(self._allowed):
+                return "left", real
+        return "", ""
+
+    def _name_of(self, path: str, status: os.stat_result) -> str:
         known = self._known.get((status.st_dev, status.st_ino))
         if known is not None and _is_still(status, *known):
             return known[0]

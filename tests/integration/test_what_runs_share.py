@@ -82,6 +82,24 @@ def test_a_file_of_the_first_run_that_the_second_read_leaves_repeatability_open(
     assert kept.name in reason
 
 
+def test_so_does_one_in_any_other_folder_where_the_kernel_says_what_is_opened(home, capsys):
+    kept = home.parent / "data" / "sets" / "split.json"
+    code, report, reason = answer(capsys, kept)
+    assert (code, report["verdict"]) == (4, "UNJUDGED")
+    assert str(kept) in reason
+    code, report, reason = answer(capsys, kept)  # it was there before both runs
+    assert (code, report["verdict"], "split.json" in reason) == (0, "REPEATABLE", False)
+
+
+def test_a_file_that_each_run_makes_anew_is_no_channel_between_them(home, capsys):
+    program = PROGRAM.replace("kept.exists() or ", "").replace("os.urandom(8)", "b'1'")
+    (home.parent / "work" / "train.py").write_text(
+        program.replace("kept.write_bytes(", "open(kept, 'w+b').write(")
+    )
+    code, report, reason = answer(capsys, home.parent / "data" / "sets" / "scratch")
+    assert (code, report["verdict"]) == (0, "REPEATABLE"), reason
+
+
 @pytest.mark.parametrize("place", [".cache/lib/fonts.json", ".config/lib/settings.yaml"])
 def test_a_file_that_a_library_keeps_is_named(home, capsys, place):
     code, report, reason = answer(capsys, home / place)

@@ -16,7 +16,7 @@ from reprokit import capture, file_tree, runs
 from reprokit.core.records import OtherTree, Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
-from reprokit.execution.other_files import LEFT
+from reprokit.execution.other_files import CHANGED, LEFT
 from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.how_far import EarlierRun, earlier_run, tell_of
@@ -157,7 +157,8 @@ class Engine:
             began = time.time()
             kept = [self.runs_dir, *([self.golden_dir] if self.golden_dir else ())]
             others = spec.other_tree or OtherTree.of_runs(*kept)
-            others = replace(others, left=plan.shared.left() if plan.shared else frozenset())
+            if plan.shared is not None:
+                others = replace(others, left=plan.shared.left(), left_since=plan.shared.since())
             watched = replace(spec, confined=_is_confined(spec, plan), other_tree=others)
             result = self.backend.run(watched, folder, on_tick=this.tick)
             if why := why_not_to_be_watched(result, spec):
@@ -212,7 +213,9 @@ class _Underway:
         result, found = with_output(with_what_was_watched(result, spec, folder), folder, plan)
         result = self.engine.before_close(folder, result) if result.completed else result
         found = {**found, **_shared(result, spec, plan, began=began)}
-        told = {name: value for name, value in (result.other_tree or {}).items() if name != LEFT}
+        told = {
+            name: value for name, value in (result.other_tree or {}).items() if name not in {LEFT, CHANGED}
+        }
         return replace(result, other_tree=told if result.other_tree is not None else None), found
 
     def closed(self, result: RunResult, found: Mapping[str, Any], *, secrets: Sequence[str]) -> RunResult:
@@ -271,7 +274,8 @@ def shared_places(
     is_plain = first.inherit_environment and first.working_dir is not None
     repository = work_tree_of(Path(str(first.working_dir))) if is_plain else None
     repositories = projects if not is_plain else [one for one in (repository,) if one is not None]
-    return SharedPlaces(specs, leave_out=leave_out, projects=projects, repositories=repositories)
+    tree = repository or Path(str(first.working_dir)) if is_plain else None
+    return SharedPlaces(specs, leave_out=leave_out, projects=projects, repositories=repositories, tree=tree)
 
 
 def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) -> dict[str, Any]:
@@ -279,13 +283,15 @@ def _shared(result: RunResult, spec: RunSpec, plan: RunPlan, *, began: float) ->
     if plan.shared is None or result.isolation.get("backend") != "local":
         return {}
     is_confined = bool(result.isolation.get("confined"))
-    opened = None if result.other_tree is None else result.other_tree.get(LEFT)
+    found = result.other_tree or {}
+    opened = found.get(LEFT)
     return plan.shared.after(
         spec,
         began=began,
         ended=time.time(),
         is_confined=is_confined,
         opened=None if opened is None else frozenset(opened),
+        changed=found.get(CHANGED, ()),
     )
 
 

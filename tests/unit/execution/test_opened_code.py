@@ -42,12 +42,12 @@ class Others:
     def __init__(self) -> None:
         self.let_go = threading.Event()
 
-    def name_of(self, path: str) -> str:
+    def opened(self, path: str) -> tuple[str, str]:
         if path == "/slow":
             assert self.let_go.wait(30)
         if path == "/odd":
             raise ValueError("odd")
-        return path if path == "/other" else ""
+        return ("read", path) if path == "/other" else ("", "")
 
 
 def listening(kernel: Opens, others: Others) -> OpenedCode:

@@ -36,10 +36,10 @@ def looking(runs_dir: Path, *, trees: tuple[str, ...] = (), since_ns: int | None
 def test_a_file_of_another_run_counts_and_one_of_the_run_itself_does_not(runs_dir, since_ns):
     others = looking(runs_dir, since_ns=since_ns)
     other = str(runs_dir / "train" / "one" / "log")
-    assert others.name_of(other) == other
-    assert others.name_of(str(runs_dir / "train" / "two" / "log")) == ""
-    assert others.name_of(str(runs_dir / "train" / "one")) == ""
-    assert others.name_of(str(runs_dir / "train" / "one" / "gone")) == ""
+    assert others.opened(other) == ("read", other)
+    assert others.opened(str(runs_dir / "train" / "two" / "log"))[1] == ""
+    assert others.opened(str(runs_dir / "train" / "one"))[1] == ""
+    assert others.opened(str(runs_dir / "train" / "one" / "gone"))[1] == ""
 
 
 def test_a_hard_link_and_another_name_count_as_the_file_that_they_are(runs_dir):
@@ -47,10 +47,10 @@ def test_a_hard_link_and_another_name_count_as_the_file_that_they_are(runs_dir):
     others = looking(runs_dir)
     (own / "link").symlink_to(other)
     os.link(other, own / "same")
-    assert others.name_of(str(own / "link")) == others.name_of(str(own / "same")) == str(other)
+    assert others.opened(str(own / "link"))[1] == others.opened(str(own / "same"))[1] == str(other)
     (other.parent / "run.json").unlink()
     other.rename(own / "moved")
-    assert others.name_of(str(own / "moved")) == str(other)
+    assert others.opened(str(own / "moved"))[1] == str(other)
 
 
 def test_a_new_file_with_the_number_of_one_that_was_removed_does_not_count(runs_dir):
@@ -60,14 +60,14 @@ def test_a_new_file_with_the_number_of_one_that_was_removed_does_not_count(runs_
     others._known[own.stat().st_dev, own.stat().st_ino] = known
     other.unlink()
     os.utime(own, ns=(1, 1))
-    assert others.name_of(str(own)) == ""
+    assert others.opened(str(own))[1] == ""
 
 
 def test_a_file_that_another_run_makes_meanwhile_counts(runs_dir):
     others = looking(runs_dir, since_ns=(runs_dir / "train" / "one" / "log").stat().st_ctime_ns)
     later = runs_dir / "train" / "one" / "output" / "later"
     later.write_text("1")
-    assert others.name_of(str(later)) == str(later)
+    assert others.opened(str(later))[1] == str(later)
 
 
 def test_folders_that_no_run_of_the_tool_made_do_not_count(runs_dir):
@@ -79,7 +79,27 @@ def test_folders_that_no_run_of_the_tool_made_do_not_count(runs_dir):
     (laid.parent / "run.json").write_text("{}")
     for since_ns in (None, 0):
         others = looking(runs_dir, since_ns=since_ns)
-        assert [others.name_of(str(path)) for path in (weights, laid)] == ["", ""]
+        assert [others.opened(str(path))[1] for path in (weights, laid)] == ["", ""]
+
+
+def test_a_file_counts_apart_that_was_changed_between_the_first_runs_start_and_this_ones(tmp_path, runs_dir):
+    names = ["before", "left", "empty", "own", "train/two/of this run"]
+    before, left, empty, own, allowed = (runs_dir / name for name in names)
+    before.write_text("1")
+    time.sleep(0.02)
+    first = time.time()
+    time.sleep(0.02)
+    empty.touch()
+    for path in (left, allowed):
+        path.write_text("1")
+    time.sleep(0.02)
+    allowing = {"allowed": [str(allowed.parent)], "since_ns": time.time_ns()}
+    others = OtherRuns(trees=(), runs=[str(runs_dir)], left_since=first, **allowing)
+    time.sleep(0.02)
+    own.write_text("1")
+    assert others.opened(str(left)) == ("left", str(left))
+    assert [others.opened(str(path)) for path in (before, empty, own, allowed)] == [("", "")] * 4
+    assert OtherRuns(trees=(), runs=[str(runs_dir)], **allowing).opened(str(left)) == ("", "")
 
 
 def test_of_a_tree_every_file_counts_but_what_lies_with_its_runs_and_is_of_none(tmp_path, runs_dir):
@@ -87,7 +107,7 @@ def test_of_a_tree_every_file_counts_but_what_lies_with_its_runs_and_is_of_none(
     file, data = tmp_path / "settings.yaml", runs_dir / "data"
     for path in (file, data):
         path.write_text("1")
-    assert (others.name_of(str(file)), others.name_of(str(data))) == (str(file), "")
+    assert (others.opened(str(file))[1], others.opened(str(data))[1]) == (str(file), "")
 
 
 def watched(runs_dir: Path, *command: str, **about: object) -> list[str]:
@@ -127,6 +147,12 @@ def test_what_the_tool_puts_next_to_a_program_is_no_file_of_the_tree_that_it_lie
     own = str(hook.parent.parent / "train.py")
     read = [["read", str(hook.resolve()), "python"], ["read", own, "python"]]
     assert other_files.opened({"opened": read, "unknown": ""}, tree) == {"files": [own]}
+
+
+def test_what_was_changed_while_earlier_runs_were_under_way_is_no_file_of_another_run(runs_dir):
+    facts = {"opened": [["left", "/data/split.json", "/usr/bin/python3"]], "unknown": ""}
+    told = other_files.opened(facts, OtherTree.of_runs(runs_dir))
+    assert told == {"files": [], other_files.CHANGED: ["/data/split.json"]}
 
 
 def test_what_is_not_known_is_said(runs_dir):

@@ -2,7 +2,8 @@
 
 A file counts that this user wrote while an earlier run was under way and that was read while a later one was,
 also where the later one removed it: the file is kept open by its name alone, so that its times can be asked.
-Which program it was the system does not say, so what is open now is left out: that is another program's. Of
+Which program it was times do not say, so what is open now is left out: that is another program's. Where the
+kernel says what the later run opened (``other_runs``), a file counts wherever it lies. Of
 shared memory it is enough that it was left. What a plain command leaves in its own folder is said elsewhere.
 """
 
@@ -31,11 +32,16 @@ _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
 #: Folders of files that any program may leave: looked at, but not below.
 _OPEN_TO_ALL = ("/tmp", "/var/tmp", "/opt", "/srv")  # noqa: S108
 #: Below the home, and what leads elsewhere: where libraries keep what they made or fetched.
-_KEPT = (".cache", ".config", ".local/share", ".keras", ".torch", ".matplotlib", ".triton")
+_KEPT = (
+    *(".cache", ".config", ".local/share", ".keras", ".torch", ".matplotlib", ".triton"),
+    *("scikit_learn_data", "tensorflow_datasets", "nltk_data"),
+)
 _LEAD_ELSEWHERE = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TORCH_HOME", "HF_HOME", "KERAS_HOME"),
     *("MPLCONFIGDIR", "NLTK_DATA", "NUMBA_CACHE_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"),
 )
+#: Where torch.compile keeps what it made, by default.
+_COMPILED = f"{tempfile.gettempdir()}/torchinductor_"
 #: Directly in the home: what shells, editors and desktops write and read whenever a person works.
 _OF_A_PERSON = (
     *(".*history", ".histfile", ".lesshst", ".viminfo*", ".zcompdump*", ".wget-hsts"),
@@ -81,6 +87,7 @@ class SharedPlaces:
         leave_out: Folders of the tool itself.
         projects: The folders that recipes' programs were copied from; none where the runs start in them.
         repositories: The folders whose neighbours are looked at, too.
+        tree: The folder of a plain command, of which is said elsewhere what changed in it.
     """
 
     def __init__(
@@ -90,13 +97,16 @@ class SharedPlaces:
         leave_out: Iterable[Path],
         projects: Iterable[Path] = (),
         repositories: Iterable[Path] = (),
+        tree: Path | None = None,
     ) -> None:
         self._specs = tuple(specs)
         self._projects = [str(project) for project in projects]
         self._beside = [str(repository.resolve().parent) for repository in repositories]
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
+        self._told_elsewhere = tuple(f"{path.resolve()}/" for path in (*leave_out, *([tree] if tree else ())))
         self._written: dict[str, _Left] = {}
         self._held: list[int] = []
+        self._first_began = 0.0
         weakref.finalize(self, _close, self._held)
         self._inherited = inherited()
         self._lock = threading.Lock()
@@ -109,6 +119,7 @@ class SharedPlaces:
         ended: float,
         is_confined: bool,
         opened: frozenset[str] | None = None,
+        changed: Iterable[str] = (),
     ) -> dict[str, Any]:
         """What ``run.json`` says of a run: ``shared``, where there is something to say.
 
@@ -119,12 +130,14 @@ class SharedPlaces:
             is_confined: Whether it could write to its own folders and to shared memory only.
             opened: Which files of ``left`` it opened, where the kernel said that of all: of those that are
                 gone these alone count. None where only times of reading are known.
+            changed: What else it opened that was changed since ``since``, before it began, wherever it lies.
         """
         if len(self._specs) < 2:
             return {}
         with self._lock:
             memory = _left_in_memory(began)
-            read = self._now_read(spec, began, opened)
+            self._first_began = min(began, self._first_began or began)
+            read = self._now_read(spec, began, opened, () if is_confined else changed)
             if not is_confined:
                 for path in self._now_written(spec, began):
                     _as_unread(path)
@@ -143,7 +156,14 @@ class SharedPlaces:
         with self._lock:
             return frozenset(path for path, one in self._written.items() if one.is_file)
 
-    def _now_read(self, spec: RunSpec, began: float, opened: frozenset[str] | None) -> dict[str, list[str]]:
+    def since(self) -> float:
+        """When the first run that has ended began, seconds since 1970; 0 for none."""
+        with self._lock:
+            return self._first_began
+
+    def _now_read(
+        self, spec: RunSpec, began: float, opened: frozenset[str] | None, changed: Iterable[str]
+    ) -> dict[str, list[str]]:
         read: dict[str, list[str]] = {"files": [], "kept": []}
         earlier = {path: one for path, one in self._written.items() if one.ended <= began}
         if opened is not None:  # what is gone was perhaps another program's, such as a compiler's
@@ -155,11 +175,18 @@ class SharedPlaces:
         was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
         for path in was_read:  # most systems note the next time of reading only of a file that seems unread
             _as_unread(path)
-        home, kept = _home_of(spec), tuple(_kept_folders(spec)) if was_read else ()
-        for path in sorted({_source_of(one) or one for one in _not_open(was_read)}):
-            is_kept = path.startswith(kept) or _is_a_persons(path, home=home)
+        new = {path for path in changed if self._may_be_of_a_run(path, since=self._first_began)}
+        home, kept = _home_of(spec), tuple(_kept_folders(spec)) if was_read or new else ()
+        for path in sorted({_source_of(one) or one for one in _not_open(was_read) | new}):
+            is_kept = path.startswith((*kept, _COMPILED)) or _is_a_persons(path, home=home)
             read["kept" if is_kept else "files"].append(path)
         return read
+
+    def _may_be_of_a_run(self, path: str, *, since: float) -> bool:
+        """Whether a changed file may tell a run something that is said nowhere else."""
+        source = _source_of(path)
+        is_new = not source or os.stat(source).st_ctime >= since  # noqa: PTH116
+        return is_new and not path.startswith(self._told_elsewhere)
 
     def _hold(self, path: str, ended: float) -> _Left:
         """What a run left, open by its name alone as long as there is room."""
