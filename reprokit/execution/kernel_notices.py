@@ -1,9 +1,9 @@
 """What the kernel tells of a process and of all that it starts: each file that is opened, mapped or started.
 
-It stops each of these processes when it starts a program, maps a file to be run or opens one to be read,
-tells who listens, and lets it continue when that one has answered: nothing is refused or changed. No Python
-need help with that, so ``-S -I``, an empty environment or another interpreter hide nothing. For
-``local_guard``, which alone imports it: standard library only.
+It stops each of these processes when it starts a program, maps a file to be run, opens one to be read or
+calls what can open files unseen; it tells who listens, and lets the process continue when that one has
+answered: nothing is refused or changed. No Python need help with that, so ``-S -I``, an empty environment or
+another interpreter hide nothing. For ``local_guard``, which alone imports it: standard library only.
 Source: seccomp(2), seccomp_unotify(2), process_vm_readv(2); Linux 5.5.
 """
 
@@ -29,9 +29,30 @@ _CALLS: Mapping[str, tuple[int, int, Mapping[str, int]]] = {
     "x86_64": (
         0xC000003E,
         317,
-        {"execve": 59, "execveat": 322, "open": 2, "openat": 257, "openat2": 437, "mmap": 9},
+        {
+            "execve": 59,
+            "execveat": 322,
+            "open": 2,
+            "openat": 257,
+            "openat2": 437,
+            "mmap": 9,
+            "io_uring_setup": 425,
+            "open_by_handle_at": 304,
+        },
     ),
-    "aarch64": (0xC00000B7, 277, {"execve": 221, "execveat": 281, "openat": 56, "openat2": 437, "mmap": 222}),
+    "aarch64": (
+        0xC00000B7,
+        277,
+        {
+            "execve": 221,
+            "execveat": 281,
+            "openat": 56,
+            "openat2": 437,
+            "mmap": 222,
+            "io_uring_setup": 425,
+            "open_by_handle_at": 265,
+        },
+    ),
 }
 _MACHINE = os.uname().machine if sys.platform == "linux" else ""
 CANNOT = "this system does not tell which files a program opens (seccomp_unotify(2), Linux 5.5)"

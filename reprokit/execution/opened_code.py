@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+#: As in ``kernel_notices``: calls with which files can be opened that are not told of.
+_UNSEEN = frozenset({"io_uring_setup", "open_by_handle_at"})
 _AT_CWD, _LOW_HALF = 0xFFFFFF9C, 0xFFFFFFFF
 
 _CODE = re.compile(r".+\.(?:py|pyc|pyw|pyz|pth|zip|egg|whl|so[\d.]*)", re.DOTALL)
@@ -128,6 +130,9 @@ class OpenedCode:
             if self._has_begun and not path.startswith("/memfd:"):
                 self._add_read(path, pid)
                 self._add_opened(path, pid)
+            return
+        if call in _UNSEEN:
+            self.unknown = self.unknown or f"it may have opened files unseen ({call}(2))"
             return
         is_at = call in {"execveat", "openat", "openat2"}
         path = self._notices.text(pid, words[1] if is_at else words[0])

@@ -102,12 +102,12 @@ _USER_AT_HOST = re.compile(  # but for "acc:0.95@5", "step:5@rank0"
 _SIGNED_QUERY = re.compile(r"(?P<name>[?&](?:[\w.-]*[_.-])?(?:sig|signature|key)=)[^\s&]+", re.IGNORECASE)
 _WEBHOOK_HINTS = ("hooks.", "webhook", "api.telegram.org/bot", "/hook/", "/hooks/", "maker.ifttt")
 _WEBHOOK = re.compile(
-    r"(?P<name>hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/|"
+    r"(?P<name>hooks\.slack\.com(?:/|%2F)(?:services|workflows|triggers)(?:/|%2F)|discord(?:app)?\.com/api/webhooks/|"
     r"hooks\.zapier\.com/hooks/|\bwebhook\.office\.com/|\boutlook\.office(?:365)?\.com/webhook/|"
     r"\bopen\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d/hook/|api\.telegram\.org/bot|"
     r"\bmaker\.ifttt\.com/(?:use/|trigger/[\w.-]+/(?:json/)?with/key/)|"
     r"(?<![\w.-])[\w.-]+(?::\d+)?/(?:[\w.-]+/)?hooks/"  # Mattermost, on any host
-    r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@-]+"
+    r"(?=[a-z]*\d)(?=\d*[a-z])(?=[a-z0-9]{20,40}(?!\w)))[\w/:@%-]+"
 )
 _PGPASS_HINTS = (":*:", ":543", ":6432:", ":6543:")
 _OF_A_CHANNEL = re.compile(  # of packages: conda.anaconda.org/t/tk-…/lab; a forum has topics below /t/
@@ -256,7 +256,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
 # Every name of a secret holds one of these.
 NAME_HINTS = (
     *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "jwt"),
-    *("cookie", "connection", "signature"),
+    *("cookie", "connection", "signature", "webhook", "_sk"),
     *WORDS_OF_OTHERS,
 )
 # Where none of this stands there is nothing to look for: in most lines. In lower case.
@@ -281,7 +281,7 @@ HINTS = (
         *_OTHER_PROGRAMS,
         *_PGPASS_HINTS,
     ),
-    *("webhook", "telegram", "%3a%2f%2f", "/hook/", "/hooks/", "maker.ifttt"),
+    *("telegram", "%3a%2f%2f", "/hook/", "/hooks/", "maker.ifttt"),
     *ISSUED_TOKEN_HINTS,
 )
 

@@ -17,7 +17,10 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 SERVICES = (
     r"wandb|openai|anthropic|claude|hf|huggingface|hugging_face|kaggle|comet|comet_ml|neptune|cohere|replicate|azure|"
     r"aws|gcp|google|github|gitlab|gh|slack|mlflow|clearml|pinecone|mistral|groq|together|deepseek|gemini|stripe|"
-    r"twilio|sendgrid|datadog|sentry|tavily|serper|serpapi|openrouter|runpod|roboflow|langsmith|npm|pypi"
+    r"twilio|sendgrid|datadog|sentry|tavily|serper|serpapi|openrouter|runpod|roboflow|langsmith|npm|pypi|cosmos|"
+    r"backblaze|b2|dd|notion|elevenlabs|digitalocean|cloudflare|algolia|newrelic|honeycomb|mapbox|dropbox|discord|"
+    r"telegram|databricks|snowflake|supabase|vercel|heroku|nvidia|ngc|fireworks|voyage|jina|ai21|xai|dashscope|"
+    r"moonshot|zhipu|vast|vastai|paperspace"
 )
 _PLACE = (
     r"\d+|v\d+|prod|production|dev|devel|development|tests?|testing|stag(?:e|ing)|live|sandbox|qa|uat|ci|cd|local|"
@@ -43,13 +46,13 @@ _NO_INFIX = (
 _ALWAYS = re.compile(
     r"(?:secrets?|passw(?:or)?ds?|passphrases?|passcodes?|pgpass|credentials?|creds|authori[sz]ation|bearer|jwt|"
     rf"(?:api|access|account|secret|private|signing|encryption|decryption|auth|deploy|subscription|session|hmac|fernet)(?:{_NO_INFIX}_[a-z0-9]+){{0,2}}"
-    r"_?keys?(?:_?ids?)?|(?:shared|master|priv|licen[cs]e|serial|activation)_?keys?(?:_?ids?)?|auth(?:ori[sz]ation)?_?codes?|[th]?otp_?(?:seeds?|secrets?)|connection_?string|shared_?access_?signature|"
+    r"_?keys?(?:_?ids?)?|(?:shared|master|priv|licen[cs]e|serial|activation|storage|app|application|ingest(?:ion)?|webhook|write)_?keys?(?:_?ids?)?|auth(?:ori[sz]ation)?_?codes?|[th]?otp_?(?:seeds?|secrets?)|connection_?string|shared_?access_?signature|"
     rf"(?:api|access|auth|refresh|bearer|session|private|personal|bot|deploy|{SERVICES})_?tokens?)"
     r"(?:prod|production|dev|test|staging|live)?(?=_|$)"
 )
 # With nothing behind it but where it is for; those of the last line as words of their own: compass is none.
 _AT_THE_END = re.compile(
-    rf".*token{_PLACES}|(?:.*_)?(?:{SERVICES})_?keys?{_PLACES}|"
+    rf".*token{_PLACES}|(?:.*_)?(?:{SERVICES})_?(?:keys?|sk){_PLACES}|(?:.*_)?webhook(?:_ur[il])?{_PLACES}|"
     rf"(?:.*_)?(?:pass|pat|pwd|pw|o?auth|cookies?|otp){_PLACES}"
 )
 #: "Password" in other languages; where a word has a second meaning, only the first is here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import secrets
 import subprocess
 import sys
@@ -194,6 +195,23 @@ def test_a_golden_that_was_written_while_runs_were_under_way_compares_nothing(tm
         repository.reproduce()
 
 
+UNSEEN = """\
+import ctypes
+ctypes.CDLL(None, use_errno=True).syscall(425, 1, ctypes.create_string_buffer(120))  # io_uring_setup(2)
+"""
+
+
+def test_of_a_program_that_can_open_files_unseen_times_of_reading_decide(home, capsys):
+    if platform.machine() not in {"x86_64", "aarch64"}:
+        pytest.skip("files that are opened are told of on x86-64 and aarch64 only")
+    Path("train.py").write_text(UNSEEN + PROGRAM)
+    code, report, reason = answer(capsys, home / "split.json")
+    assert (code, report["verdict"]) == (4, "UNJUDGED")
+    assert "split.json" in reason
+    record = json.loads((Path(report["runs"][0]) / "run.json").read_text())
+    assert "io_uring_setup" in record["other_tree"]["unknown"]
+
+
 COMPUTES = """\
 import json, sys, time
 time.sleep(1.5)
@@ -213,15 +231,17 @@ kept.write_text("a file of its own")
 wait_for(2)
 time.sleep(0.5)
 kept.read_text()
-kept.unlink()
+if len(sys.argv) > 2:
+    kept.unlink()
 """
 
 
-def test_what_another_program_wrote_and_read_meanwhile_is_no_channel_between_the_runs(home, capsys):
+@pytest.mark.parametrize("removes", [["remove"], []], ids=["and removed", "and left"])
+def test_what_another_program_wrote_and_read_meanwhile_is_no_channel_between_the_runs(home, capsys, removes):
     Path("train.py").write_text(COMPUTES)
     kept = home / "ccLkIZgQ.s"
-    with subprocess.Popen([sys.executable, "-c", ANOTHER, str(kept)]) as another:
+    with subprocess.Popen([sys.executable, "-c", ANOTHER, str(kept), *removes]) as another:
         code, report, reason = answer(capsys, kept)
         another.wait(30)
-    assert not kept.exists()
+    assert kept.exists() is not bool(removes)
     assert (code, report["verdict"]) == (0, "REPEATABLE"), reason

@@ -67,6 +67,14 @@ accessToken: {S}
 {"clientSecret":"{S}"}
 MYTOKEN={S}
 KAGGLE_KEY={S}
+AZURE_STORAGE_KEY={S}==
+storage_key: {S}
+--dd-app-key {S}
+B2_APPLICATION_KEY = "{S}"
+'cosmos_key': '{S}'
+STRIPE_SK={S}
+DISCORD_WEBHOOK=https://example.org/a/{S}
+https%3A%2F%2Fhooks.slack.com%2Fservices%2FT0%2FB0%2F{S}
 ghp_{S}
 github_pat_{S}
 glptt-{S}

@@ -128,8 +128,8 @@ class SharedPlaces:
             began: When it began, seconds since 1970.
             ended: When it had ended.
             is_confined: Whether it could write to its own folders and to shared memory only.
-            opened: Which files of ``left`` it opened, where the kernel said that of all: of those that are
-                gone these alone count. None where only times of reading are known.
+            opened: Which files of ``left`` it opened, where the kernel said that of all: these alone count.
+                None where only times of reading are known.
             changed: What else it opened that was changed since ``since``, before it began, wherever it lies.
         """
         if len(self._specs) < 2:
@@ -166,12 +166,8 @@ class SharedPlaces:
     ) -> dict[str, list[str]]:
         read: dict[str, list[str]] = {"files": [], "kept": []}
         earlier = {path: one for path, one in self._written.items() if one.ended <= began}
-        if opened is not None:  # what is gone was perhaps another program's, such as a compiler's
-            earlier = {
-                path: one
-                for path, one in earlier.items()
-                if path in opened or not one.is_file or os.path.lexists(path)
-            }
+        if opened is not None:  # a file that another program wrote and read, such as a compiler, is none
+            earlier = {path: one for path, one in earlier.items() if path in opened or not one.is_file}
         was_read = {path: one.identity for path, one in earlier.items() if one.was_read(since=began)}
         for path in was_read:  # most systems note the next time of reading only of a file that seems unread
             _as_unread(path)
