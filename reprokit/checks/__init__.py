@@ -62,6 +62,7 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
         *_ignored(evidence),
         *_outputs(evidence),
         *_left(evidence),
+        *_printed_failures(evidence),
     )
     return (
         *rows,
@@ -235,6 +236,21 @@ def _left(evidence: Evidence) -> Iterator[CheckResult]:
         evidence={"files": dict(sorted(found.items())[:_LISTED])},
         required=False,
     )
+
+
+def _printed_failures(evidence: Evidence) -> Iterator[CheckResult]:
+    """A row of the logs that end with a traceback, where there are any."""
+    if found := evidence.printed_failures:
+        told = listed([f"{file} ({error})" for file, error in sorted(found.items())])
+        yield CheckResult(
+            id="printed/failure",
+            title="Logs that end with a traceback",
+            status=Status.SKIPPED,
+            reason=f"the program ended with exit code 0, and a log with a traceback: {told}",
+            remedy="let the exit code through, as `bash -o pipefail -c '… | tee {run_dir}/log'` does",
+            evidence={"files": dict(sorted(found.items())[:_LISTED])},
+            required=False,
+        )
 
 
 def _near_metrics(pattern: str, evidence: Evidence) -> str:

@@ -55,8 +55,8 @@ def _alike(sweep: SweepEvidence, finished: set[int]) -> Finding | None:
     distinct = {sweep.metrics_digests[seed] for seed in finished}
     if len(distinct) == 1:
         told = (
-            f"{len(finished)} seeds gave the same metrics, except for what repeats the seed: they are one "
-            "result"
+            f"{len(finished)} seeds gave the same metrics, except for what repeats the seed or is constant: "
+            "they are one result"
         )
         return failed(told, _USE_SEED, seeds=sorted(finished), runs=runs)
     if len(distinct) < FEWEST:

@@ -271,7 +271,8 @@ def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
         again = next(other for other, its in results.items() if its == result)
         if again != seed and len(set(results.values())) > 1:
             raise GoldenError(
-                f"seeds {again} and {seed} have the same metrics, except for what repeats the seed",
+                f"seeds {again} and {seed} have the same metrics, except for what repeats the seed or is "
+                "constant",
                 where=str(swept[0].candidate.path.parent),
                 fix="seed every generator of the program with {seed}",
             )

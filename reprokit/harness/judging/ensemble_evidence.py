@@ -234,8 +234,8 @@ def _silent(
     results = list(digests_of_responding({seed: one / METRICS for seed, one in folders.items()}).values())
     if 1 < len(set(results)) < len(results):
         return (
-            "two of the new seeds have the same metrics, except for what repeats the seed: they are one "
-            "result"
+            "two of the new seeds have the same metrics, except for what repeats the seed or is constant: "
+            "they are one result"
         )
     return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
 

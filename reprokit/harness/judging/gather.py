@@ -34,6 +34,7 @@ from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.differences.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
+from reprokit.harness.judging.printed_failures import printed_failures
 from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
 from reprokit.harness.judging.resumed.resumed_program import resumed_program
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
@@ -127,6 +128,7 @@ def gather(
         ),
         outputs=outputs,
         outputs_differing=differing_outputs(stored, outputs) if outputs is not None else {},
+        printed_failures=printed_failures(stored),
         left_in_tree={
             path: how for run in stored[1:] for path, how in run.record.left_by_earlier_runs.items()
         },

@@ -154,7 +154,7 @@ def compared_with(first: Path, others: Sequence[Path]) -> SeedResponse:
         because = f"{', '.join(open_ones[:3])} may be the seed plus a constant, which two seeds cannot tell"
         return replace(told, why_not=f"{NOTHING}: {because}", needs_third=True)
     with_seeds = f"seed {seeds[0]} gives" if len(seeds) == 1 else f"seeds {seeds[0]} and {seeds[1]} give"
-    repeats = "" if _are_equal(list(files.values())) else ", except for what repeats the seed"
+    repeats = "" if _are_equal(list(files.values())) else ", except for what repeats the seed or is constant"
     return replace(
         told,
         why_not=f"no metric responds to the seed: {with_seeds} the metrics of seed {mine}{repeats}",

@@ -116,8 +116,17 @@ def _left(case: VerdictCase) -> str:
     return f" Between the runs {changed}, so that they did not begin alike: {listed(sorted(found))}."
 
 
+def _hidden_failure(case: VerdictCase) -> str:
+    """That a log ends with a traceback, so that no one takes what was logged before it for a whole run."""
+    for file, error in sorted(case.evidence.printed_failures.items()):
+        return (
+            f" {file} ends with a traceback ({error.rstrip('.')}): does a pipe or a shell hide its exit code?"
+        )
+    return ""
+
+
 def _beside_metrics(case: VerdictCase) -> str:
-    return f"{_uncompared(case)}{_left(case)}"
+    return f"{_uncompared(case)}{_left(case)}{_hidden_failure(case)}"
 
 
 def _nondeterministic(case: VerdictCase) -> str:
