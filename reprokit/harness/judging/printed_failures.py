@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from reprokit.layout import OUTPUT, STDERR, STDOUT
+from reprokit.layout import OUTPUT
 from reprokit.runs import StoredRun
 
 _TAIL_BYTES = 8192
@@ -43,9 +43,9 @@ def failure_at_end(lines: Sequence[str]) -> str:
 
 
 def _logs(folder: Path) -> Iterator[Path]:
-    yield from (folder / STDOUT, folder / STDERR)
-    of_output = (file for file in sorted((folder / OUTPUT).glob("*")) if file.suffix in _ENDINGS)
-    yield from islice(of_output, _MOST_FILES)
+    """Those of what it printed, too, which the run folder holds beside a plain command's output."""
+    files = (*sorted(folder.glob("*")), *sorted((folder / OUTPUT).glob("*")))
+    yield from islice((file for file in files if file.suffix in _ENDINGS), _MOST_FILES)
 
 
 def _last_lines(file: Path) -> list[str]:
