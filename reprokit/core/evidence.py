@@ -353,8 +353,8 @@ class Evidence:
         printed_failures: Log that ends with a traceback, of a run with exit code 0 → the exception.
         left_in_tree: What earlier runs left in the tree that later ones began in: path → what became of it.
         tree_unknown: Why that is not known, a clause; "" where it is.
-        clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs of a plain command
-            differ in nothing but metrics of the wall clock.
+        clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs differ in nothing but
+            metrics of the wall clock.
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
         ensemble: The ensemble that was asked, where equality did not decide; None where none was asked.

@@ -145,7 +145,9 @@ def command(
         return _show_across(folders, recipe, ignore=ignore, as_json=as_json)
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
-        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
+        raise click.UsageError(
+            "--ignore-metric is for plain commands; a recipe declares `volatile` (metric, because)"
+        )
     if options["outputs"] and recipe:
         raise click.UsageError("--output is for plain commands; a recipe declares `outputs`")
     resume, stop, go_on = (options.pop(name) for name in ("resume", "stop_args", "resume_args"))

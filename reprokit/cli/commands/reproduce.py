@@ -72,7 +72,9 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     of_features = [each.reproduces(recipe, asked) for each in extensions("reproduce") if each.reproduces]
     reproduce_it = next(filter(None, of_features), None)
     if ignore and recipe:
-        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
+        raise click.UsageError(
+            "--ignore-metric is for plain commands; a recipe declares `volatile` (metric, because)"
+        )
     if options["outputs"] and recipe:
         raise click.UsageError("--output is for plain commands; a recipe declares `outputs`")
     if plain and (options["resume"] or options["stop_at"] is not None):

@@ -10,6 +10,7 @@ these runs were made. Where they fit by chance, as a loss may, its name does not
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -140,6 +141,16 @@ def patterns_for(names: Iterable[str]) -> tuple[str, ...]:
 def options(names: Iterable[str]) -> str:
     """Options of the command line that leave metrics out."""
     return " ".join(f"--ignore-metric {shlex.quote(pattern)}" for pattern in patterns_for(names))
+
+
+def volatile(names: Iterable[str]) -> str:
+    """What a recipe declares to leave metrics out.
+
+    >>> volatile(["seconds"])
+    'volatile: [{metric: "seconds", because: measures time}]'
+    """
+    each = (f"{{metric: {json.dumps(one)}, because: measures time}}" for one in patterns_for(names))
+    return f"volatile: [{', '.join(each)}]"
 
 
 def sentence(kinds: Mapping[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reprokit import diagnosis
@@ -88,8 +88,16 @@ def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:
     """What was left out of every comparison, a sentence; empty where nothing was."""
     if not lab.left_out:
         return ()
-    what, options = clock_metrics.sentence(lab.left_out), clock_metrics.options(lab.left_out)
-    return (f"left out, because judging by their values they measure time: {what}: {options}",)
+    what = clock_metrics.sentence(lab.left_out)
+    return (
+        f"left out, because, judging by their values, they measure time: {what}: {leave_out(lab.left_out)}",
+    )
+
+
+def leave_out(names: Iterable[str]) -> str:
+    """How metrics of the clock are left out of what is compared."""
+    every = list(names)
+    return f"{clock_metrics.options(every)}, or in recipe.yaml {clock_metrics.volatile(every)}"
 
 
 def _next(inquiry: Investigation) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from reprokit import diagnosis
 from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.diagnosing.answers import answer, provisional
+from reprokit.harness.diagnosing.answers import answer, leave_out, provisional
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import (
     Diagnosis,
@@ -79,9 +79,10 @@ def _by_the_clock(inquiry: Investigation, second: InstrumentedRun) -> Diagnosis:
     held = explain(inquiry)
     if held is None:
         measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
-        fix = f"leave them out: {clock_metrics.options(left_out)}"
+        fix = f"leave them out: {leave_out(left_out)}"
         inquiry.causes = (Cause(category="clock", what=measured, fix=fix, confidence="medium"),)
-    inquiry.known.append("apart from metrics of the clock nothing differs, varied conditions included")
+    nothing = "apart from metrics of the clock nothing differs, varied conditions included"
+    inquiry.known.append(f"{nothing}; to leave them out: {leave_out(left_out)}")
     return answer(inquiry, held)
 
 

@@ -108,7 +108,7 @@ def gather(
         platform=platform,
         runs=evidence,
         repeats=repeats,
-        clock_metrics=only_the_clock(pairs, repeats) if recipe is None else {},
+        clock_metrics=only_the_clock(pairs, repeats),
         trace_repeats=tuple(
             compare_ranks(first, other, beginning=records is not None)
             for first, other in pairs

@@ -161,7 +161,13 @@ def _by_the_clock(case: VerdictCase) -> str:
     measure = (
         "judging by its values, it measures time" if one else "judging by their values, they measure time"
     )
-    leaves = f"{clock_metrics.options(kinds)} leaves {'it' if one else 'them'} out"
+    name = (case.evidence.recipe or {}).get("name")
+    how = (
+        f"{clock_metrics.volatile(kinds)} in recipes/{name}/recipe.yaml"
+        if name
+        else clock_metrics.options(kinds)
+    )
+    leaves = f"{how} leaves {'it' if one else 'them'} out"
     return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {leaves}"
 
 
@@ -378,6 +384,9 @@ def _after_nondeterministic(case: VerdictCase) -> str:
         options = re.sub(r" --repeats \d+", "", options).replace("reprokit reproduce", "reprokit diagnose", 1)
         return f"{options}{words}{command}"
     name = (evidence.recipe or {}).get("name")
+    if evidence.clock_metrics:
+        declared = clock_metrics.volatile(evidence.clock_metrics)
+        return f"add {declared} to recipes/{name}/recipe.yaml, then: {_as_it_stands(case)}"
     sets = "".join(f" --set {shlex.quote(override)}" for override in evidence.modified)
     return f"reprokit diagnose {name} --seed {_seed(case)}{sets}{_backend(case)}{_asked(case)}"
 

@@ -125,6 +125,15 @@ SAID = {
             clock_metrics={"loss": "rate"},
         ),
     ),
+    "nondeterministic of a recipe in nothing but the clock": case(
+        Verdict.NONDETERMINISTIC,
+        divergence=HERE,
+        evidence=replace(
+            EVIDENCE,
+            repeats=(compare_records(ROW, [{"step": 10, "loss": 2.0}]),),
+            clock_metrics={"loss": "rate"},
+        ),
+    ),
     "nondeterministic, of a bundle": case(
         Verdict.NONDETERMINISTIC,
         divergence=HERE,
@@ -365,7 +374,7 @@ def test_a_workspace_in_use_is_no_matter_for_the_doctor():
 
 def test_the_option_that_leaves_out_the_clock_can_be_copied_from_the_sentence():
     differ = compare_records([{"step": 10, "charts/SPS": 90.0}], [{"step": 10, "charts/SPS": 80.0}])
-    evidence = replace(EVIDENCE, repeats=(differ,), clock_metrics={"charts/SPS": "rate"})
+    evidence = replace(plain(EVIDENCE), repeats=(differ,), clock_metrics={"charts/SPS": "rate"})
     words = sentence(case(Verdict.NONDETERMINISTIC, evidence=evidence, divergence=HERE)).split()
     assert words[words.index("--ignore-metric") + 1] == "charts/SPS"
 
