@@ -103,7 +103,8 @@ def command(
         for path in write(proposal, project=project):
             click.echo(f"Written: {path.relative_to(project.root)}", err=True)
     if proposal.problem:
-        click.echo(f"Error: {proposal.problem}\nHint: {proposal.next_commands[0]}", err=True)
+        told = f"{proposal.problem[:1].upper()}{proposal.problem[1:]}"
+        click.echo(f"\n{told}\nNext: {proposal.next_commands[0]}", err=True)
         return 1
     if not as_json:
         click.echo("\n".join(["", "next:", *(f"  {line}" for line in proposal.next_commands)]))

@@ -49,8 +49,8 @@ CONDA_LIST = "conda-explicit.txt"
 _WITHOUT_RECORDS = frozenset({"no_metrics_file", "no_records", "empty_file"})
 #: What the runs were made in; `reproduce` and `verify` choose by the same rule.
 _WHERE = {
-    "docker": "run in its container, as by `reproduce`",
-    "local": "run in a virtual environment of it, as by `reproduce` (no container engine answers)",
+    "docker": "run in its container, as `reproduce` does",
+    "local": "run in a virtual environment of it, as `reproduce` does (no container engine answers)",
 }
 
 
@@ -299,7 +299,7 @@ class _ProgramInspection:
     def _seed(self, first: Path) -> None:
         """Which metrics respond to another seed."""
         if not any("{seed}" in word for word in self._values["command"]):
-            self._found["seed"] = "no option for a seed was found: every run has the program's own"
+            self._found["seed"] = "no option for a seed was found, so none is given to the program"
             because = "the program takes no seed"
             if place := self._seed_in_files():
                 self._found["seed"] += f", set in {place}"

@@ -221,7 +221,7 @@ def _lock(
             on_progress(f"{folder}: agrees with {sources}")
         elif write:
             _replace(made, folder)
-            on_progress(f"Written: {folder}")
+            on_progress(f"the environment {folder.name} is locked")
         else:
             on_progress(f"{folder}: differs from what {sources} solves to")
     return Relocked(agrees=agrees, moved=moved_versions(versions_of(had), versions_of(packages)))

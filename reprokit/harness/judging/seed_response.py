@@ -312,8 +312,7 @@ def find_other_seeds(
 
     def made(other: int) -> Path:
         session.progress.note(
-            f"one more run, with seed {other}: no run of this version that was kept shows that a metric "
-            "responds to it"
+            f"one more run, with seed {other}, to see whether the metrics depend on the seed"
         )
         asked, kind = replace(request, seed=other), WholeRun(beside=request.repeats)
         if run is not None:

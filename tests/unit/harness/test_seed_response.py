@@ -56,9 +56,7 @@ def test_a_golden_says_which_metrics_responded(repository):
     report, _ = reproduce(
         "train", request, session=Session(project=Project.around(repository.root), progress=progress)
     )
-    told = (
-        "one more run, with seed 4: no run of this version that was kept shows that a metric responds to it"
-    )
+    told = "one more run, with seed 4, to see whether the metrics depend on the seed"
     assert told in progress.notes
     repository.promote(report)
     assert provenance(repository)["responds"] == {"seed": 4, "metrics": ["loss"]}
