@@ -94,6 +94,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "nearby",
         "trace",
         "tool",
+        "extensions",
     ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)
