@@ -85,15 +85,20 @@ def foreign_adapters(core: Collection[Adapter]) -> tuple[ForeignAdapter, ...]:
 @functools.cache
 def _adapters(_labels: tuple[str, ...], core: frozenset[str]) -> tuple[ForeignAdapter, ...]:
     return tuple(
-        ForeignAdapter(
-            NAME=name,
-            ORDER=_ORDER,
-            PATTERNS=tuple(pattern.lower() for pattern in form.patterns),
-            WHOLE_FOLDER=form.whole_folder,
-            form=form,
-            label=extension.label,
-        )
+        as_adapter(name, form, label=extension.label)
         for extension, name, form in extensions.brought("log_formats", core=core, form=LogFormat)
+    )
+
+
+def as_adapter(name: str, form: LogFormat, *, label: str) -> ForeignAdapter:
+    """A format as the tool reads it."""
+    return ForeignAdapter(
+        NAME=name,
+        ORDER=_ORDER,
+        PATTERNS=tuple(pattern.lower() for pattern in form.patterns),
+        WHOLE_FOLDER=form.whole_folder,
+        form=form,
+        label=label,
     )
 
 

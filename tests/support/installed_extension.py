@@ -28,7 +28,7 @@ def install(
     more: Mapping[str, str] | None = None,
     pure: str = "true",
 ) -> Path:
-    """Write a distribution; ``files`` are those of its package, ``more`` of anywhere. Returns its dist-info."""
+    """Write a distribution, its package of ``files``, and ``more``; returns the dist-info folder."""
     package = name.replace("-", "_")
     about = f"{package}-{version}.dist-info"
     entry = entry or f"{package} = {package}:EXTENSION"

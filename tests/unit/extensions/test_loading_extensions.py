@@ -2,14 +2,16 @@
 
 import importlib
 import os
+import py_compile
 import sys
 from pathlib import Path
 
 import pytest
-from support.installed_extension import DECLARATION, hashed, install, vouch_again
 
 from reprokit import extensions
 from reprokit.errors import UsageError
+from reprokit.extensions import importing
+from support.installed_extension import DECLARATION, hashed, install, vouch_again
 
 NAMED = "planted-one==1.0"
 LEAVES_A_TRACE = "import pathlib\npathlib.Path({trace!r}).write_text('imported')\n" + DECLARATION
@@ -148,8 +150,6 @@ def test_a_submodule_that_the_record_does_not_name_cannot_be_imported_later_eith
 
 
 def test_what_was_verified_is_imported_even_if_the_file_is_exchanged_meanwhile(site, trace, monkeypatch):
-    from reprokit.extensions import importing
-
     install(site)
     put_first = importing.put_first
 
@@ -163,8 +163,6 @@ def test_what_was_verified_is_imported_even_if_the_file_is_exchanged_meanwhile(s
 
 
 def test_byte_code_caches_are_not_read(site, trace):
-    import py_compile
-
     about = install(site)
     evil = site / "evil.py"
     evil.write_text(LEAVES_A_TRACE.format(trace=str(trace)))
@@ -179,8 +177,6 @@ def test_byte_code_caches_are_not_read(site, trace):
 
 
 def test_a_byte_code_file_in_place_of_a_module_is_never_found(site):
-    import py_compile
-
     install(site, {"__init__.py": DECLARATION + "from planted_one import hidden\n"})
     source = site / "hidden.py"
     source.write_text("X = 1\n")
