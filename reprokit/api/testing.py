@@ -1,9 +1,9 @@
-"""What the author of an extension runs on each kind of thing that it brings.
+r"""What the author of an extension runs on each kind of thing that it brings.
 
 Each function raises ``AssertionError`` with what is wrong, so that a test is one line:
 
     >>> def test_the_log_format(tmp_path):
-    ...     check_log_format(FORMAT, name="x.pbslog", content=b"step=1|loss=0.5\\n", folder=tmp_path)
+    ...     check_log_format(FORMAT, name="x.pbslog", content=b"step=1|loss=0.5\n", folder=tmp_path)
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _errors(notes: Sequence[tuple[str, str]]) -> list[str]:
 
 def _records_in(adapter: Any, file: Path) -> list[Mapping[str, Any]] | None:
     """The records of a file up to the first that is said to be damaged; None where it is refused whole."""
-    records = []
+    records: list[Mapping[str, Any]] = []
     try:
         for reading in adapter.read(file):
             if reading.record is None or _errors(reading.notes):

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.stand_in_pbs import write_commands
 
 from reprokit.api import testing
 from reprokit.api.extensions import Extension, LogFormat, Reading, Row, TaskState, Variation, Verb, passed
+from support.stand_in_pbs import write_commands
 
 SOURCE = Path(__file__).parents[2] / "sample_extension" / "src"
 LOG = b"".join(b"step=%d|loss=%r\n" % (step, 1 / step) for step in range(1, 9))
@@ -116,7 +116,7 @@ def test_a_place_that_says_that_what_runs_has_ended_is_found(pbs, tmp_path):
         def _standing(self, job):
             return replace(super()._standing(job), going=TaskState.ENDED)
 
-    with pytest.raises(AssertionError, match="did not run|does not end when its place"):
+    with pytest.raises(AssertionError, match=r"did not run|does not end when its place"):
         testing.check_place(Hasty, settings={}, folder=tmp_path)
 
 
