@@ -23,7 +23,8 @@ def load_named(start: Path, *, commit: str = "", warn: Callable[[str], None]) ->
         warn: Told of each extension that is named, installed, and was not loaded.
 
     Raises:
-        UsageError: There is no such commit, or the list cannot be met.
+        UsageError: There is no such commit, though the working tree names extensions; or the list cannot be
+            met.
     """
     root = Project.around(start).root
     listed = _listed_at(root, commit) if commit else settings_of(root).extensions
@@ -36,7 +37,12 @@ def _listed_at(root: Path, commit: str) -> tuple[str, ...]:
     """The list of a commit; none where it has no such file."""
     from reprokit.capture.git_history import file_at, resolve, run_git  # noqa: PLC0415 - most need no git
 
-    resolve(root, commit)
+    try:
+        resolve(root, commit)
+    except UsageError:
+        if settings_of(root).extensions:
+            raise
+        return ()  # a shallow clone may lack it: without a list nothing is loaded, which is safe
     there = run_git(root, "ls-tree", "--name-only", commit, "--", PYPROJECT)
     if there.returncode:
         raise UsageError("the commit cannot be read", where=commit)

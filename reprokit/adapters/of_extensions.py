@@ -78,12 +78,12 @@ def foreign_adapters(core: Collection[Adapter]) -> tuple[ForeignAdapter, ...]:
     Raises:
         UsageError: One is called as a built-in format.
     """
-    labels = tuple(one.label for one in extensions.loaded())
-    return _adapters(labels, frozenset(adapter.NAME for adapter in core)) if labels else ()
+    loaded = tuple(f"{one.label} {one.digest}" for one in extensions.loaded())
+    return _adapters(loaded, frozenset(adapter.NAME for adapter in core)) if loaded else ()
 
 
 @functools.cache
-def _adapters(_labels: tuple[str, ...], core: frozenset[str]) -> tuple[ForeignAdapter, ...]:
+def _adapters(_loaded: tuple[str, ...], core: frozenset[str]) -> tuple[ForeignAdapter, ...]:
     return tuple(
         as_adapter(name, form, label=extension.label)
         for extension, name, form in extensions.brought("log_formats", core=core, form=LogFormat)

@@ -74,8 +74,9 @@ def _commit_in(arguments: Sequence[str]) -> str:
     """The commit that ``verify`` is told; "" for every other verb."""
     if not arguments or arguments[0] != "verify":
         return ""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     found = ""
-    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+    for word, following in zip(own, (*own[1:], ""), strict=True):
         if word == _OPTION:
             found = following
         elif word.startswith(f"{_OPTION}="):

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from reprokit.feature import Verb
 
-_PLACE = "module:name"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
@@ -20,8 +18,6 @@ class Extension:
         rows: Name → a ``Row``.
         variations: Name → a ``NamedVariation``.
         places: Name → a function ``open_place(settings, *, folder)`` that returns a ``Place``.
-        sections: Name → a function ``section(report)`` that returns lines of text.
-        causes: Name → a function ``explain(call)`` that returns a ``KnownCause``, or None.
     """
 
     verbs: Mapping[str, Verb] = field(default_factory=dict)
@@ -29,8 +25,6 @@ class Extension:
     rows: Mapping[str, str] = field(default_factory=dict)
     variations: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
-    sections: Mapping[str, str] = field(default_factory=dict)
-    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 #: The kinds, as the attributes are called, and what one of each is called in messages.
@@ -40,6 +34,4 @@ KINDS = {
     "rows": "row",
     "variations": "variation",
     "places": "place",
-    "sections": "report section",
-    "causes": "cause",
 }
