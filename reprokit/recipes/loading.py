@@ -46,6 +46,7 @@ from reprokit.recipes.setting_origin import SettingOrigins, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
 from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, own_keys, validate
+from reprokit.records.newer import refuse_newer_schema
 
 TRAINERS = "trainers"
 #: What a recipe of a command has in place of a trainer's settings.
@@ -98,6 +99,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     origin = origin_on_platform(document.data, platform, as_written)
     origin = replace(origin, overrides=tuple(change.path for change in changes))
     of_command = "command" in data
+    refuse_newer_schema(data.get("schema"), name=RECIPE, where=where, error=RecipeError)
     _must_be_loaded(data, where=where)  # before what only they know is refused as unknown
     trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
     mistakes += secrets_in(text, data, overrides, where=where)
