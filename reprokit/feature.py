@@ -39,6 +39,9 @@ FEATURES = (
     "tune",
 )
 
+#: Variable with a commit, whose list of extensions counts: what ``verify --extensions-from`` is for one verb.
+EXTENSIONS_FROM = "REPROKIT_EXTENSIONS_FROM"
+
 
 class Heading(StrEnum):
     """What verbs stand under in the list of verbs, in this order."""
@@ -47,6 +50,7 @@ class Heading(StrEnum):
     RESULTS = "Results"
     MANY_RUNS = "Many runs"
     ENVIRONMENT = "Environment"
+    EXTENSIONS = "Extensions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,10 @@ from typing import Any
 from reprokit.errors import UsageError
 from reprokit.regular_file import read_regular
 
-_PYPROJECT = "pyproject.toml"
+PYPROJECT = "pyproject.toml"
 _TABLE = re.compile(r"^\s*\[\s*tool\s*\.\s*reprokit\s*\]", re.MULTILINE)
-_LIMIT = "golden_limit_mb"
+_LIMIT, _EXTENSIONS = "golden_limit_mb", "extensions"
+_NO_FOLDERS = frozenset({_LIMIT, _EXTENSIONS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Settings:
 
     Attributes:
         golden_limit_mb: Size in MB (10^6 bytes) above which the files of a golden are compressed.
+        extensions: ``NAME==VERSION`` of each package of others that is loaded.
     """
 
     recipes: str = "recipes"
@@ -38,6 +40,7 @@ class Settings:
     runs: str = "runs"
     reports: str = "reports"
     golden_limit_mb: float = 5.0
+    extensions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,25 +104,34 @@ def settings_of(root: Path) -> Settings:
         UsageError: It is not TOML, has a key that means nothing, or a value that cannot be.
     """
     text = _table_in(root)
-    if text is None:
-        return Settings()
-    file = root / _PYPROJECT
+    return Settings() if text is None else _settings(text, where=str(root / PYPROJECT))
+
+
+def settings_in(text: str, *, where: str) -> Settings:
+    """The same of the text of a ``pyproject.toml``.
+
+    Raises:
+        UsageError: As of ``settings_of``.
+    """
+    return _settings(text, where=where) if _has_table(text) else Settings()
+
+
+def _settings(text: str, *, where: str) -> Settings:
     try:
         table: Mapping[str, Any] = tomllib.loads(text)["tool"]["reprokit"]
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not TOML: {error}", where=str(file)) from error
+        raise UsageError(f"not TOML: {error}", where=where) from error
     known = [field.name for field in fields(Settings)]
     for key, value in table.items():
         problem = _problem(key, value, known)
         if problem:
-            where = f"{file}:{_line_of(key, text)}"
-            raise UsageError(problem, where=where, expected=f"[tool.reprokit] has {', '.join(known)}")
-    values: dict[str, Any] = {k: v if k == _LIMIT else _path(v) for k, v in table.items()}
-    told = Settings(**values)
-    folders = [getattr(told, name) for name in known if name != _LIMIT]
+            line = f"{where}:{_line_of(key, text)}"
+            raise UsageError(problem, where=line, expected=f"[tool.reprokit] has {', '.join(known)}")
+    told = Settings(**{key: _value(key, value) for key, value in table.items()})
+    folders = [getattr(told, name) for name in known if name not in _NO_FOLDERS]
     twice = next((name for name in folders if folders.count(name) > 1), None)
     if twice:
-        raise UsageError(f"two settings name the same folder {twice}", where=f"{file}:{_line_of('', text)}")
+        raise UsageError(f"two settings name the same folder {twice}", where=f"{where}:{_line_of('', text)}")
     return told
 
 
@@ -139,16 +151,20 @@ def _is_top(folder: Path) -> bool:
 def _table_in(root: Path) -> str | None:
     """The text of ``pyproject.toml``; None where it says nothing of reprokit, whatever else it says."""
     try:
-        text = read_regular(root / _PYPROJECT).decode("utf-8")
+        text = read_regular(root / PYPROJECT).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
+    return text if _has_table(text) else None
+
+
+def _has_table(text: str) -> bool:
     if "reprokit" not in text:
-        return None
+        return False
     try:
         tool = tomllib.loads(text).get("tool")
     except tomllib.TOMLDecodeError:
-        return text if _TABLE.search(text) else None
-    return text if isinstance(tool, dict) and isinstance(tool.get("reprokit"), dict) else None
+        return _TABLE.search(text) is not None
+    return isinstance(tool, dict) and isinstance(tool.get("reprokit"), dict)
 
 
 def _problem(key: str, value: object, known: list[str]) -> str:
@@ -158,13 +174,18 @@ def _problem(key: str, value: object, known: list[str]) -> str:
     if key == _LIMIT:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return "" if number and 0 < float(str(value)) < 1e6 else f"{key} is not a number of MB above 0"
+    if key == _EXTENSIONS:
+        is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        return "" if is_list else f'{key} is not a list of "NAME==VERSION"'
     path = PurePosixPath(value) if isinstance(value, str) else None
     inside = path is not None and path.parts and not path.is_absolute() and ".." not in path.parts
     return "" if inside else f"{key} is not a folder below this one: {value!r}"
 
 
-def _path(value: str) -> str:
-    return PurePosixPath(value).as_posix()
+def _value(key: str, value: Any) -> Any:
+    if key == _EXTENSIONS:
+        return tuple(value)
+    return value if key == _LIMIT else PurePosixPath(value).as_posix()
 
 
 def _line_of(key: str, text: str) -> int:

@@ -19,6 +19,7 @@ from reprokit.adapters.folders.content import holds_numbers
 from reprokit.adapters.folders.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.log_shape import shape_of
+from reprokit.adapters.of_extensions import LogFormat
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
 from reprokit.adapters.sources import adapter_named, adapters, find, find_all, is_by_content, source_of
 from reprokit.adapters.summaries import (
@@ -35,6 +36,7 @@ __all__ = [
     "Adapter",
     "CanonicalMetrics",
     "ForeignLog",
+    "LogFormat",
     "MetricColumns",
     "MetricsSource",
     "MetricsSummary",

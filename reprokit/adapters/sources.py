@@ -20,6 +20,7 @@ from typing import NamedTuple
 from reprokit import file_tree
 from reprokit.adapters import from_json, from_jsonl, from_printed
 from reprokit.adapters.folders import content, held_numbers, run_files, source_names
+from reprokit.adapters.of_extensions import foreign_adapters
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind
@@ -37,13 +38,19 @@ _FOLDER = PluginFolder(
 )
 
 
-@cache
 def adapters() -> tuple[Adapter, ...]:
-    """Every adapter of this package, in the order in which they are asked.
+    """Every adapter of this package, in the order in which they are asked, and then those of extensions.
 
     Raises:
         CannotJudgeError: A file called ``from_….py`` is not an adapter.
+        UsageError: An extension brings one that is built in.
     """
+    core = _core()
+    return (*core, *foreign_adapters(core))
+
+
+@cache
+def _core() -> tuple[Adapter, ...]:
     return tuple(module for _, module in load(_FOLDER, [str(Path(__file__).parent)]))
 
 

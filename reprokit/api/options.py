@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypedDict
 
+from reprokit import extensions
 from reprokit.errors import UsageError
+from reprokit.extension_list import load_named
+from reprokit.feature import EXTENSIONS_FROM
 from reprokit.project import Project
 from reprokit.reports.progress import ProgressDisplay
 from reprokit.request import Request
@@ -105,11 +110,24 @@ def session_of(project: Project | Path | str | None, progress: Progress | None) 
         progress: What is shown; None for a bar on a terminal, and for nothing elsewhere.
     """
     where = project if isinstance(project, Project) else Project.around(Path(project or "."))
+    load_extensions_of(where)
     if progress is not None or not sys.stderr.isatty():
         yield Session(project=where, progress=progress or Silent())
         return
     with ProgressDisplay() as display:
         yield Session(project=where, progress=display)
+
+
+def load_extensions_of(project: Project) -> None:
+    """Load the extensions that a project names, as every verb does.
+
+    Raises:
+        UsageError: The list cannot be met, or this process has loaded another project's.
+    """
+    if extensions.listed_by():  # a gate has said which: this is called by one of them
+        return
+    commit = os.environ.get(EXTENSIONS_FROM, "")
+    load_named(project.root, commit=commit, warn=lambda text: warnings.warn(text, stacklevel=4))
 
 
 class Silent:

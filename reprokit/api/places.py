@@ -9,6 +9,7 @@ from typing import Any
 
 from reprokit import golden, harness, recipes, runs
 from reprokit.api.answers import CompareAnswer, ReportCheck
+from reprokit.api.options import load_extensions_of
 from reprokit.api.reports import Report, report_of
 from reprokit.api.runs import Ensemble, Golden, Run, ensemble_of, golden_of, run_of
 from reprokit.errors import CannotRunError
@@ -133,7 +134,9 @@ def read_comparison(path: Path | str) -> CompareAnswer:
 
 def project_at(project: AnyProject) -> Project:
     """The project itself, or that of a folder; of the working directory where none is named."""
-    return project if isinstance(project, Project) else Project.around(Path(project or "."))
+    found = project if isinstance(project, Project) else Project.around(Path(project or "."))
+    load_extensions_of(found)
+    return found
 
 
 def feature(module: str) -> Any:

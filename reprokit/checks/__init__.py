@@ -30,6 +30,7 @@ from reprokit.core.verdicts.rows import (
     unjudged,
 )
 from reprokit.errors import MissingExtraError
+from reprokit.extensions.rows import foreign_rows
 from reprokit.plugin_files import PluginFolder, load
 
 __all__ = ["discover", "of_every_strict_report", "registry", "run_all"]
@@ -49,7 +50,7 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
     """Judge every row once, in the checklist's order; ``checks`` None for every file of this folder.
 
     Then come a row for each metric that was left out on request, for each such request that left out none,
-    and one if the recipe relaxes or requires rows in a way that means nothing.
+    and one if the recipe relaxes or requires rows in a way that means nothing; last those of extensions.
 
     Raises:
         CannotJudgeError: A file of the folder is not a check.
@@ -69,6 +70,7 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
         *same_under.rows(evidence),
         *left_out,
         *_malformed(evidence, {check.ID for check in judged}),
+        *(foreign_rows(evidence) if checks is None else ()),
     )
 
 

@@ -26,6 +26,7 @@ from reprokit import __version__, extras
 from reprokit.cli import streams
 from reprokit.cli.extensions import must_differ
 from reprokit.cli.help_pages import Group, write_sections
+from reprokit.cli.named_extensions import load_extensions
 from reprokit.cli.options import examples
 from reprokit.cli.verb_map import ORDER, verbs
 from reprokit.errors import ReprokitError
@@ -275,7 +276,9 @@ def _answer(arguments: list[str]) -> object:
     if instruction := os.environ.get(_COMPLETE):
         from click.shell_completion import shell_complete
 
+        load_extensions(())
         return shell_complete(root, {}, "reprokit", _COMPLETE, instruction)
+    load_extensions(arguments)
     with root.make_context("reprokit", list(arguments)) as context:
         return root.invoke(context)
 

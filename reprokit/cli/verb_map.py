@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprokit.cli.named_extensions import of_extensions
 from reprokit.feature import Heading, Verb, features
 
 #: The verbs of the core; features bring theirs. Listing them imports no verb.
@@ -92,10 +93,11 @@ ORDER = (
 
 
 def verbs() -> dict[str, Verb]:
-    """Every verb of the core and of the features that are installed.
+    """Every verb of the core, of the features that are installed, and of the extensions that are loaded.
 
     Raises:
-        ValueError: Two of them have one name.
+        UsageError: An extension brings one of a name that was there.
+        ValueError: Two features bring one.
     """
     found = dict(_CORE)
     for feature in features():
@@ -104,4 +106,4 @@ def verbs() -> dict[str, Verb]:
                 f"two verbs are called {min(twice)}; one of them is of the feature {feature.name}"
             )
         found.update(feature.verbs)
-    return found
+    return {**found, **of_extensions(found)}

@@ -10,6 +10,7 @@ from typing import Any
 
 from reprokit.core.comparing.difference import Divergence, NearbyRecord
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
+from reprokit.core.extension_record import ReportedExtension
 from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, ReportComparisons, TraceMap
 from reprokit.core.verdicts import ensemble_tier, stopped_at_golden
 from reprokit.core.verdicts.agreement import (
@@ -22,6 +23,7 @@ from reprokit.core.verdicts.agreement import (
 )
 from reprokit.core.verdicts.comparability import Objection
 from reprokit.core.verdicts.rows import (
+    FOREIGN,
     VERDICT_ROWS,
     CheckResult,
     Finding,
@@ -111,6 +113,7 @@ class Report:
         statistical: Where an ensemble judged: ``reference`` and ``new`` (seed → metric → value), ``outcome``
             (a ``GateOutcome`` as JSON), ``margins`` (metric → margin) and ``rates``.
         tool: Which tool judged: ``name``, ``version`` and ``code``, the digest of its files.
+        extensions: The extensions that were loaded, and what they had to do with this report.
     """
 
     verdict: Verdict
@@ -145,6 +148,7 @@ class Report:
     nearby: tuple[NearbyRecord, ...] = ()
     trace: TraceMap | None = None
     tool: Mapping[str, str] | None = None
+    extensions: tuple[ReportedExtension, ...] = ()
     schema: int = 1
 
 
@@ -178,7 +182,15 @@ def judgement(
         if there are not two to compare; then NO_GOLDEN, REGRESSION or STALE_GOLDEN, or what an ensemble says
         in their place; then what the required rows say.
     """
-    for rule in (_differing, _stopped, _unfinished, _unproven, _by_ensemble, _against_golden):
+    for rule in (
+        _differing,
+        _stopped,
+        _unfinished,
+        _without_extension,
+        _unproven,
+        _by_ensemble,
+        _against_golden,
+    ):
         found = rule(evidence)
         if found is not None:
             return found
@@ -202,6 +214,8 @@ def _stopped(evidence: Evidence) -> Judgement | None:
     """Runs that were stopped at the golden differ from it, or nothing is known."""
     if not evidence.stopped_at_golden or not all(run.is_judged for run in evidence.runs):
         return None
+    if evidence.extension_missing:
+        return Judgement(verdict=Verdict.UNJUDGED, because=evidence.extension_missing)
     objection, golden = stopped_at_golden.why_not_different(evidence), evidence.golden
     if objection is None and golden is not None:
         return _beyond_tolerance(golden)
@@ -217,6 +231,12 @@ def _unfinished(evidence: Evidence) -> Judgement | None:
             because = f"{run.path}: {run.incomplete_because or 'the run did not finish'}"
             return Judgement(verdict=Verdict.NOT_RUN, because=because)
     return None
+
+
+def _without_extension(evidence: Evidence) -> Judgement | None:
+    """What a golden was promoted with is not loaded: nothing is compared with it."""
+    missing = evidence.extension_missing
+    return Judgement(verdict=Verdict.UNJUDGED, because=missing) if missing else None
 
 
 def _unproven(evidence: Evidence) -> Judgement | None:
@@ -277,6 +297,8 @@ def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mappin
         objection = Objection("no check is required")
     elif objection is None and evidence.modified:
         objection = Objection("a modified run is not the recipe's")
+    elif objection is None and evidence.strict:
+        objection = _of_others(evidence)
     if objection is not None:
         return Judgement(verdict=Verdict.UNJUDGED, because=objection.reason)
     if evidence.recipe is None:
@@ -290,8 +312,19 @@ def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mappin
     return Judgement(verdict=Verdict.REPRODUCED, because=f"all runs agree with each other and with {noun}")
 
 
+def _of_others(evidence: Evidence) -> Objection | None:
+    """Under ``--strict`` nothing passes in which code from outside the package had a say."""
+    said = [f"{one.label} ({', '.join(one.had_say)})" for one in evidence.extensions if one.had_say]
+    return Objection(f"an extension had a say in what was compared: {'; '.join(said)}") if said else None
+
+
 def _counts(row: CheckResult, evidence: Evidence, registry: Mapping[str, bool]) -> bool:
-    """Whether a row decides. One that FAILED is excused by who it is, not because it says so."""
+    """Whether a row decides. One that FAILED is excused by who it is, not because it says so.
+
+    One of an extension never does.
+    """
+    if row.id.startswith(FOREIGN):
+        return False
     if row.required or row.id in relaxations(evidence.recipe):
         return row.required
     advisory = registry.get(row.id, False) and not evidence.strict

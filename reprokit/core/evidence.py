@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
 from reprokit.core.environment_record import DifferingFact, EnvironmentRecord
+from reprokit.core.extension_record import ReportedExtension
 from reprokit.core.provenance import Provenance
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.expected_results import ExpectedWindow
@@ -360,6 +361,8 @@ class Evidence:
         ensemble: The ensemble that was asked, where equality did not decide; None where none was asked.
         missing_extras: Row → what is not installed that it needs, and the line that installs it.
         options: Words that a suggested command repeats: the folders that are not the default ones.
+        extensions: The extensions that were loaded when the runs were made, or are now.
+        extension_missing: That one which the golden names is not loaded, one sentence; "" where all are.
     """
 
     recipe: Mapping[str, Any] | None
@@ -395,6 +398,8 @@ class Evidence:
     strict: bool = False
     missing_extras: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    extensions: tuple[ReportedExtension, ...] = ()
+    extension_missing: str = ""
 
     @property
     def stopped_at_golden(self) -> bool:

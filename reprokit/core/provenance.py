@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from reprokit.core.environment_record import EnvironmentRecord
+from reprokit.core.extension_record import RecordedExtension
 from reprokit.core.run_record import OutsideCode
 
 _NOTHING: Mapping[str, Any] = {}  # no one writes to a record
@@ -96,3 +97,4 @@ class Provenance(NamedTuple):
     halves: tuple[ComparedHalves, ...] = ()
     left_out: tuple[int, ...] = ()
     logs: LogsOfSeeds | None = None
+    extensions: tuple[RecordedExtension, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from reprokit.core.extension_record import RecordedExtension
 from reprokit.core.records import Outcome
 
 _NOTHING: Mapping[str, Any] = {}  # no one writes to a record
@@ -223,6 +224,7 @@ class RunRecord(NamedTuple):
     left_because: Mapping[str, str] = _NOTHING
     left_by_earlier_runs: Mapping[str, str] = _NOTHING
     tree_unknown: str = ""
+    extensions: tuple[RecordedExtension, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.environment_record import EnvironmentRecord
+from reprokit.core.extension_record import RecordedExtension
 from reprokit.core.inputs import names_in
 from reprokit.core.provenance import OtherSeeds
 from reprokit.errors import GoldenError
@@ -41,6 +42,8 @@ class GoldenCandidate:
     command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
     # Likewise another seed, and the metrics that are others with it; None where no one looked
     responds: OtherSeeds | None = None
+    # The extensions that were loaded when it was made
+    extensions: tuple[RecordedExtension, ...] = ()
     cpu: str = ""  # the kind of CPU that its golden is to hold on alone; "" for all of its platform
 
     @property

@@ -168,6 +168,7 @@ def provenance_of(run: GoldenCandidate) -> dict[str, Any]:
         **({"cpu": run.cpu} if run.cpu else {}),
         **({"command": list(run.command)} if run.command else {}),
         **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
+        **({"extensions": [one._asdict() for one in run.extensions]} if run.extensions else {}),
         **({} if run.outside_code is None else {"outside_code": dict(run.outside_code)}),
     }
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reprokit import checks, extras, reports, runs
+from reprokit import checks, extensions, extras, reports, runs
 from reprokit.core.checklist import Report, Verdict
+from reprokit.core.verdicts.rows import listed
 from reprokit.core.verdicts.same_under import PREFIX
 from reprokit.errors import CannotJudgeError, ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
@@ -54,7 +55,7 @@ class Audit:
     Attributes:
         follows: The verdict follows from the evidence, and no file was touched.
         findings: One sentence for each thing that is not as the report says.
-        exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
+        exit_code: 0 it stands; 1 it does not; 4 evidence, or an extension of then, is gone.
         report: What was checked.
         not_checked: What another version of the tool said or drew differently: one sentence for each.
         made_by: That version, in words; "" where this one made the report.
@@ -92,6 +93,13 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
             exit_code=1 if found_already else 4,
             report=report,
         )
+    if others := _of_others(report):
+        return Audit(
+            follows=False,
+            findings=(*found_already, others),
+            exit_code=1 if found_already else 4,
+            report=report,
+        )
     touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
     redrawn = _pdf_redrawn if to_pdf.is_pdf(path) else _redrawn
@@ -118,6 +126,17 @@ def _gone(report: Report) -> Iterator[str]:
             "be checked, with `reprokit report verify REPORT --golden FOLDER/golden`"
         )
     yield from (f"{place} is gone" for place in missing)
+
+
+def _of_others(report: Report) -> str:
+    """That the report was made with other extensions than are loaded here, one sentence; "" where not."""
+    then = sorted(f"{one.label} ({one.digest})" for one in report.extensions)
+    now = sorted(f"{one.label} ({one.digest})" for one in extensions.recorded())
+    if then == now:
+        return ""
+    told = f"it was made with the extensions {listed(then)}" if then else "it was made without extensions"
+    here = f"here {listed(now)} are loaded" if now else "here none is loaded"
+    return f"{told}, and {here}: name the same in [tool.reprokit] extensions"
 
 
 def _places(report: Report) -> tuple[str, ...]:

@@ -157,7 +157,12 @@ def judge_again(
         request: ``strict`` and ``ignore``.
         project: Where goldens live.
         beside: The runs that were compared with them; None for those that an unmodified program's rows need.
+
+    Raises:
+        ReportError: A newer version wrote a run.
     """
+    for folder in folders:
+        runs.must_not_be_newer(folder)
     recipe = _recipe_of(folders, project)
     beside = runs_at_hand(folders[0]) if beside is None else beside
     return _judge(recipe, folders, request, project=project, phases={}, beside=beside)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+from reprokit import extensions
 from reprokit.core.records import digest, digest_bytes
 from reprokit.core.statistics.windows import LAST
 from reprokit.core.tolerance import Tolerance
-from reprokit.errors import RecipeError
+from reprokit.errors import CannotJudgeError, RecipeError, UsageError
 from reprokit.layout import RECIPE
 from reprokit.recipes.data_entries import data_identity
 from reprokit.recipes.document import Document, read_text
@@ -45,6 +46,7 @@ from reprokit.recipes.setting_origin import SettingOrigins, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
 from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, own_keys, validate
+from reprokit.records.newer import refuse_newer_schema
 
 TRAINERS = "trainers"
 #: What a recipe of a command has in place of a trainer's settings.
@@ -61,6 +63,7 @@ _LATER_KEYS: tuple[tuple[str, Any], ...] = (
     ("ranks", None),
     ("platform_settings", {}),
     ("same_under", []),
+    ("extensions", []),
 )
 
 
@@ -82,6 +85,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
 
     Raises:
         RecipeError: Anything at all is wrong; all mistakes together where possible.
+        CannotJudgeError: It names an extension that is not loaded.
     """
     file, root = _locate(name, recipes_dir)
     content = read_bytes(file)
@@ -95,6 +99,8 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     origin = origin_on_platform(document.data, platform, as_written)
     origin = replace(origin, overrides=tuple(change.path for change in changes))
     of_command = "command" in data
+    refuse_newer_schema(data.get("schema"), name=RECIPE, where=where, error=RecipeError)
+    _must_be_loaded(data, where=where)  # before what only they know is refused as unknown
     trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
     mistakes += secrets_in(text, data, overrides, where=where)
     sections = trainer.sections if trainer else {} if of_command else None
@@ -124,6 +130,26 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
         modified=tuple(change.text for change in changes),
         platform=platform,
     )
+
+
+def _must_be_loaded(data: Mapping[str, Any], *, where: str) -> None:
+    """Refuse a recipe whose runs only an extension makes or reads that is not loaded as it names it.
+
+    Raises:
+        CannotJudgeError: One is not.
+    """
+    said = data.get("extensions")
+    for text in said if isinstance(said, list) else ():
+        try:
+            named = extensions.parse(text)
+        except UsageError:
+            continue  # its form is checked with all others
+        if why := extensions.why_not_loaded({"name": named.name, "version": named.version}):
+            raise CannotJudgeError(
+                f"the recipe names it, and {why}",
+                where=where,
+                fix=f'[tool.reprokit] extensions = ["{named.name}=={named.version}"] in pyproject.toml',
+            )
 
 
 def _elsewhere(

@@ -14,6 +14,7 @@ from reprokit.recipes.same_under import SameUnder, distinct_claims, must_not_be_
 from reprokit.recipes.schema_types import (
     STRICT,
     CheckName,
+    ExtensionName,
     Inside,
     Line,
     Name,
@@ -254,6 +255,7 @@ class RecipeModel(BaseModel):
     immune_to: Annotated[list[VariationName], AfterValidator(distinct)] = []
     same_under: Annotated[list[SameUnder], AfterValidator(distinct_claims)] = []
     machines: Literal["refuse", "split", "mark"] = "refuse"
+    extensions: Annotated[list[ExtensionName], AfterValidator(distinct)] = []
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from reprokit import variations
+from reprokit import extensions, variations
 from reprokit.core.checklist import VERDICT_ROWS
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.errors import UsageError
 from reprokit.recipes.mistakes import near_miss
 
 #: What decides which code runs, or what the profile of the numerics sets.
@@ -66,6 +67,14 @@ def _variation(name: str) -> str:
         hint = f"did you mean {near!r}?" if near else ", ".join(known)
         raise PydanticCustomError("rule", "the name of a variation ({hint})", {"hint": hint})
     return name
+
+
+def _extension(text: str) -> str:
+    try:
+        extensions.parse(text)
+    except UsageError as error:
+        raise PydanticCustomError("rule", "an extension with its exact version: NAME==VERSION") from error
+    return text
 
 
 def _word(text: str) -> str:
@@ -133,6 +142,7 @@ Word = Annotated[str, AfterValidator(_word)]
 Inside = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, AfterValidator(_regular_expression)]
 VariableName = Annotated[str, AfterValidator(_variable)]
+ExtensionName = Annotated[str, AfterValidator(_extension)]
 VariationName = Annotated[str, AfterValidator(_variation)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Text = Annotated[str, AfterValidator(_text)]

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
+from reprokit.records.newer import refuse_newer_schema
 from reprokit.records.strict import FormError, Record, read_object, typed
 
 
@@ -37,14 +37,7 @@ def of(data: Mapping[str, Any], form: type[Record], *, where: str, fix: str) -> 
     Raises:
         ReportError: A value is not of the form that its key has, or a newer version wrote it.
     """
-    name, schema = Path(where).name, data.get("schema")
-    if type(schema) is int and schema > SCHEMA_VERSION:
-        raise ReportError(
-            f"{name} was written by a newer version of reprokit, with schema {schema}",
-            where=where,
-            expected=f"schema {SCHEMA_VERSION}",
-            fix="use that version, or a newer one: pip install --upgrade reprokit-verify",
-        )
+    refuse_newer_schema(data.get("schema"), name=Path(where).name, where=where, error=ReportError)
     try:
         return typed(data, form)
     except FormError as error:

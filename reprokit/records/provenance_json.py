@@ -14,6 +14,7 @@ from reprokit.core import inputs
 from reprokit.core.provenance import BlessedMetric, LogsOfSeeds, Provenance
 from reprokit.core.records import SCHEMA_VERSION, digest
 from reprokit.errors import GoldenError
+from reprokit.records.newer import refuse_newer_schema
 from reprokit.records.strict import FormError, typed
 from reprokit.regular_file import read_regular
 
@@ -98,6 +99,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 def _record(document: Mapping[str, Any], file: Path, *, needed: Sequence[str]) -> Provenance:
     schema = document.get("schema")
+    refuse_newer_schema(schema, name=file.name, where=str(file), error=GoldenError)
     if schema != SCHEMA_VERSION:
         _refuse(f"schema {schema!r} is not known; this reprokit reads {SCHEMA_VERSION}", file)
     for name in needed:

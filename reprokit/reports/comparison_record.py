@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
+from reprokit.records.newer import refuse_newer_schema
 from reprokit.reports.escaping import one_line
 from reprokit.reports.formats import to_json
 
@@ -67,7 +68,9 @@ def read_comparisons(content: bytes, *, where: str = COMPARISONS_FILE) -> Compar
     """
     if len(content) > _MAX_BYTES:
         raise ReportError("too large to be the comparisons of a gate", where=where)
-    to_json.parse(content, where=where)
+    data = to_json.parse(content, where=where)
+    if isinstance(data, dict):
+        refuse_newer_schema(data.get("schema"), name=COMPARISONS_FILE, where=where, error=ReportError)
     try:
         record = _reader().validate_json(content)
     except ValidationError as error:

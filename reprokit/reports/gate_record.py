@@ -18,6 +18,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from reprokit.core.checklist import Verdict, exit_code
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
+from reprokit.records.newer import refuse_newer_schema
 from reprokit.reports.escaping import one_line
 from reprokit.reports.formats import to_json
 
@@ -95,7 +96,9 @@ def read_gate(content: bytes, *, where: str = GATE_FILE) -> GateRecord:
         raise ReportError(
             "too large to be the answers of a gate", where=where, expected=f"at most {_MAX_BYTES >> 20} MiB"
         )
-    to_json.parse(content, where=where)  # pydantic's own parser takes repeated keys
+    data = to_json.parse(content, where=where)  # pydantic's own parser takes repeated keys
+    if isinstance(data, dict):
+        refuse_newer_schema(data.get("schema"), name=GATE_FILE, where=where, error=ReportError)
     try:
         record = _reader().validate_json(content)
     except ValidationError as error:

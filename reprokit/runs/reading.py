@@ -18,6 +18,7 @@ from reprokit.errors import ReportError, UsageError
 from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.records import run_json
+from reprokit.records.newer import refuse_newer_schema
 from reprokit.workspace import is_alive, sha256_of
 
 _LISTED = {Kind.FILE, Kind.OVER_LIMIT}
@@ -116,12 +117,28 @@ def files_two_below(folder: Path, file: str, *, first: str | None = None) -> Ite
                     yield above.name, entry.name, entry.path
 
 
+def must_not_be_newer(run_dir: Path) -> None:
+    """Refuse a run folder that a later version wrote: what it says is not known to this one.
+
+    Raises:
+        ReportError: It is one.
+    """
+    file = run_dir / RECORD
+    refuse_newer_schema(read_json(file).get("schema"), name=RECORD, where=str(file), error=ReportError)
+
+
 def find(runs_dir: Path, reference: str) -> Path:
     """The run folder that a person means: a path, or a run id or its unambiguous beginning.
 
     Raises:
-        ReportError: None or several fit.
+        ReportError: None or several fit, or a newer version wrote it.
     """
+    found = _find(runs_dir, reference)
+    must_not_be_newer(found)
+    return found
+
+
+def _find(runs_dir: Path, reference: str) -> Path:
     if (Path(reference) / RECORD).is_file():
         return Path(reference)
     fitting = [path for path in list_all(runs_dir) if path.name.startswith(reference)]

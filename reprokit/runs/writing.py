@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from reprokit import file_tree
+from reprokit import extensions, file_tree
 from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
 from reprokit.core.run_record import RunRecord
 from reprokit.errors import ReprokitError, WorkspaceError
@@ -88,8 +88,15 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
         "attempt": spec.attempt,
         "where": "local",
         "machine": {"id": machine_id()},
+        **_extensions(),
         **facts,
     }
+
+
+def _extensions() -> dict[str, Any]:
+    """Which extensions are loaded, where any is: what a run is made by, or read by, may be theirs."""
+    loaded = extensions.recorded()
+    return {"extensions": [one._asdict() for one in loaded]} if loaded else {}
 
 
 def record_of(spec: RunSpec, *, facts: Mapping[str, Any]) -> RunRecord:

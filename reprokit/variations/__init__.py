@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reprokit.variations.catalogue import CATALOGUE
+from reprokit import extensions
+from reprokit.variations.catalogue import CATALOGUE, CatalogueRow
+from reprokit.variations.of_extensions import NamedVariation, as_row
 from reprokit.variations.variation import RunPlace, Variation, VariationNotMade
 
-__all__ = ["AvailableVariations", "RunPlace", "Variation", "VariationNotMade", "names", "survey"]
+__all__ = [
+    "AvailableVariations",
+    "NamedVariation",
+    "RunPlace",
+    "Variation",
+    "VariationNotMade",
+    "names",
+    "survey",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +35,14 @@ class AvailableVariations:
 
 def names() -> tuple[str, ...]:
     """The names of all variations, sorted."""
-    return tuple(sorted(row.name for row in CATALOGUE))
+    return tuple(sorted(row.name for row in _rows()))
 
 
 def survey(there: RunPlace, *, only: tuple[str, ...] | None = None) -> AvailableVariations:
     """What can be varied there, in the order of the table; those in ``only`` however long they take."""
     made: list[Variation] = []
     unmade: list[VariationNotMade] = []
-    for row in CATALOGUE:
+    for row in _rows():
         if only is not None and row.name not in only:
             continue
         found = row.vary(there)
@@ -45,3 +55,10 @@ def survey(there: RunPlace, *, only: tuple[str, ...] | None = None) -> Available
         else:
             made.append(found)
     return AvailableVariations(made=tuple(made), unmade=tuple(unmade))
+
+
+def _rows() -> tuple[CatalogueRow, ...]:
+    """The table, and behind it what extensions bring."""
+    core = [row.name for row in CATALOGUE]
+    brought = extensions.brought("variations", core=core, form=NamedVariation)
+    return (*CATALOGUE, *(as_row(extension.label, name, found) for extension, name, found in brought))

@@ -11,6 +11,7 @@ import click
 
 from reprokit.cli.extensions import additions, answer_of, feature_options, finishing
 from reprokit.cli.help_pages import Command, Title, titled
+from reprokit.cli.named_extensions import must_be_of
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -54,6 +55,12 @@ if TYPE_CHECKING:
         "--changed",
         metavar="COMMIT",
         help="Leave out recipes whose numbers cannot have moved since COMMIT, and say which.",
+    ),
+    click.option(
+        "--extensions-from",
+        "extensions_from",
+        metavar="COMMIT",
+        help="Load the extensions that pyproject.toml of COMMIT names, whatever it names now: for gates.",
     ),
     click.option(
         "--statistical",
@@ -106,6 +113,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     With --on two new runs of each recipe and seed are made on every kind of CPU of a cluster, and each pair
     is judged; a machine that is busy is 4, never a pass. The matrix is also a page below the reports.
     """
+    must_be_of(options["extensions_from"])
     answered = answer_of("verify", {**options, "recipes": recipes})
     if answered is not None:
         return answered

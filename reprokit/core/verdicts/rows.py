@@ -12,6 +12,9 @@ from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
 # What the good verdicts mean. A recipe that could relax these would pass without being reproduced.
 VERDICT_ROWS = frozenset({"repeatable", "equals_golden", "unmodified"})
 
+#: How the ids of rows begin that extensions bring. Such a row never decides anything.
+FOREIGN = "extension/"
+
 
 class Status(StrEnum):
     """What a check says. Never a bool: "could not be judged" is not "failed"."""

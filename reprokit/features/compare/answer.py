@@ -13,6 +13,7 @@ from reprokit import workspace
 from reprokit.errors import ReportError
 from reprokit.layout import COMPARISON
 from reprokit.recipes import StatisticalMetric
+from reprokit.records.newer import refuse_newer_schema
 
 FILE = COMPARISON
 SCHEMA = 1
@@ -169,6 +170,7 @@ def load(path: Path) -> StoredAnswer:
     """
     try:
         data = json.loads(path.read_bytes())
+        refuse_newer_schema(data.get("schema"), name=path.name, where=str(path), error=ReportError)
         if data.pop("schema") != SCHEMA:
             raise ReportError("the comparison was written by another version", where=str(path))
         only, asked = data.pop("only"), Asked.from_data(data.pop("asked", {}))

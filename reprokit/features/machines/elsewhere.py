@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit import runs, workspace
+from reprokit import extensions, runs, workspace
 from reprokit.core.records import SCHEMA_VERSION, Outcome
 from reprokit.errors import ReprokitError
+from reprokit.feature import EXTENSIONS_FROM
 from reprokit.features.machines.member_job import MemberJob, write_job
 from reprokit.features.machines.place import Place, Task, TaskState, TaskStatus
 from reprokit.features.machines.requeued import runs_of
@@ -333,10 +334,16 @@ def task_of(name: str, file: Path, log: Path, *, project: Project) -> Task:
         name=name,
         command=(*start, "runs", "carry-out", str(file)),
         server=serve,
-        environment=dict(os.environ),
+        environment={**os.environ, **_list_of_extensions()},
         working_dir=project.root,
         log=log,
     )
+
+
+def _list_of_extensions() -> dict[str, str]:
+    """The commit whose list of extensions counts on the machine too, where a gate named one."""
+    commit = extensions.listed_by()
+    return {EXTENSIONS_FROM: commit} if commit else {}
 
 
 def gets_a_core(group: SweepGroup) -> bool:

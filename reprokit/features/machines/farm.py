@@ -147,8 +147,8 @@ def _made(
     session: SweepSession,
 ) -> tuple[list[MachineCell], list[str]]:
     """The runs on every kind of machine."""
-    if asked.on not in where.ELSEWHERE:
-        expected = " or ".join(where.ELSEWHERE)
+    if asked.on not in where.places():
+        expected = " or ".join(where.places())
         raise UsageError(f"{asked.on!r} has no machines to choose from", where="--on", expected=expected)
     project, progress = session.project, session.progress
     progress.phase("environment")

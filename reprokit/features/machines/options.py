@@ -10,12 +10,12 @@ import click
 from reprokit.cli.extensions import Extension, Options, typed_of_others
 from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import project_of, request_of
-from reprokit.features.machines.place import ELSEWHERE
+from reprokit.features.machines.place import ELSEWHERE, places
 
 
 def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
     """``--on``, ``--address`` and ``--slurm``; ``default`` None: someone must say where, or nothing is."""
-    places = " or ".join(ELSEWHERE if default is None else (default, *ELSEWHERE))
+    named = " or ".join(places() if default is None else (default, *places()))
     return (
         titled(
             Title.CLUSTER,
@@ -24,7 +24,7 @@ def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
                 default=default,
                 show_default=default is not None,
                 metavar="PLACE",
-                help=f"Where runs are made: {places}.",
+                help=f"Where runs are made: {named}.",
             ),
             click.option(
                 "--address", metavar="HOST:PORT", help="The Ray cluster  [default: the one on this machine]."
@@ -35,6 +35,13 @@ def place_options(*, default: str | None) -> tuple[Callable[[Any], Any], ...]:
                 multiple=True,
                 metavar="NAME=VALUE",
                 help="Options for Slurm: partition, account, gres, constraint, qos, time (minutes).",
+            ),
+            click.option(
+                "--place",
+                "place",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Options for a place that an extension brings.",
             ),
         ),
     )
@@ -48,15 +55,17 @@ def place_settings(options: Options) -> dict[str, str]:
     """
     from reprokit.errors import UsageError
 
-    on, address, slurm = options["on"], options["address"], options["slurm"]
+    on, address, slurm, foreign = (options[name] for name in ("on", "address", "slurm", "place"))
     if address is not None and on != "ray":
         raise UsageError("--address is that of a Ray cluster", fix="add --on ray")
     if slurm and on != "slurm":
         raise UsageError("--slurm is for runs on Slurm", fix="add --on slurm")
-    wrong = next((text for text in slurm if "=" not in text), None)
-    if wrong is not None:
-        raise UsageError("a value is missing", where=f"--slurm {wrong}", expected="NAME=VALUE")
-    told = dict(text.split("=", 1) for text in slurm)
+    if foreign and (on in {None, "local"} or on in ELSEWHERE):
+        raise UsageError("--place is for a place that an extension brings", fix="add --on with its name")
+    for option, text in [*(("--slurm", text) for text in slurm), *(("--place", text) for text in foreign)]:
+        if "=" not in text:
+            raise UsageError("a value is missing", where=f"{option} {text}", expected="NAME=VALUE")
+    told = dict(text.split("=", 1) for text in (*slurm, *foreign))
     return {**told, **({"address": address} if address else {})}
 
 

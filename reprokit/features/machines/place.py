@@ -7,14 +7,28 @@ Nothing of a scheduler is written here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from reprokit import extensions
+from reprokit.errors import ReprokitError, SchedulerError
 
 #: The engines by name, as ``--on`` takes them.
 ELSEWHERE = ("ray", "slurm")
+_HERE = "local"
+
+
+def places() -> tuple[str, ...]:
+    """All of them: what is built in, and what the loaded extensions bring.
+
+    Raises:
+        UsageError: An extension brings one that is built in.
+    """
+    return (*ELSEWHERE, *_brought())
 
 
 class TaskState(StrEnum):
@@ -126,7 +140,7 @@ def open_place(name: str, *, settings: Mapping[str, str], folder: Path) -> Place
     """Connect to an engine.
 
     Args:
-        name: One of ``ELSEWHERE``.
+        name: One of ``places``.
         settings: What a person said of it: ``address`` of Ray; ``partition``, ``gres``, … of Slurm.
         folder: A folder that all machines share, for what the engine writes.
 
@@ -138,6 +152,81 @@ def open_place(name: str, *, settings: Mapping[str, str], folder: Path) -> Place
 
         place: Place = RayPlace(settings)
         return place
+    if name in _brought():
+        return _brought()[name](settings, folder=folder)
     from reprokit.features.machines.slurm import SlurmPlace
 
     return SlurmPlace(settings, folder=folder)
+
+
+def _brought() -> dict[str, Callable[..., Place]]:
+    return {
+        name: functools.partial(_opened, name, opening, extension.label)
+        for extension, name, opening in extensions.brought("places", core=(_HERE, *ELSEWHERE))
+    }
+
+
+def _opened(
+    name: str, opening: Callable[..., Place], label: str, settings: Mapping[str, str], *, folder: Path
+) -> Place:
+    """A place of an extension, whose faults are errors that name it."""
+    asked = ForeignPlace(name=name, settings=dict(settings), label=label)
+    asked.inner = asked.call(lambda: opening(dict(settings), folder=folder))
+    return asked
+
+
+@dataclass(slots=True, kw_only=True)
+class ForeignPlace:
+    """A place of an extension; what it answers is looked at before it is believed."""
+
+    name: str
+    settings: Mapping[str, str]
+    label: str
+    inner: Any = None
+
+    def machines(self) -> tuple[str, ...]:
+        """See ``Place.machines``."""
+        return tuple(map(str, self.call(self.inner.machines)))
+
+    def submit(self, tasks: Sequence[Task]) -> tuple[str, ...]:
+        """See ``Place.submit``."""
+        handles = tuple(map(str, self.call(lambda: self.inner.submit(tasks))))
+        self._must_be(len(handles) == len(tasks), "it did not give a handle for each task")
+        return handles
+
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
+        """See ``Place.standing``."""
+        found = tuple(self.call(lambda: self.inner.standing(handles)))
+        whole = len(found) == len(handles) and all(isinstance(one, TaskStatus) for one in found)
+        self._must_be(whole, "it did not give a TaskStatus for each handle")
+        return found
+
+    def cancel(self, handles: Sequence[str]) -> None:
+        """See ``Place.cancel``."""
+        self.call(lambda: self.inner.cancel(handles))
+
+    def close(self) -> None:
+        """See ``Place.close``."""
+        self.call(self.inner.close)
+
+    def call(self, asked: Callable[[], Any]) -> Any:
+        """What the extension answers.
+
+        Raises:
+            SchedulerError: It does not, whatever it raises.
+        """
+        try:
+            return asked()
+        except ReprokitError:
+            raise
+        except Exception as error:  # of others: a fault is named, whatever it is
+            raise self._faulty(f"{type(error).__name__}: {error}") from error
+
+    def _must_be(self, holds: bool, what: str) -> None:
+        if not holds:
+            raise self._faulty(what)
+
+    def _faulty(self, what: str) -> SchedulerError:
+        return SchedulerError(
+            f"the place of the extension {self.label} is faulty: {what}", where=f"--on {self.name}"
+        )

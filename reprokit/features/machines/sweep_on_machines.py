@@ -32,8 +32,8 @@ class SweepOnMachines:
         Raises:
             UsageError: There is no such engine.
         """
-        if asked.on not in place.ELSEWHERE:
-            expected = " or ".join((LOCAL, *place.ELSEWHERE))
+        if asked.on not in place.places():
+            expected = " or ".join((LOCAL, *place.places()))
             raise UsageError(f"nothing is run on {asked.on!r}", where="--on", expected=expected)
         self._asked, self._session = asked, session
         self._place: place.Place | None = None

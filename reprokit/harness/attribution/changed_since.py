@@ -16,7 +16,7 @@ from reprokit.core.verdicts.comparability import Objection
 from reprokit.errors import ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.running.numbers import tree_digest
-from reprokit.project import Project, project_folder
+from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT
 from reprokit.workspace import sha256_of_path
 
@@ -40,6 +40,8 @@ def unchanged_since(commit: str, names: Sequence[str], *, project: Project) -> d
             recipes_dir=project_folder(tree, "recipes"),
             golden_dir=_golden_dir(project, tree),
         )
+        if settings_of(tree).extensions != settings_of(project.root).extensions:
+            return {}  # code that reads logs, or makes runs, is another
         unchanged = [name for name in names if _stands_on(name, project) == _stands_on(name, then) != ""]
     return dict.fromkeys(unchanged, f"it stands on what it stood on at {full[:12]}")
 

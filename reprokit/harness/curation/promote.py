@@ -297,4 +297,5 @@ def candidate_of(folder: Path) -> golden.GoldenCandidate:
         sources=record.sources,
         outside_code=stored.document.get("outside_code"),
         command=record.plain_command or (),
+        extensions=record.extensions,
     )

@@ -72,7 +72,7 @@ def report_of(
     return Report(
         verdict=verdict,
         exit_code=exit_code(verdict),
-        sentence=" ".join(filter(None, (sentence(case), _origin(bundle)))),
+        sentence=" ".join(filter(None, (sentence(case), _of_others(evidence), _origin(bundle)))),
         next_command=next_command(case),
         recipe=name,
         platform=evidence.platform,
@@ -100,6 +100,7 @@ def report_of(
         bundle=bundle,
         statistical=ensemble.gate if ensemble else None,
         tool=this_tool(),
+        extensions=evidence.extensions,
     )
 
 
@@ -117,6 +118,15 @@ def _bundle(evidence: Evidence) -> dict[str, str] | None:
 
 def _origin(bundle: Mapping[str, str] | None) -> str:
     return f"Code and golden are those of the bundle {bundle['file']} ({bundle['sha256']})." if bundle else ""
+
+
+def _of_others(evidence: Evidence) -> str:
+    """Every extension that was loaded: its code ran in the process that judges, whatever it brings."""
+    told = []
+    for one in evidence.extensions:
+        did = "; ".join((*one.had_say, *one.beside))
+        told.append(f"{one.label} ({did})" if did else one.label)
+    return f"Loaded from outside reprokit: {', '.join(told)}." if told else ""
 
 
 def _prints_numbers(evidence: Evidence, folders: Sequence[Path]) -> bool:

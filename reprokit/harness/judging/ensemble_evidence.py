@@ -22,6 +22,7 @@ from reprokit.errors import CannotJudgeError, MetricsError, MissingExtraError, R
 from reprokit.golden import Ensemble
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences import what_changed
+from reprokit.harness.judging.extension_evidence import missing_of
 from reprokit.harness.judging.seed_response import (
     digests_of_responding,
     metrics_of_one_result,
@@ -71,7 +72,8 @@ def ensemble_evidence(
         is_member=_is_member(first, ensemble),
         runs=tuple(map(str, folders)),
     )
-    if problem := _blessed_otherwise(recipe, ensemble) or why_silent(ensemble):
+    not_loaded = missing_of(ensemble.provenance.extensions, whose="the ensemble")
+    if problem := not_loaded or _blessed_otherwise(recipe, ensemble) or why_silent(ensemble):
         return replace(about, problem=problem)
     return _judged(recipe, first, folders, ensemble, about) if folders else about
 

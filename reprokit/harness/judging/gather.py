@@ -34,6 +34,7 @@ from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.differences.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
+from reprokit.harness.judging.extension_evidence import extensions_of, missing_of
 from reprokit.harness.judging.printed_failures import printed_failures
 from reprokit.harness.judging.resumed.resume_evidence import resume_evidence
 from reprokit.harness.judging.resumed.resumed_program import resumed_program
@@ -97,6 +98,7 @@ def gather(
     modified = stored[0].record.modified or () if stored else ()
     places = tuple(_resumed(recipe, folders[0], place) for place in beside.places)
     missing, locked, sweep = dict[str, tuple[str, str]](), None, None
+    varied = varied_evidence(folders[0], beside.varied) if beside.varied else None
     with _needed_by("versions_locked", missing=missing):
         locked = locked_versions(stored[0].path, stored[0].record, environment) if stored else None
     with _needed_by("statistics", "several_seeds", missing=missing):
@@ -147,7 +149,9 @@ def gather(
         same_under=same_under_evidence(folders[0], beside.same_under, beside.twins)
         if beside.same_under
         else None,
-        varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
+        varied=varied,
+        extensions=extensions_of([run.record for run in stored], [] if recipe else finished, varied=varied),
+        extension_missing=missing_of(blessed.provenance.extensions, whose=blessed.noun) if blessed else "",
         seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
     )
 

@@ -24,6 +24,7 @@ from reprokit.core.records import SCHEMA_VERSION
 from reprokit.core.statistics.gate_plan import GateOutcome
 from reprokit.errors import ReportError
 from reprokit.layout import REPORT
+from reprokit.records.newer import refuse_newer_schema, refuse_newer_tool
 from reprokit.records.strict import without_repeats
 from reprokit.redaction import redact_text
 from reprokit.regular_file import read_regular
@@ -94,6 +95,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "nearby",
         "trace",
         "tool",
+        "extensions",
     ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)
@@ -157,6 +159,7 @@ def from_dict(data: Any, *, where: str = "report.json") -> Report:
     if not isinstance(data, Mapping):
         raise _malformed(where, "not a report", expected="an object", actual=_kind(data))
     schema = data.get("schema")
+    refuse_newer_schema(schema, name=REPORT, where=where, error=ReportError)
     if schema != SCHEMA_VERSION or isinstance(schema, bool):
         raise ReportError(
             "this report has another schema",
@@ -166,7 +169,11 @@ def from_dict(data: Any, *, where: str = "report.json") -> Report:
             fix="read it with the version of reprokit that wrote it",
         )
     # An adapter configures dataclasses only within another type; None is refused above.
-    report: Report = _read(data, Report | None, where)
+    try:
+        report: Report = _read(data, Report | None, where)
+    except ReportError:
+        refuse_newer_tool(data, name=REPORT, where=where, error=ReportError)
+        raise
     if report.exit_code != exit_code(report.verdict):
         raise _malformed(
             f"{where}: exit_code",

@@ -206,6 +206,14 @@ def since(study: Study, commit: str = "HEAD") -> dict[str, str]:
     return unchanged_since(commit, [NAME], project=study.project)
 
 
+def test_no_recipe_is_left_out_where_other_extensions_are_named_than_there_were(study):
+    study.bless(study.run("A"))
+    study.commit()
+    assert list(since(study)) == [NAME]
+    (study.project.root / "pyproject.toml").write_text('[tool.reprokit]\nextensions = ["a==1"]\n')
+    assert since(study) == {}
+
+
 def test_a_recipe_is_left_out_of_the_gate_only_where_nothing_that_it_stands_on_moved(study):
     study.bless(study.run("A"))
     study.commit()

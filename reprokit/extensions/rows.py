@@ -1,0 +1,81 @@
+"""Rows that extensions bring: next to the checklist's own, and never with a say in the verdict."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.evidence import Evidence
+from reprokit.core.records import canonical_json
+from reprokit.core.verdicts.rows import FOREIGN, CheckResult, Finding, Status, unjudged
+from reprokit.extensions.registry import brought
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRuns:
+    """What a row of an extension may look at.
+
+    Attributes:
+        recipe: The recipe as plain data; None for a plain command.
+        platform: Of the runs.
+        runs: Their folders; ``reprokit.api.read_run`` reads them.
+        golden: The folder of the golden that they were compared with, or None.
+        strict: Whether ``--strict`` was asked for.
+    """
+
+    recipe: Mapping[str, Any] | None
+    platform: str
+    runs: tuple[Path, ...]
+    golden: Path | None
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of an extension.
+
+    Attributes:
+        title: What it promises, one line.
+        check: Judges the runs; may raise, which is ERROR.
+    """
+
+    title: str
+    check: Callable[[JudgedRuns], Finding]
+
+
+def foreign_rows(evidence: Evidence) -> Iterator[CheckResult]:
+    """A row for each that the loaded extensions bring; all of them advisory, under ``--strict`` too."""
+    for extension, name, row in brought("rows", form=Row):
+        finding = _found(row, evidence, label=extension.label)
+        yield CheckResult(
+            id=f"{FOREIGN}{extension.named.name}/{name}",
+            title=row.title,
+            status=finding.status,
+            reason=finding.reason,
+            remedy=finding.remedy,
+            evidence=finding.evidence,
+            required=False,
+        )
+
+
+def _found(row: Row, evidence: Evidence, *, label: str) -> Finding:
+    judged = JudgedRuns(
+        recipe=copy.deepcopy(dict(evidence.recipe)) if evidence.recipe is not None else None,
+        platform=evidence.platform,
+        runs=tuple(Path(run.path) for run in evidence.runs),
+        golden=Path(evidence.golden.path) if evidence.golden else None,
+        strict=evidence.strict,
+    )
+    report_it = f"report it to the authors of {label}"
+    try:
+        finding = row.check(judged)
+        is_whole = isinstance(finding, Finding) and isinstance(finding.status, Status) and finding.reason
+        if not is_whole:
+            return unjudged("the row is faulty: it returned no finding with a reason", report_it)
+        canonical_json(finding.evidence)
+    except (Exception, SystemExit) as error:  # of others: a fault is no answer
+        return unjudged(f"the row is faulty: {type(error).__name__}: {error}", report_it)
+    return finding

@@ -1,0 +1,39 @@
+"""Variations that extensions bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from reprokit.variations.catalogue import CatalogueRow
+from reprokit.variations.variation import RunPlace, Variation, VariationNotMade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedVariation:
+    """A variation of an extension.
+
+    Attributes:
+        says: What it changes, in words: ``the umask``.
+        makes: The change, or a function of the place that returns it, or why it cannot be made there.
+    """
+
+    says: str
+    makes: Variation | Callable[[RunPlace], Variation | VariationNotMade]
+
+
+def as_row(label: str, name: str, found: NamedVariation) -> CatalogueRow:
+    """The same as a row of the table: one that fails is not made, and none is held by its own word."""
+
+    def make(there: RunPlace) -> Variation | VariationNotMade:
+        try:
+            made: object = found.makes(there) if callable(found.makes) else found.makes
+        except Exception as error:  # of others: whatever it raises, the condition was not varied
+            return VariationNotMade(why=f"the extension {label} is faulty: {type(error).__name__}: {error}")
+        if isinstance(made, VariationNotMade):
+            return replace(made, held=False)
+        if not isinstance(made, Variation):
+            return VariationNotMade(why=f"the extension {label} made no Variation")
+        return made
+
+    return CatalogueRow(name, found.says, make)

@@ -1,0 +1,70 @@
+"""The templates of the page about extensions: each is short, and passes the suite that the page names."""
+
+import importlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.api import testing
+from support.stand_in_pbs import write_commands
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "extensions.md"
+FILES = dict(re.findall(r"`pbs_queue/(\w+)\.py`:\n\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+
+
+@pytest.fixture(autouse=True)
+def _package(tmp_path, monkeypatch):
+    folder = tmp_path / "src" / "pbs_queue"
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(folder.parent))
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pbs_queue"]:
+        del sys.modules[name]
+
+
+def of(module):
+    return importlib.import_module(f"pbs_queue.{module}")
+
+
+def run_folder(folder, where):
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps({"schema": 1, "where": where}))
+    return folder
+
+
+def test_there_is_a_template_of_each_kind_and_none_is_longer_than_a_screen():
+    assert set(FILES) == {"__init__", "log_format", "row", "verb", "variation", "place"}
+    assert max(text.count("\n") for text in FILES.values()) <= 60
+
+
+def test_the_declaration():
+    testing.check_extension(importlib.import_module("pbs_queue").EXTENSION)
+
+
+def test_the_log_format(tmp_path):
+    content = b"".join(b"step=%d|loss=%r\n" % (step, 1 / step) for step in range(1, 9))
+    testing.check_log_format(of("log_format").FORMAT, name="a.pbslog", content=content, folder=tmp_path)
+
+
+def test_the_row(tmp_path):
+    one, other = run_folder(tmp_path / "1", "pbs"), run_folder(tmp_path / "2", "local")
+    testing.check_row(of("row").ROW, good=[one, one], bad=[one, other])
+
+
+def test_the_verb():
+    testing.check_verb(of("verb").command)
+
+
+def test_the_variation():
+    testing.check_variation("pbs_job", of("variation").VARIATION)
+
+
+def test_the_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{write_commands(tmp_path / 'pbs')}:{os.environ['PATH']}")
+    testing.check_place(of("place").open_place, settings={"queue": "work"}, folder=tmp_path)

@@ -1,0 +1,142 @@
+"""The sample extension held against the suites that its author runs; and each suite finds planted faults."""
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reprokit.api import testing
+from reprokit.api.extensions import Extension, LogFormat, Reading, Row, TaskState, Variation, Verb, passed
+from support.stand_in_pbs import write_commands
+
+SOURCE = Path(__file__).parents[2] / "sample_extension" / "src"
+LOG = b"".join(b"step=%d|loss=%r\n" % (step, 1 / step) for step in range(1, 9))
+
+
+@pytest.fixture(autouse=True)
+def _sample(monkeypatch):
+    monkeypatch.syspath_prepend(str(SOURCE))
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pbs_queue"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def pbs(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{write_commands(tmp_path / 'pbs')}:{os.environ['PATH']}")
+
+
+def run_folder(folder, where):
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps({"schema": 1, "where": where}))
+    return folder
+
+
+def test_its_declaration_is_sound():
+    from pbs_queue import EXTENSION
+
+    testing.check_extension(EXTENSION)
+
+
+def test_its_log_format_passes_the_suite(tmp_path):
+    from pbs_queue.log_format import FORMAT
+
+    testing.check_log_format(FORMAT, name="train.pbslog", content=LOG, folder=tmp_path)
+
+
+def test_its_row_passes_the_suite(tmp_path):
+    from pbs_queue.row import ROW
+
+    one, other = run_folder(tmp_path / "1", "pbs"), run_folder(tmp_path / "2", "local")
+    testing.check_row(ROW, good=[one, one], bad=[one, other])
+
+
+def test_its_variation_passes_the_suite():
+    from pbs_queue.variation import VARIATION
+
+    testing.check_variation("pbs_job", VARIATION)
+
+
+def test_its_verb_passes_the_suite():
+    from pbs_queue.verb import command
+
+    testing.check_verb(command)
+
+
+def test_its_place_passes_the_suite(pbs, tmp_path):
+    from pbs_queue.place import open_place
+
+    testing.check_place(open_place, settings={"queue": "work"}, folder=tmp_path)
+
+
+def test_a_log_format_that_invents_records_of_a_torn_log_is_found(tmp_path):
+    def invents(path):
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            yield Reading(line=number, record={"step": number, "loss": float(line.rpartition("=")[2] or 0)})
+
+    form = LogFormat(patterns=("*.pbslog",), read=invents)
+    with pytest.raises(AssertionError, match="that the log does not have"):
+        testing.check_log_format(form, name="train.pbslog", content=LOG, folder=tmp_path)
+
+
+def test_a_log_format_that_reads_another_thing_each_time_is_found(tmp_path):
+    times = []
+
+    def read(path):
+        times.append(path)
+        yield from (Reading(line=1, record={"step": step, "n": len(times)}) for step in range(3))
+
+    form = LogFormat(patterns=("*.pbslog",), read=read)
+    with pytest.raises(AssertionError, match="two readings of one file differ"):
+        testing.check_log_format(form, name="train.pbslog", content=LOG, folder=tmp_path)
+
+
+def test_a_row_that_passes_everything_is_found(tmp_path):
+    row = Row(title="All is well", check=lambda judged: passed("all is well"))
+    folder = run_folder(tmp_path / "1", "local")
+    with pytest.raises(AssertionError, match="PASSED of"):
+        testing.check_row(row, good=[folder], bad=[folder])
+
+
+def test_a_variation_that_changes_nothing_is_found():
+    from pbs_queue.variation import VARIATION
+
+    nothing = replace(VARIATION, makes=Variation(category="environment", fix="none"))
+    with pytest.raises(AssertionError, match="it changes nothing"):
+        testing.check_variation("nothing", nothing)
+
+
+def test_a_place_that_says_that_what_runs_has_ended_is_found(pbs, tmp_path):
+    from pbs_queue.place import PbsPlace
+
+    class Hasty(PbsPlace):
+        def _standing(self, job):
+            return replace(super()._standing(job), going=TaskState.ENDED)
+
+    with pytest.raises(AssertionError, match=r"did not run|does not end when its place"):
+        testing.check_place(Hasty, settings={}, folder=tmp_path)
+
+
+def test_a_verb_without_an_example_is_found():
+    from pbs_queue.verb import command
+
+    command.epilog = ""
+    with pytest.raises(AssertionError, match="example in its epilog"):
+        testing.check_verb(command)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"log_formats": {"csv": "pbs_queue.log_format:FORMAT"}},
+        {"variations": {"umask": "pbs_queue.variation:VARIATION"}},
+        {"places": {"slurm": "pbs_queue.place:open_place"}},
+        {"verbs": {"verify": Verb(command="pbs_queue.verb:command", help="")}},
+    ],
+)
+def test_a_declaration_of_something_that_is_built_in_is_found(declared):
+    with pytest.raises(AssertionError, match="that one is built in"):
+        testing.check_extension(Extension(**declared))
