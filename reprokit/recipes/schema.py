@@ -254,6 +254,7 @@ class RecipeModel(BaseModel):
     immune_to: Annotated[list[VariationName], AfterValidator(distinct)] = []
     same_under: Annotated[list[SameUnder], AfterValidator(distinct_claims)] = []
     machines: Literal["refuse", "split", "mark"] = "refuse"
+    sinks: Annotated[list[Literal["tensorboard", "wandb"]], AfterValidator(distinct)] = []
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()
