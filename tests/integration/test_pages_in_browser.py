@@ -91,7 +91,22 @@ def test_a_page_without_script_says_the_same_and_has_no_control(
             assert browser.evaluate(facts) == with_script, (width, scheme)
             assert browser.evaluate(_CONTROLS) == 0, (width, scheme)
             assert browser.evaluate(_OVERFLOW) == 0, (width, scheme)
-            assert browser.violations() == [], (width, scheme)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("kind", PAGES)
+def test_axe_finds_nothing_in_a_page_whose_script_was_taken_out(
+    browser: Browser, tmp_path: Path, kind: str
+) -> None:
+    page = _written(tmp_path, kind)
+    whole = page.read_text(encoding="utf-8")
+    start, end = whole.index("<script>"), whole.index("</script>")
+    page.write_text(whole[:start] + whole[end + len("</script>") :], encoding="utf-8")
+    for width, scheme in ((400, "light"), (1280, "dark")):
+        browser.open(page, width=width, scheme=scheme)
+        browser.evaluate(_OPEN_ALL)
+
+        assert browser.violations() == [], (width, scheme)
 
 
 @pytest.mark.sample(3)
