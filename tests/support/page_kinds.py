@@ -156,7 +156,7 @@ def _group(name: str, text: str, generator: np.random.Generator, at: int) -> Gro
     windows = [Window.parse("last")]
     found = describe.describe(curves, windows=windows, generator=np.random.default_rng(0))
     members = tuple(SeedRun(seed=seed, folder=Path(f"runs/{seed}")) for seed in seeds)
-    together = SeedGroup(name=name, members=members, again=(), left_out=(text,) if text else (), digests={})
+    together = SeedGroup(name=name, members=members, again=(), left_out=(), digests={})
     return GroupStatistics(group=together, metrics=tuple(found), notes=(text,) if text else ())
 
 

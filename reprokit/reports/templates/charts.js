@@ -246,7 +246,11 @@ class Chart {
   rowsAt(step) {
     const isSparse = (line) => line.form || this.isThinned;
     const shown = this.shownLines().filter((line) => line.at.has(step) || !isSparse(line));
-    const rows = shown.map((line) => [line.kind, line.label, spelt(line.at.get(step)) + limitsText(line, step)]);
+    const rows = shown.filter((line) => line.form !== "seed").flatMap((line) => {
+      const row = [line.kind, line.label, spelt(line.at.get(step)) + limitsText(line, step)];
+      const seeds = shown.filter((one) => one.form === "seed" && one.of === line.label).map((one) => shortText(one.at.get(step)));
+      return seeds.length ? [row, [line.kind, `${line.label}, seeds`, seeds.join(", ")]] : [row];
+    });
     if (this.isLog) return rows;
     const [reference] = this.lines;
     for (const line of shown.filter((one) => one !== reference && !one.form)) {
@@ -375,7 +379,7 @@ class Chart {
       for (const piece of pieces(points)) {
         const places = piece.map(([step, value]) => [this.placeOf(step), up(value)]);
         if (places.length > 1 && form !== "dots") inner.append(drawn("polyline", { class: `curve ${kind} ${form}`.trim(), points: places.map((place) => place.map((length) => length.toFixed(2)).join(",")).join(" ") }));
-        if (places.length < 60 || form === "dots") {
+        if ((places.length < 60 && form !== "seed") || form === "dots") {
           for (const [cx, cy] of places) inner.append(drawn("circle", { class: `dot ${kind}`, cx, cy, r: places.length > 1 && !form ? 2 : 3 }));
         }
       }
@@ -403,9 +407,13 @@ function bandOf({ steps, limits }, isLog) {
   });
 }
 
+function shortText(value) {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(6))) : spelt(value);
+}
+
 function limitsText({ steps, limits }, step) {
   const ends = limits?.map((values) => values[steps.indexOf(step)]) ?? [];
-  return ends.length && ends.every(Number.isFinite) ? `, ${ends.map((end) => Number(end.toPrecision(8))).join(" to ")}` : "";
+  return ends.length && ends.every(Number.isFinite) ? `, ${ends.map(shortText).join(" to ")}` : "";
 }
 
 function pieces(points) {
