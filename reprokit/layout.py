@@ -61,6 +61,7 @@ SWEEP = "sweep.json"
 ASKED = "asked.json"
 MACHINES = ".machines"  # below the folder of runs: what machines were asked, and what engines wrote
 JOBS = "jobs"
+SINKS = ".sinks"  # below the folder of runs: logs of TensorBoard and W&B, written while runs train
 #: Of a search, next to its sweep.json.
 STUDY = "study.json"
 

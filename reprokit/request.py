@@ -50,6 +50,7 @@ class Request:
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
         exclusive: Refuse GPUs that another program computes on.
+        sinks: Where metrics go to as well while the runs train: ``tensorboard``, ``wandb``.
     """
 
     seed: int | None = None
@@ -77,6 +78,7 @@ class Request:
     watch_golden: bool = False
     profile_step: int | None = None
     exclusive: bool = False
+    sinks: Sequence[str] = ()
 
     def seed_of(self, seeds: Sequence[int]) -> int:
         """The seed of a run: the one asked for, else the first of the recipe's."""

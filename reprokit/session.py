@@ -67,6 +67,7 @@ class Session:
         progress: Told what takes long.
         seconds: How long each phase took, in seconds.
         goldens: What the files of a folder of goldens were like before the command ran anything.
+        sinks: Recipe → what follows its runs while they train, and is to be told the verdict.
         shared: File of a recipe → what its unpinned runs share on this host, looked at from the first run on.
     """
 
@@ -75,6 +76,7 @@ class Session:
     seconds: dict[str, float] = field(default_factory=dict)
     goldens: dict[Path, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     shared: dict[Path, Any] = field(default_factory=dict)
+    sinks: dict[str, list[Any]] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -48,6 +48,7 @@ class RunOptions(TypedDict, total=False):
         statistical: Where equality does not decide, let the ensemble.
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         exclusive: Refuse GPUs that another program computes on.
+        sinks: Where metrics go to as well while the runs train: ``tensorboard``, ``wandb``.
     """
 
     seed: int | None
@@ -70,6 +71,7 @@ class RunOptions(TypedDict, total=False):
     statistical: bool
     watch_golden: bool
     exclusive: bool
+    sinks: Sequence[str]
 
 
 def request_from(verb: str, subject: object, options: Mapping[str, Any], **of_verb: Any) -> Request:
@@ -90,7 +92,7 @@ def request_from(verb: str, subject: object, options: Mapping[str, Any], **of_ve
             raise UsageError(
                 f"{verb} has no option {name!r}", where="reprokit.api", expected=", ".join(sorted(known))
             )
-        if isinstance(value, str) and name in {"overrides", "ignore", "outputs"}:
+        if isinstance(value, str) and name in {"overrides", "ignore", "outputs", "sinks"}:
             raise UsageError(
                 f"{name} is one text", where="reprokit.api", expected=f"a list: {name}=[{value!r}]"
             )

@@ -33,6 +33,7 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.resuming.interrupted_run import interrupt, interrupt_at_places
 from reprokit.harness.running.resuming.resume_program import must_say_how
 from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.sinks import close_sinks
 from reprokit.harness.running.start_command import run_command
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.harness.sweeping.new_seeds import run_new_seeds
@@ -190,6 +191,7 @@ def _answer(
     report = with_cause(report, recipe=recipe, command=command, request=request, session=session)
     reports.render_all(report, folder)
     write_index(session.project.reports_dir)
+    close_sinks(folders, session=session)
     return report, folder
 
 

@@ -27,12 +27,14 @@ def run_once(name: str, request: Request, *, session: Session) -> Path:
     from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
     from reprokit.harness.running.environments.preflight import tell_false_claims
     from reprokit.harness.running.run_kinds import WholeRun
+    from reprokit.harness.running.sinks import close_sinks
     from reprokit.harness.running.start_runs import run_recipe
 
     recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
     tell_false_claims(recipe, session=session)
     folders = run_recipe(recipe, request, WholeRun(), session=session)
     tell_idle_patterns(recipe, folders, progress=session.progress)
+    close_sinks(folders, session=session)
     return folders[0]
 
 

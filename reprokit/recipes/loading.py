@@ -282,6 +282,7 @@ def _recipe(
     for key, usual in _LATER_KEYS:
         if plain[key] == usual:
             del plain[key]
+    del plain["sinks"]  # where metrics are shown is no part of what a recipe computes
     plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
     numbers = {key: plain[key] for key in ("numerics", "device", "variant")}
@@ -318,6 +319,7 @@ def _recipe(
         immune_to=tuple(said.immune_to),
         same_under=tuple(one.model_dump(by_alias=True) for one in said.same_under),
         machines=said.machines,
+        sinks=tuple(said.sinks),
         limits=RecipeLimits(**said.limits.model_dump()),
         checks=CheckRules(
             relax=tuple(RelaxedRow(**one.model_dump()) for one in said.checks.relax),

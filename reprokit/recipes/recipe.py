@@ -188,6 +188,7 @@ class Recipe:
     same_under: tuple[
         Mapping[str, Any], ...
     ]  # what must not change a number either: `set`, `args`, `threads`, and `as`
+    sinks: tuple[str, ...]  # where metrics go to as well, while a run trains
     machines: str  # what becomes of machines that do not compute alike: `refuse`, `split` or `mark`
     limits: RecipeLimits  # what a run may use
     checks: CheckRules  # rows of the checklist relaxed and required

@@ -256,6 +256,7 @@ class RecipeModel(BaseModel):
     same_under: Annotated[list[SameUnder], AfterValidator(distinct_claims)] = []
     machines: Literal["refuse", "split", "mark"] = "refuse"
     extensions: Annotated[list[ExtensionName], AfterValidator(distinct)] = []
+    sinks: Annotated[list[Literal["tensorboard", "wandb"]], AfterValidator(distinct)] = []
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.charts.axes import Axis, finite
+from reprokit.reports.charts.chart_data import SEED, DataLine, chart_data
 from reprokit.reports.charts.plots import (
     BOTTOM,
     RIGHT,
@@ -44,7 +46,10 @@ _LONGEST_LABEL = 52
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedCurve:
-    """One metric over the steps: the mean of several seeds with its interval, or a golden, without one."""
+    """One metric over the steps: the mean of several seeds with its interval, or a golden, without one.
+
+    ``seeds`` are the curves behind the mean, for a reader who asks for them.
+    """
 
     label: str
     kind: str
@@ -52,6 +57,7 @@ class SeedCurve:
     mean: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
+    seeds: tuple[DrawnCurve, ...] = ()
 
     @property
     def limits(self) -> tuple[Numbers, Numbers] | None:
@@ -116,6 +122,11 @@ def curve_plot(metric: str, curves: Sequence[SeedCurve]) -> Plot | None:
         bands=tuple(_bands(thin, across, up)),
         lines=tuple(line for line, _ in drawn),
         marks=(*(mark for _, alone in drawn for mark in alone), *crosses),
+        data=chart_data(
+            [line for one in thin for line in _data_lines(one)],
+            marked=None,
+            thinned=any(len(one.steps) > _MOST_POINTS for one in curves),
+        ),
         notes=tuple(_curve_notes(curves, is_cut=is_cut)),
         summary=one_line(f"{metric} over steps; {', '.join(_ends(curves))}"),
     )
@@ -153,14 +164,14 @@ def result_plot(title: str, across: str, results: Sequence[SeedResults]) -> Plot
     )
 
 
-def _thinned(curve: SeedCurve) -> SeedCurve:
-    """About ``_MOST_POINTS`` records: of each stretch the lowest, the highest, and what is no number."""
+def _thinned(curve: SeedCurve, *, most: int = _MOST_POINTS) -> SeedCurve:
+    """About ``most`` records: of each stretch the lowest, the highest, and what is no number."""
     count = len(curve.steps)
-    if count <= _MOST_POINTS:
+    if count <= most:
         return curve
     kept = {0, count - 1}
     low, high = curve.limits or (curve.mean, curve.mean)
-    edges = np.linspace(0, count, _MOST_POINTS // 2 + 1).astype(np.intp).tolist()
+    edges = np.linspace(0, count, most // 2 + 1).astype(np.intp).tolist()
     for start, end in pairwise(edges):
         is_finite = np.isfinite(curve.mean[start:end])
         there, odd = np.flatnonzero(is_finite), np.flatnonzero(~is_finite)
@@ -170,6 +181,20 @@ def _thinned(curve: SeedCurve) -> SeedCurve:
         if len(odd):
             kept |= {start + int(odd[0]), start + int(odd[-1])}
     return curve.at(np.array(sorted(kept), dtype=np.intp))
+
+
+def _data_lines(curve: SeedCurve) -> Iterator[DataLine]:
+    low, high = (None, None) if curve.limits is None else (end.tolist() for end in curve.limits)
+    mean = DrawnCurve(label=curve.label, steps=curve.steps.tolist(), values=curve.mean.tolist())
+    yield DataLine(kind=curve.kind, curve=mean, low=low, high=high)
+    yield from (DataLine(kind=curve.kind, curve=one, form=SEED) for one in curve.seeds)
+
+
+def thinned_seed(label: str, steps: Numbers, values: Numbers, *, most: int) -> DrawnCurve:
+    """The curve of one seed, thinned as means are."""
+    whole = SeedCurve(label=label, kind="", steps=steps, mean=values)
+    thin = _thinned(whole, most=most)
+    return DrawnCurve(label=label, steps=thin.steps.tolist(), values=thin.mean.tolist())
 
 
 def _heights(curves: Sequence[SeedCurve]) -> tuple[float, float, bool]:

@@ -139,6 +139,14 @@ _CAUSE = {
         {"what": f"{_TRAINER}:120 (clock)", "how": "left to chance, the runs are equal all the same"}
     ],
     "not_varied": [{"what": "which of the GPUs computes", "how": "there is no GPU here"}],
+    "tried": [
+        {
+            "what": "the program under equal conditions",
+            "runs": 4,
+            "outcome": "2 different, 1 equal to the first run",
+        },
+        {"what": "recorded lines replayed, all others left to chance", "runs": 5, "outcome": "5 different"},
+    ],
     "taps": [
         {
             "category": "unseeded_rng",
@@ -349,6 +357,7 @@ def hostile_cause(text: str) -> dict[str, Any]:
         "known": [text],
         "ruled_out": [row],
         "not_varied": [row],
+        "tried": [{"what": text, "runs": text, "outcome": text}],
         "limits": [text],
         "taps": [{**row, "differs": True}],
         "replay": [text],

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite
-from reprokit.reports.charts.chart_data import chart_data
+from reprokit.reports.charts.chart_data import DataLine, chart_data
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, CurveLine, Marker
 from reprokit.reports.escaping import Visible, one_line
 
@@ -63,8 +63,8 @@ def difference_chart(
         ),
         data=chart_data(
             [
-                ("run-0", _curve("difference", drawn)),
-                *([("run-1", _curve(EXPLAINED, explained))] if explained else []),
+                DataLine(kind="run-0", curve=_curve("difference", drawn)),
+                *([DataLine(kind="run-1", curve=_curve(EXPLAINED, explained))] if explained else []),
             ],
             marked=None,
             is_log=True,

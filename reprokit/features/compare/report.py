@@ -18,7 +18,7 @@ from reprokit.features.compare.rounding.evidence import bounds
 from reprokit.features.compare.rounding.twin_runs import TwinRuns
 from reprokit.layout import COMPARISON
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
-from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line
+from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line, pieces
 from reprokit.reports.formats.to_html import WITH_CHARTS, page
 
 HTML, MARKDOWN = "report.html", "report.md"
@@ -70,7 +70,11 @@ def documents(stored: StoredAnswer) -> dict[str, str]:
     found = _page(stored)
     size = {"chart_width": f"{WIDTH:g}", "chart_height": f"{HEIGHT:g}"}
     drawn = extras.is_installed("jinja2")
-    html = page("compare.html.jinja", found=found, scripts=WITH_CHARTS, **size) if drawn else NO_PAGE
+    html = (
+        page("compare.html.jinja", found=found, pieces=pieces, scripts=WITH_CHARTS, **size)
+        if drawn
+        else NO_PAGE
+    )
     return {HTML: html, MARKDOWN: _markdown(found)}
 
 

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reprokit.core.comparing.metric_names import results_first
+from reprokit.core.report_parts import DrawnCurve
 from reprokit.core.statistics.windows import LAST
 from reprokit.core.verdicts.rows import counted
 from reprokit.features.sweeps import statistics_page
-from reprokit.features.sweeps.settings_chart import SettingsChart, settings_chart
+from reprokit.features.sweeps.settings_chart import settings_chart
 from reprokit.features.sweeps.statistics.variability import LIMITS
+from reprokit.reports.charts.parallel import Parallel
 from reprokit.reports.charts.plots import WIDTH, Plot
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, spelt
 from reprokit.reports.formats.html_tables import HtmlTable, html_table
-from reprokit.reports.formats.to_html import WITH_TABLES, page
-from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, result_plot
+from reprokit.reports.formats.to_html import WITH_CHARTS, WITH_TABLES, page
+from reprokit.reports.seed_plots import SeedCurve, SeedResults, curve_plot, result_plot, thinned_seed
 from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _NUM_COLOURS = 6
 _MOST_METRICS = 48
+# Records of single seeds in a page, and of one seed: 0.3 MB at most.
+_SEED_NUMBERS, _LEAST_OF_SEED, _MOST_OF_SEED = 24_000, 16, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,7 @@ class StatisticsPage:
     tone: str
     sentence: Visible
     members: HtmlTable | None
-    across: SettingsChart | None
+    across: Parallel | None
     remarks: tuple[Visible, ...]
     legend: tuple[tuple[Visible, str], ...]
     figures: tuple[tuple[Plot, ...], ...]
@@ -134,7 +138,7 @@ def _drawn(*, kicker: str, title: str, sentence: str, remarks: Sequence[str], **
         plot_width=f"{WIDTH:g}",
         limits=LIMITS,
         words=_words(),
-        scripts=WITH_TABLES,
+        scripts=(*WITH_CHARTS, *WITH_TABLES),
     )
 
 
@@ -148,7 +152,8 @@ def _of_groups(found: Any, goldens: Mapping[str, Any]) -> dict[str, Any]:
     called = statistics_page.names_of(found) if found else {}
     every = dict.fromkeys(metric.metric for group in groups for metric in group.metrics)
     metrics = results_first(every, expected=found.expected if found else ())
-    figures = [_figures(name, groups, kinds, goldens) for name in metrics[:_MOST_METRICS]]
+    room = _room_of_seeds(groups, metrics[:_MOST_METRICS])
+    figures = [_figures(name, groups, kinds, goldens, room=room) for name in metrics[:_MOST_METRICS]]
     drawn_goldens = [golden for golden in goldens.values() if not golden.problem]
     return {
         "legend": (
@@ -164,6 +169,7 @@ def _of_groups(found: Any, goldens: Mapping[str, Any]) -> dict[str, Any]:
                 if one.problem
             ),
             *_more_metrics(len(metrics)),
+            *([] if room else [Visible("the curves of single seeds: there are too many for one page")]),
         ),
         "rankings": tuple(_ranking(one, groups) for one in (found.rankings if found else ())),
         "groups": tuple(map(_section, groups)),
@@ -200,7 +206,7 @@ def _ranking(one: Any, groups: Sequence[Any]) -> RankingSection:
 
 
 def _figures(
-    name: str, groups: Sequence[Any], kinds: Mapping[str, str], goldens: Mapping[str, Any]
+    name: str, groups: Sequence[Any], kinds: Mapping[str, str], goldens: Mapping[str, Any], *, room: int
 ) -> tuple[tuple[Plot, ...], str]:
     """The plots of one metric, and why its curve is missing, or ""."""
     having = [(one.group, metric) for one in groups for metric in one.metrics if metric.metric == name]
@@ -214,7 +220,7 @@ def _figures(
         for group, golden in goldens.items()
         if name in golden.series
     ]
-    curves += [_curve(group.called, metric, kinds[group.name]) for group, metric in having]
+    curves += [_curve(group.called, metric, kinds[group.name], room=room) for group, metric in having]
     curve = curve_plot(name, curves)
     window = having[0][1].windows[0].window
     results = result_plot(
@@ -230,10 +236,33 @@ def _figures(
     return (results,) if curve is None else (curve, results), missing
 
 
-def _curve(group: str, metric: MetricStatistics, kind: str) -> SeedCurve:
+def _room_of_seeds(groups: Sequence[Any], metrics: Sequence[str]) -> int:
+    """How many records of each seed a page has room for; 0 where that would be none worth a line."""
+    shown = set(metrics)
+    count = sum(len(one.seeds) for group in groups for one in group.metrics if one.metric in shown)
+    room = min(_MOST_OF_SEED, _SEED_NUMBERS // max(1, count))
+    return room if room >= _LEAST_OF_SEED else 0
+
+
+def _seeds(group: str, metric: MetricStatistics, *, room: int) -> Iterator[DrawnCurve]:
+    if room and len(metric.seeds) > 1:
+        one = metric.curves
+        for seed, steps, values in zip(one.seeds, one.steps, one.values, strict=True):
+            yield thinned_seed(f"{group}, seed {seed}", steps, values, most=room)
+
+
+def _curve(group: str, metric: MetricStatistics, kind: str, *, room: int) -> SeedCurve:
     band = metric.band
     limits = (band.low, band.high) if band.num_seeds > 1 else (None, None)
-    return SeedCurve(label=group, kind=kind, steps=band.steps, mean=band.mean, low=limits[0], high=limits[1])
+    return SeedCurve(
+        label=group,
+        kind=kind,
+        steps=band.steps,
+        mean=band.mean,
+        low=limits[0],
+        high=limits[1],
+        seeds=tuple(_seeds(group, metric, room=room)),
+    )
 
 
 def _results(group: str, window: WindowStatistics, kind: str) -> SeedResults:

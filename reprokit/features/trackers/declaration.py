@@ -6,5 +6,10 @@ from reprokit.feature import Feature
 
 FEATURE = Feature(
     name="trackers",
+    extends={
+        "reproduce": "reprokit.features.trackers.options:SINKS",
+        "verify": "reprokit.features.trackers.options:SINKS",
+    },
+    offers={"live_sinks": "reprokit.features.trackers.live_sinks:live_sinks"},
     subverbs={"runs": {"convert": "reprokit.features.trackers.verb:command"}},
 )

@@ -7,7 +7,8 @@ https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reprokit.adapters.from_tensorboard import masked_crc
@@ -33,14 +34,46 @@ def to_tensorboard(run: TrackedRun, folder: Path) -> Path:
     return file
 
 
+class LiveEvents:
+    """``<place>/tensorboard/<recipe>/<run>/events.out.tfevents…``, to which records are appended."""
+
+    def __init__(self, run: Path, place: Path) -> None:
+        folder = must_be_new(place / "tensorboard" / run.parent.name / run.name)
+        folder.mkdir(parents=True)
+        began = time.time()
+        self._file = folder / f"events.out.tfevents.{int(began)}.reprokit"
+        self._append(_field(3, _VERSION), at=began)
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """One record."""
+        self._append(_scalars(step, values), at=time.time())
+
+    def close(self, tags: Mapping[str, str]) -> None:
+        """The tags as texts."""
+        if tags:
+            self._append(_texts(tags), at=time.time())
+
+    def _append(self, what: bytes, *, at: float) -> None:
+        with self._file.open("ab") as stream:
+            stream.write(_framed(_field(1, struct.pack("<d", at), wire=1) + what))
+
+
 def _events(run: TrackedRun) -> Iterator[bytes]:
     began = _field(1, struct.pack("<d", run.began), wire=1)
     yield began + _field(3, _VERSION)
-    told = [_value(name, _text(text), plugin=b"text", kind=_TENSOR) for name, text in run.tags.items()]
-    yield began + _number(2, 0) + _field(5, b"".join(told))
+    yield began + _texts(run.tags)
     for step, values in run.records():
-        held = [_value(name, _double(one), plugin=b"scalars", kind=_SCALAR) for name, one in values.items()]
-        yield began + _number(2, step) + _field(5, b"".join(held))
+        yield began + _scalars(step, values)
+
+
+def _texts(tags: Mapping[str, str]) -> bytes:
+    told = [_value(name, _text(text), plugin=b"text", kind=_TENSOR) for name, text in tags.items()]
+    return _number(2, 0) + _field(5, b"".join(told))
+
+
+def _scalars(step: int, values: Mapping[str, float]) -> bytes:
+    held = [_value(name, _double(one), plugin=b"scalars", kind=_SCALAR) for name, one in values.items()]
+    return _number(2, step) + _field(5, b"".join(held))
 
 
 def _value(tag: str, tensor: bytes, *, plugin: bytes, kind: int) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from reprokit import extras
 from reprokit.errors import CannotRunError, MissingExtraError
@@ -19,15 +21,8 @@ def to_wandb(run: TrackedRun, folder: Path) -> Path:
         MissingExtraError: wandb is not installed.
         CannotRunError: It did not write the run.
     """
-    if not extras.is_installed("wandb"):
-        raise MissingExtraError(
-            "this needs the package wandb, which is not installed", fix="pip install wandb"
-        )
-    wandb = importlib.import_module("wandb")
+    wandb = _library()
     folder.mkdir(parents=True, exist_ok=True)
-    quiet = wandb.Settings(
-        silent=True, console="off", disable_git=True, save_code=False, x_disable_stats=True
-    )
     try:
         with wandb.init(
             mode="offline",
@@ -37,7 +32,7 @@ def to_wandb(run: TrackedRun, folder: Path) -> Path:
             name=run.name,
             tags=[run.tags["reprokit.verdict"][:_MOST_OF_TAG]],
             config={**run.settings, **run.tags},
-            settings=quiet,
+            settings=_quiet(wandb),
         ) as log:
             for step, values in run.records():
                 log.log(values, step=step)
@@ -46,3 +41,42 @@ def to_wandb(run: TrackedRun, folder: Path) -> Path:
     except wandb.Error as error:
         raise CannotRunError(f"wandb did not write the run: {error}", where=str(folder)) from error
     return place
+
+
+class LiveOfflineRun:
+    """``<place>/wandb/offline-run-…``, to which records are added; its tag is the verdict."""
+
+    def __init__(self, run: Path, place: Path) -> None:
+        wandb = _library()
+        self._log = wandb.init(
+            mode="offline",
+            dir=str(place.resolve()),
+            project="reprokit",
+            group=run.parent.name,
+            name=run.name,
+            settings=_quiet(wandb),
+        )
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """One record."""
+        self._log.log(dict(values), step=step)
+
+    def close(self, tags: Mapping[str, str]) -> None:
+        """The verdict as the run's tag, and all that is said of it in its summary."""
+        if tags:
+            self._log.tags = (tags["reprokit.verdict"][:_MOST_OF_TAG],)
+            self._log.summary.update(dict(tags))
+        self._log.finish()
+
+
+def _library() -> Any:
+    if not extras.is_installed("wandb"):
+        raise MissingExtraError(
+            "this needs the package wandb, which is not installed", fix="pip install wandb"
+        )
+    return importlib.import_module("wandb")
+
+
+def _quiet(wandb: Any) -> Any:
+    """Nothing but what it is given: no output of the process, no look at a repository or the machine."""
+    return wandb.Settings(silent=True, console="off", disable_git=True, save_code=False, x_disable_stats=True)

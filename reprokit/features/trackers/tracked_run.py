@@ -76,6 +76,12 @@ def tracked_run(reference: str, *, project: Project) -> TrackedRun:
     )
 
 
+def verdict_tags(folder: Path, *, project: Project) -> dict[str, str]:
+    """What the newest report says of a run, the verdict first."""
+    stored = runs.read(folder, verify=False)
+    return _tags(stored, project, listing.key_of(folder.resolve()))
+
+
 def must_be_new(place: Path) -> Path:
     """The place, where nothing is yet.
 

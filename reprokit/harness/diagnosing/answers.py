@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from reprokit import diagnosis
 from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Site
+from reprokit.errors import MetricsError
+from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, UNJUDGED, Diagnosis, Tap, Tried
 from reprokit.harness.diagnosing.first_divergence import first_rank
 from reprokit.harness.diagnosing.inquiry import VARIATION, Investigation
@@ -56,7 +59,7 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
         folder=lab.folder,
         runs=lab.made,
         odds=None if equal else inquiry.odds_of_others or inquiry.odds(held or ()),
-        tried=tried(lab.labels),
+        tried=tried(lab),
         not_seen=dict(inquiry.not_seen),
         next=() if equal or (causes and causes[0].category != UNKNOWN) else _next(inquiry),
     )
@@ -71,17 +74,41 @@ def provisional(inquiry: Investigation, why: str) -> Diagnosis:
     return replace(answer(inquiry, inquiry.suspected or None), provisional=why)
 
 
-def tried(labels: Sequence[str]) -> tuple[Tried, ...]:
-    """How many runs were spent on what, in the order in which it was tried first.
+def tried(lab: InstrumentedProgram) -> tuple[Tried, ...]:
+    """How many runs were spent on what, in the order in which it was tried first, and how they ended."""
+    runs = Counter(map(_kind_of, lab.labels))
+    ends: dict[str, Counter[str]] = {what: Counter() for what in runs}
+    first = lab.ended[0][1] if lab.ended else None
+    for label, ran in lab.ended:
+        if first is not None and ran is not first:
+            ends[_kind_of(label)][_how_it_ended(lab, first, ran)] += 1
+    return tuple(
+        Tried(
+            what=what,
+            runs=number,
+            outcome=", ".join(f"{ends[what][how]} {how}" for how in sorted(ends[what])),
+        )
+        for what, number in runs.items()
+    )
 
-    >>> [(one.what, one.runs) for one in tried(["first", "second", "simple"])][0]
-    ('the program under equal conditions', 2)
+
+def _kind_of(label: str) -> str:
+    """What is tried by runs of this label.
+
+    >>> _kind_of("another-seed")
+    'what a run with another seed leaves'
     """
-    found: dict[str, int] = {}
-    for label in labels:
-        what = next((says for begins, says in _TRIED.items() if label.startswith(begins)), label)
-        found[what] = found.get(what, 0) + 1
-    return tuple(Tried(what=what, runs=runs) for what, runs in found.items())
+    return next((says for begins, says in _TRIED.items() if label.startswith(begins)), label)
+
+
+def _how_it_ended(lab: InstrumentedProgram, first: InstrumentedRun, ran: InstrumentedRun) -> str:
+    if ran.trouble:
+        return "not finished"
+    try:
+        is_equal = lab.compare(first, ran).within_tolerance
+    except (MetricsError, OSError):
+        return "not comparable"
+    return "equal to the first run" if is_equal else "different"
 
 
 def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:

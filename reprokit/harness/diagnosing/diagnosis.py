@@ -28,10 +28,11 @@ class RuledOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What was tried, and in how many runs."""
+    """What was tried, in how many runs, and how these ended next to the first run."""
 
     what: str
     runs: int
+    outcome: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

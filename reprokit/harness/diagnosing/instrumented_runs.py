@@ -9,6 +9,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 from typing import Self
@@ -61,6 +62,7 @@ class InstrumentedProgram:
         budget_s: How long all runs together may take; None for as long as they like.
         bounded: Whether that holds for the runs that come: the first two are made whatever they take.
         labels: What each run was made for.
+        ended: The same with the run, of those that came to an end; without their traces.
         about: How many runs it takes in all, as far as that is known; 0 where it is not.
         cut: Where runs may be cut; None where they may not.
         left_out: Metrics of the wall clock that are not compared: name → what they are of it.
@@ -85,6 +87,7 @@ class InstrumentedProgram:
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = self.bounded = False
         self.labels: list[str] = []
+        self.ended: list[tuple[str, InstrumentedRun]] = []
         self.level, self.lost = "light", ""
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
@@ -206,6 +209,7 @@ class InstrumentedProgram:
             self.leftovers.note(trace)
         if ran.overdue and may_s != limit_s:
             raise BudgetSpent  # it was stopped because of the budget, which shows nothing of the program
+        self.ended.append((self.labels[-1], replace(ran, trace=diagnosis.HookTrace.empty())))
         return ran
 
     def _left_s(self) -> float | None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 WhyStop = Callable[[Path], Explanation | None]
 #: From a run's folder and how it ended, before it is closed, to how it is closed.
 BeforeClose = Callable[[Path, RunResult], RunResult]
+#: Told the folder of a run as soon as it is made, before its program starts.
+OnBegun = Callable[[Path], None]
 #: Told the folder of a run as soon as it is closed.
 OnClosed = Callable[[Path], None]
 _WORTH_A_LINE_BYTES = 4 << 30  # takes several seconds to be read
@@ -71,6 +73,7 @@ class Engine:
         why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
         apart_s: How far apart runs side by side begin, seconds.
         before_close: Asked of each run that completed, with its metrics written; its answer counts.
+        on_begun: Told of each run once its folder is there.
         on_closed: Told of each run as soon as it is closed, while others may go on.
     """
 
@@ -83,6 +86,7 @@ class Engine:
     why_stop: WhyStop | None = None
     apart_s: float = 0.0
     before_close: BeforeClose = as_it_ended
+    on_begun: OnBegun = not_told
     on_closed: OnClosed = not_told
 
     def make(
@@ -153,6 +157,7 @@ class Engine:
 
                 program_output.make_working_copy(folder, plan.program)
                 instrumented.make_trace_folder(spec, folder)
+            self.on_begun(folder)
             starts.wait()
             began = time.time()
             kept = [self.runs_dir, *([self.golden_dir] if self.golden_dir else ())]

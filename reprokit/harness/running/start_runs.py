@@ -17,13 +17,14 @@ from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.engine import Engine, OnClosed, not_told, with_shared_places
+from reprokit.harness.running.engine import Engine, OnBegun, OnClosed, not_told, with_shared_places
 from reprokit.harness.running.environments.environment import Environment, open_backend, ready
 from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.programs.environment_inside import inside_of
 from reprokit.harness.running.programs.instrumented import instrumented
 from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
+from reprokit.harness.running.sinks import follow_runs
 from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks
 from reprokit.project import Project
@@ -80,6 +81,7 @@ def run_recipe(
                 progress=session.progress,
                 stop=stop,
                 apart_s=_APART_S,
+                on_begun=_followed(recipe, request, kind, session=session),
                 on_closed=prepared.on_closed,
             )
             plan = _with_what_is_beside(prepared, recipe, kind, engine=engine, session=session)
@@ -97,6 +99,12 @@ def run_recipe(
         }
         seed = request.seed_of(recipe.seeds)
         return (not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
+
+
+def _followed(recipe: Recipe, request: Request, kind: RunKind, *, session: Session) -> OnBegun:
+    """What follows whole runs while they train."""
+    sinks = (*recipe.sinks, *request.sinks) if isinstance(kind, WholeRun) else ()
+    return follow_runs(recipe.name, sinks, is_live=recipe.program is None, session=session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from reprokit.core.checklist import Report
 from reprokit.core.comparing.difference import Divergence
 from reprokit.core.report_parts import DrawnCurve
 from reprokit.reports.charts.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
-from reprokit.reports.charts.chart_data import chart_data
+from reprokit.reports.charts.chart_data import DataLine, chart_data
 from reprokit.reports.escaping import Visible, one_line, shortened
 from reprokit.reports.format_values import value_text
 
@@ -148,7 +148,10 @@ def _chart(
         marker=_marker(divergence, across),
         stops=_stops(series, across),
         summary=_summary(metric, series),
-        data=chart_data(_golden_first(zip(kinds, series, strict=True)), marked=marked),
+        data=chart_data(
+            [DataLine(kind=kind, curve=one) for kind, one in _golden_first(zip(kinds, series, strict=True))],
+            marked=marked,
+        ),
     )
 
 

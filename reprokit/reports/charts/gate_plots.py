@@ -17,6 +17,7 @@ from reprokit.reports.charts.plots import (
     TOP,
     WIDTH,
     Area,
+    LegendEntry,
     Mark,
     MarkedValue,
     Plot,
@@ -166,7 +167,7 @@ def power_plot(
             for power, kind, label in zip(powers, kinds, labels, strict=True)
         ),
         rules=tuple(rules),
-        legend=tuple(zip(labels, kinds, strict=True)),
+        legend=tuple(LegendEntry(label=label, kind=kind) for label, kind in zip(labels, kinds, strict=True)),
         notes=(Visible(f"Simulated from the values of the reference: {_DRAWS} gates for each line."),),
         summary=one_line(f"{metric}: power by size of drop; {'; '.join(map(_visible, looks))}"),
     )

@@ -87,8 +87,20 @@ class RowLabel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LegendEntry:
+    """What a colour stands for: a line, or dots that no line connects."""
+
+    label: Visible
+    kind: str
+    is_dot: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A figure, ready to be drawn; ``notes`` are sentences below it."""
+    """A figure, ready to be drawn.
+
+    ``notes`` are sentences below it; ``data`` are the numbers behind a curve, for the script of the page.
+    """
 
     title: Visible
     across: Visible
@@ -106,8 +118,9 @@ class Plot:
     marks: tuple[Mark, ...] = ()
     rules: tuple[MarkedValue, ...] = ()
     rows: tuple[RowLabel, ...] = ()
-    legend: tuple[tuple[Visible, str], ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     notes: tuple[Visible, ...] = ()
+    data: Visible = _NO_LABEL
     summary: Visible
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: The scripts of a page with tables that sort, and of one with curves.
 WITH_TABLES = ("tables.js",)
-WITH_CHARTS = ("copy.js", "charts.js", "chart_tools.js")
+WITH_CHARTS = ("copy.js", "charts.js", "chart_tools.js", "walks.js")
 
 
 def to_html(report: Report) -> str:

@@ -49,7 +49,7 @@ class CausePage:
     tone: str  # `bad` if runs differ, `good` if they do not, `unknown` if nothing can be said
     first: Facts  # where the runs first differ
     values: tuple[Visible, Visible, Visible, Visible] | None  # metric, step, and the value of either run
-    tried: tuple[tuple[Visible, Visible], ...]  # the experiments: how many runs, and what they were
+    tried: tuple[tuple[Visible, Visible, Visible], ...]  # experiments: how many runs, of what, how they ended
     cards: tuple[CauseCard, ...]  # the causes
     known: tuple[Visible, ...]  # further findings, in the order in which they were made
     ruled_out: Facts  # what is not a cause, and how that is known
@@ -73,7 +73,11 @@ def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
         first=_first(found),
         values=_values(found.get("divergence") or {}),
         tried=tuple(
-            (one_line(one.get("runs", "")), one_line(one.get("what") or ""))
+            (
+                one_line(one.get("runs", "")),
+                one_line(one.get("what") or ""),
+                one_line(one.get("outcome") or "–"),
+            )
             for one in list(found.get("tried") or ())[:_MOST_ROWS]
         ),
         cards=cards,

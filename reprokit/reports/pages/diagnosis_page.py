@@ -156,7 +156,9 @@ def _next(found: Any) -> Iterator[str]:
     if not found.next:
         return
     yield "Tried:"
-    yield from (f"  {counted(one.runs, 'run')}: {shown(one.what)}" for one in found.tried)
+    for one in found.tried:
+        ended = f" ({shown(one.outcome)})" if one.outcome else ""
+        yield f"  {counted(one.runs, 'run')}: {shown(one.what)}{ended}"
     yield "Next:"
     yield from (f"  {shown(one)}" for one in found.next)
 

@@ -85,6 +85,7 @@ def _sections(pages: _Paper, found: Outline, shown: ReportPage) -> Iterator[tupl
         yield str(title), pages.facts(facts)
     yield "Environment, compared with the golden's", pages.differences(found)
     yield f"All rows: {found.counts}", pages.checklist(found.rows)
+    yield "Environment", pages.environment(found)
     yield "Runs and timing", pages.facts((*found.subject, *found.timing))
     rerun = [pages.command(found.rerun)] if found.rerun else []
     yield "How to run it again", rerun
@@ -209,6 +210,16 @@ class _Paper:
             for row in found.differences
         ]
         return self.table(head, cells, widths=(3, 3, 3, 3), num_cut=found.num_differences_cut)
+
+    def environment(self, found: Outline) -> list[Part]:
+        """The facts of the environment record, those of each heading below each other."""
+        cells = [
+            (str(group.name) if number == 0 else "", str(label), str(value))
+            for group in found.environment
+            for number, (label, value) in enumerate(group.facts)
+        ]
+        num_cut = sum(group.num_cut for group in found.environment)
+        return self.table(["What", "Field", "Value"], cells, widths=(2, 3, 6), num_cut=num_cut)
 
     def table(
         self,

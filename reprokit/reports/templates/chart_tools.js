@@ -2,7 +2,7 @@
 
 class Board {
   constructor(section) {
-    Object.assign(this, { low: null, high: null, log: false, difference: false, hidden: new Set(), section });
+    Object.assign(this, { low: null, high: null, log: false, difference: false, seeds: false, hidden: new Set(), section });
     this.charts = [...section.querySelectorAll("figure[data-chart]")].map((figure) => new Chart(figure, this));
     this.marked = this.charts.find((chart) => chart.marked !== null)?.marked ?? null;
     this.addTools();
@@ -13,7 +13,7 @@ class Board {
   draw() {
     for (const chart of this.charts) chart.draw();
     this.whole.disabled = this.low === null;
-    this.said.textContent = this.low === null ? "" : `steps ${stepText(this.low)} to ${stepText(this.high)}`;
+    this.said.textContent = this.low === null ? "" : `${this.charts[0].unit}s ${stepText(this.low)} to ${stepText(this.high)}`;
   }
 
   zoomTo(low, high) {
@@ -66,7 +66,8 @@ class Board {
     this.whole.disabled = true;
     if (this.charts.some((chart) => !chart.isLog)) {
       toggle("Logarithmic", "log");
-      if (this.charts.some((chart) => chart.lines.length > 1)) toggle("Difference", "difference");
+      if (this.charts.some((chart) => chart.hasDifference())) toggle("Difference", "difference");
+      if (this.charts.some((chart) => chart.lines.some((line) => line.form === "seed"))) toggle("Each seed", "seeds");
     }
     this.said = made("span", { class: "meaning", role: "status" });
     tools.append(this.said);
@@ -101,7 +102,7 @@ class Board {
       let count = 0;
       for (const [chart, box] of chosen) {
         const isShown = box.checked && chart.name.toLowerCase().includes(asked);
-        (chart.figure.closest("details.equal") ?? chart.figure).hidden = !isShown;
+        (chart.figure.closest("details.equal, .one-metric") ?? chart.figure).hidden = !isShown;
         chart.figure.hidden = !isShown;
         count += isShown;
       }

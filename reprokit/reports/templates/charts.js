@@ -40,7 +40,10 @@ function linesOf(found) {
     const values = typeof line.values === "number" ? lines[line.values].values : unpacked(line.values);
     const at = new Map();
     steps.forEach((step, index) => { if (!at.has(step)) at.set(step, values[index]); });
-    lines.push({ label: line.label, kind: line.kind, steps, values, at });
+    const form = line.form ?? "";
+    const mean = form === "seed" ? lines.findLast((one) => one.kind === line.kind && !one.form) : null;
+    const limits = line.low ? [unpacked(line.low), unpacked(line.high)] : null;
+    lines.push({ label: line.label, kind: line.kind, form, of: mean?.label ?? line.label, steps, values, limits, at });
   }
   return lines;
 }
@@ -80,17 +83,21 @@ class Chart {
     const found = JSON.parse(figure.dataset.chart);
     this.figure = figure;
     this.board = board;
-    this.svg = figure.querySelector("svg");
+    this.svg = figure.querySelector("svg[role=img]");
     this.name = figure.querySelector("figcaption").firstChild.textContent.trim();
     this.lines = linesOf(found);
     this.marked = found.marked;
     this.isLog = found.log;
+    this.unit = found.across;
+    this.isThinned = found.thinned ?? false;
     const [, , width, height] = this.svg.getAttribute("viewBox").split(" ").map(Number);
     Object.assign(this, { width, height, top: 12, right: width - 16, bottom: height - 48 });
     this.left = Number(this.svg.querySelector(".axis").getAttribute("x1"));
     this.first = this.left;
     const every = new Set();
-    for (const line of this.lines) line.at.forEach((_, step) => { if (!Number.isNaN(step)) every.add(step); });
+    for (const line of this.lines.filter((one) => one.form !== "seed")) {
+      line.at.forEach((_, step) => { if (!Number.isNaN(step)) every.add(step); });
+    }
     this.steps = [...every].sort((one, other) => one - other);
     this.ends = this.endsOfNumbers();
     for (const stop of this.svg.querySelectorAll(".stop, title")) stop.remove(); // the readout says more
@@ -186,7 +193,7 @@ class Chart {
   }
 
   shownLines() {
-    return this.lines.filter((line) => !this.board.hidden.has(line.label));
+    return this.lines.filter((line) => !this.board.hidden.has(line.of) && (line.form !== "seed" || this.board.seeds));
   }
 
   xOf(event) {
@@ -222,7 +229,7 @@ class Chart {
     this.readout.hidden = step === null;
     if (step === null) return;
     const rows = this.rowsAt(step);
-    this.readout.replaceChildren(made("b", {}, `step ${stepText(step)}`), ...rows.map(([kind, label, text]) => {
+    this.readout.replaceChildren(made("b", {}, `${this.unit} ${stepText(step)}`), ...rows.map(([kind, label, text]) => {
       const row = made("div");
       row.append(made("span", { class: `key ${kind}` }), made("span", {}, `${label} `), made("code", {}, text));
       return row;
@@ -230,17 +237,23 @@ class Chart {
     const x = this.placeOf(step);
     this.readout.classList.toggle("before", x > (this.left + this.right) / 2);
     this.svg.setAttribute("aria-valuenow", step);
-    this.svg.setAttribute("aria-valuetext", [`step ${stepText(step)}`, ...rows.map(([, label, text]) => `${label} ${text}`)].join(", "));
+    this.svg.setAttribute("aria-valuetext", [`${this.unit} ${stepText(step)}`, ...rows.map(([, label, text]) => `${label} ${text}`)].join(", "));
     this.cursor = drawn("g", { class: "cursor" });
     this.cursor.append(drawn("line", { x1: x, x2: x, y1: this.top, y2: this.bottom }));
     this.svg.append(this.cursor);
   }
 
   rowsAt(step) {
-    const rows = this.shownLines().map((line) => [line.kind, line.label, spelt(line.at.get(step))]);
+    const isSparse = (line) => line.form || this.isThinned;
+    const shown = this.shownLines().filter((line) => line.at.has(step) || !isSparse(line));
+    const rows = shown.filter((line) => line.form !== "seed").flatMap((line) => {
+      const row = [line.kind, line.label, spelt(line.at.get(step)) + limitsText(line, step)];
+      const seeds = shown.filter((one) => one.form === "seed" && one.of === line.label).map((one) => shortText(one.at.get(step)));
+      return seeds.length ? [row, [line.kind, `${line.label}, seeds`, seeds.join(", ")]] : [row];
+    });
     if (this.isLog) return rows;
-    const [reference, ...others] = this.lines;
-    for (const line of others.filter((one) => !this.board.hidden.has(one.label))) {
+    const [reference] = this.lines;
+    for (const line of shown.filter((one) => one !== reference && !one.form)) {
       const apart = line.at.get(step) - reference.at.get(step);
       if (!Number.isNaN(apart)) rows.push(["apart", `${line.label} − ${reference.label}`, apart ? String(apart) : "equal"]);
     }
@@ -258,7 +271,7 @@ class Chart {
 
   draw() {
     const { board } = this;
-    const isPlain = board.low === null && !board.log && !board.difference && board.hidden.size === 0;
+    const isPlain = board.low === null && !board.log && !board.difference && !board.seeds && board.hidden.size === 0;
     this.show(null);
     this.note.hidden = true;
     if (isPlain) {
@@ -274,7 +287,7 @@ class Chart {
 
   // What is to be drawn: the lines that are shown, or their differences from the first of all.
   curves(isLog) {
-    const isDifference = this.board.difference && !this.isLog && this.lines.length > 1;
+    const isDifference = this.board.difference && this.hasDifference();
     const reference = this.lines[0];
     const lines = this.shownLines().filter((line) => !isDifference || line !== reference);
     const [low, high] = this.range();
@@ -290,15 +303,20 @@ class Chart {
         if (isNumber && !(isLog && value <= 0)) points.push([step, isLog ? Math.log10(value) : value]);
         else if (!isDifference || reference.at.has(step)) points.push(null);
       });
-      return { kind: line.kind, points: inside(points, low, high) };
+      const band = isDifference ? [] : bandOf(line, isLog).filter((point) => !point || (point[0] >= low && point[0] <= high));
+      return { kind: line.kind, form: line.form, points: inside(points, low, high), band };
     });
     return { curves: curves.filter((curve) => curve.points.some(Boolean)), left };
+  }
+
+  hasDifference() {
+    return !this.isLog && this.lines.filter((line) => !line.form).length > 1;
   }
 
   tell(leftOut, count) {
     const told = [];
     if (this.board.difference && !this.isLog) {
-      told.push(this.lines.length > 1 ? `Difference from ${this.lines[0].label}.` : "One line only: there is no difference.");
+      told.push(this.hasDifference() ? `Difference from ${this.lines[0].label}.` : "One line only: there is no difference.");
     }
     if (!count) told.push(leftOut ? "No value here is above 0." : "There is nothing to draw here.");
     else if (leftOut && !this.isLog) {
@@ -313,6 +331,11 @@ class Chart {
     const values = points.filter(Boolean).map((point) => point[1]);
     let [low, high] = [Math.min(...values), Math.max(...values)];
     if (!values.length) [low, high] = [0, 1];
+    const spread = high - low; // a band may reach as far again beyond the lines
+    const ends = curves.flatMap((curve) => curve.band.filter(Boolean).flatMap((point) => [point[1], point[2]]));
+    for (const end of ends) [low, high] = [Math.min(low, end), Math.max(high, end)];
+    if (values.length) low = Math.max(low, Math.min(...values) - spread);
+    if (values.length) high = Math.min(high, Math.max(...values) + spread);
     const half = high / 2 - low / 2;
     const pad = half > 0 ? half * 0.1 : Math.abs(low) * 0.05 || 1;
     low = Math.max(-Number.MAX_VALUE, low - pad);
@@ -338,7 +361,7 @@ class Chart {
       parts.push(drawn("text", { class: "tick", x, y: this.bottom + 19, "text-anchor": "middle" }, tickText(value)));
     }
     const middle = (this.left + this.right) / 2;
-    parts.push(drawn("text", { class: "tick", x: middle, y: this.bottom + 40, "text-anchor": "middle" }, "step"));
+    parts.push(drawn("text", { class: "tick", x: middle, y: this.bottom + 40, "text-anchor": "middle" }, this.unit));
     return parts;
   }
 
@@ -346,12 +369,18 @@ class Chart {
   plot(curves, up) {
     const box = [this.left, this.top - 4, this.right - this.left, this.bottom - this.top + 8];
     const inner = drawn("svg", { x: box[0], y: box[1], width: box[2], height: box[3], viewBox: box.join(" ") });
-    for (const { kind, points } of curves) {
+    for (const { kind, band } of curves) {
+      for (const piece of pieces(band)) {
+        const ends = [...piece.map(([step, low]) => [step, low]), ...piece.map(([step, , high]) => [step, high]).reverse()];
+        inner.append(drawn("polygon", { class: `band ${kind}`, points: ends.map(([step, value]) => `${this.placeOf(step).toFixed(2)},${up(value).toFixed(2)}`).join(" ") }));
+      }
+    }
+    for (const { kind, form, points } of curves) {
       for (const piece of pieces(points)) {
         const places = piece.map(([step, value]) => [this.placeOf(step), up(value)]);
-        if (places.length > 1) inner.append(drawn("polyline", { class: `curve ${kind}`, points: places.map((place) => place.map((length) => length.toFixed(2)).join(",")).join(" ") }));
-        if (places.length < 60) {
-          for (const [cx, cy] of places) inner.append(drawn("circle", { class: `dot ${kind}`, cx, cy, r: places.length > 1 ? 2 : 3 }));
+        if (places.length > 1 && form !== "dots") inner.append(drawn("polyline", { class: `curve ${kind} ${form}`.trim(), points: places.map((place) => place.map((length) => length.toFixed(2)).join(",")).join(" ") }));
+        if ((places.length < 60 && form !== "seed") || form === "dots") {
+          for (const [cx, cy] of places) inner.append(drawn("circle", { class: `dot ${kind}`, cx, cy, r: places.length > 1 && !form ? 2 : 3 }));
         }
       }
     }
@@ -367,6 +396,24 @@ class Chart {
 function inside(points, low, high) {
   const kept = points.map((point) => point === null || (point[0] >= low && point[0] <= high));
   return points.filter((point, index) => kept[index] || (point && ((kept[index - 1] && points[index - 1]) || (kept[index + 1] && points[index + 1]))));
+}
+
+// The band around a line: step and both limits, null where it has none.
+function bandOf({ steps, limits }, isLog) {
+  if (!limits) return [];
+  return steps.map((step, index) => {
+    const ends = limits.map((values) => (isLog ? Math.log10(values[index]) : values[index]));
+    return Number.isFinite(step) && ends.every(Number.isFinite) ? [step, ...ends] : null;
+  });
+}
+
+function shortText(value) {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(6))) : spelt(value);
+}
+
+function limitsText({ steps, limits }, step) {
+  const ends = limits?.map((values) => values[steps.indexOf(step)]) ?? [];
+  return ends.length && ends.every(Number.isFinite) ? `, ${ends.map(shortText).join(" to ")}` : "";
 }
 
 function pieces(points) {

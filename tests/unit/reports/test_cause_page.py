@@ -145,7 +145,7 @@ def test_the_section_says_where_it_began_before_the_first_metric_that_differs():
 def test_the_line_stands_among_those_around_it_and_both_values_side_by_side(report):
     lines = ["def f():", "    x = <b>", "    return x"]
     cause = {**report.cause["causes"][0], "line": 88, "around": lines, "around_from": 87}
-    tried = [{"what": "the program under equal conditions", "runs": 2}]
+    tried = [{"what": "the program under equal conditions", "runs": 2, "outcome": "1 <i>different"}]
     found = {**report.cause, "causes": [cause], "tried": tried}
 
     page = diagnosis_to_html(found, subject="x", sentence="y")
@@ -153,4 +153,5 @@ def test_the_line_stands_among_those_around_it_and_both_values_side_by_side(repo
     assert '<span class="same">    87   def f():' in page
     assert '<span class="removed">    88 ▸     x = &lt;b&gt;' in page
     assert '<td data-label="One run">0.5</td><td data-label="The other">0.25</td>' in page
-    assert '<tr><th scope="row">2</th><td>the program under equal conditions</td></tr>' in page
+    row = '<tr><th scope="row">2</th><td>the program under equal conditions</td>'
+    assert f"{row}<td>1 &lt;i&gt;different</td></tr>" in page

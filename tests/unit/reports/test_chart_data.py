@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reprokit.core.report_parts import DrawnCurve
-from reprokit.reports.charts.chart_data import chart_data
+from reprokit.reports.charts.chart_data import DataLine, chart_data
 
 
 def _curve(values: list[Any], *, label: str = "run 1", steps: list[Any] | None = None) -> DrawnCurve:
@@ -19,7 +19,7 @@ def _curve(values: list[Any], *, label: str = "run 1", steps: list[Any] | None =
 
 def _read(curve: DrawnCurve) -> tuple[list[float], list[float]]:
     """Steps and values as a reader of the data sees them."""
-    (line,) = json.loads(chart_data([("run-0", curve)], marked=None))["lines"]
+    (line,) = json.loads(chart_data([DataLine(kind="run-0", curve=curve)], marked=None))["lines"]
     if line["steps"].startswith("="):
         steps = _unpacked(line["steps"][1:])
     else:
@@ -54,16 +54,16 @@ def test_what_is_no_number_is_not_a_number() -> None:
 def test_whole_steps_are_the_first_and_the_distances() -> None:
     curve = _curve([0.0, 0.0, 0.0], steps=[2048, 4096, 4097])
 
-    (line,) = json.loads(chart_data([("run-0", curve)], marked=4096))["lines"]
+    (line,) = json.loads(chart_data([DataLine(kind="run-0", curve=curve)], marked=4096))["lines"]
 
     assert line["steps"] == "2048 2048 1"
 
 
 def test_a_curve_that_an_earlier_line_has_already_is_named_and_not_repeated() -> None:
     series = [
-        ("golden", _curve([1.0, 2.0], label="golden")),
-        ("run-0", _curve([1.0, 2.5])),
-        ("run-1", _curve([1.0, 2.5], label="run 2")),
+        DataLine(kind="golden", curve=_curve([1.0, 2.0], label="golden")),
+        DataLine(kind="run-0", curve=_curve([1.0, 2.5])),
+        DataLine(kind="run-1", curve=_curve([1.0, 2.5], label="run 2")),
     ]
 
     lines = json.loads(chart_data(series, marked=None))["lines"]
@@ -74,7 +74,8 @@ def test_a_curve_that_an_earlier_line_has_already_is_named_and_not_repeated() ->
 
 
 def test_a_label_shows_what_would_not_show_itself() -> None:
-    found = chart_data([("run-0", _curve([1.0, 2.0], label="a\x1b\u202e\ud800"))], marked=None)
+    curve = _curve([1.0, 2.0], label="a\x1b\u202e\ud800")
+    found = chart_data([DataLine(kind="run-0", curve=curve)], marked=None)
 
     assert json.loads(found)["lines"][0]["label"] == r"a\x1b\u202e\ud800"
     assert found.isprintable()

@@ -43,8 +43,8 @@ def test_a_gate_that_passed_shows_values_difference_margin_and_power():
     assert margin.at < difference.spans[-1].left  # the look that decided
     (area,) = difference.areas
     assert (area.left, area.left + area.width) == pytest.approx((margin.at, zero.at))
-    assert [line.kind for line in power.lines] == [kind for _, kind in power.legend]
-    assert [label for label, _ in power.legend] == ["3 new seeds", "5 new seeds"]
+    assert [line.kind for line in power.lines] == [entry.kind for entry in power.legend]
+    assert [entry.label for entry in power.legend] == ["3 new seeds", "5 new seeds"]
 
 
 def test_the_power_that_is_drawn_is_near_the_gates_own():

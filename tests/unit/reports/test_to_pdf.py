@@ -176,3 +176,11 @@ def test_a_pdf_without_one_readable_report_is_no_report(tmp_path: Path, data: by
 
     with pytest.raises(ReportError):
         to_pdf.load(file)
+
+
+def test_the_environment_of_the_run_stands_on_paper_under_its_headings(sample_report: Sample) -> None:
+    whole = "".join(texts(to_pdf.to_pdf(sample_report(Verdict.REPRODUCED))))
+
+    assert "hardwarecpu_model" in whole
+    assert "packagesgymnasium" in whole
+    assert whole.index("Environment") < whole.index("Runsandtiming")

@@ -56,12 +56,13 @@ class WindowStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricStatistics:
-    """One metric: its windows in the order in which they were asked for, and its learning curve."""
+    """One metric: its windows in the order in which they were asked for, and its learning curves."""
 
     metric: str
     seeds: tuple[int, ...]
     windows: tuple[WindowStatistics, ...]
     band: Band
+    curves: Curves
 
     def of(self, window: str) -> WindowStatistics:
         return next(one for one in self.windows if one.window == window)
@@ -106,6 +107,7 @@ def describe(
             seeds=curve.seeds,
             windows=tuple(statistics for metric, statistics in described if metric == curve.metric),
             band=band(curve.steps, curve.values),
+            curves=curve,
         )
         for curve in curves
     ]

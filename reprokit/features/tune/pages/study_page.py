@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from reprokit.features.tune.pages.study_charts import HEIGHT, WIDTH, history, parallel
+from reprokit.features.tune.pages.study_charts import across_settings, history
 from reprokit.features.tune.studies import StudyData
+from reprokit.reports.charts.plots import WIDTH
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.formats.html_tables import HtmlTable
-from reprokit.reports.formats.to_html import WITH_TABLES, page
+from reprokit.reports.formats.to_html import WITH_CHARTS, WITH_TABLES, page
 
 
 def study_to_html(study: StudyData, *, importance: Mapping[str, float], fresh: str = "") -> str:
@@ -29,14 +30,13 @@ def study_to_html(study: StudyData, *, importance: Mapping[str, float], fresh: s
         fresh=one_line(fresh, limit=1000) if fresh else "",
         history=history(study),
         importance=[(one_line(name), share) for name, share in importance.items()],
-        parallel=parallel(study, importance),
+        parallel=across_settings(study, importance),
         trials=HtmlTable(
             head=tuple(map(one_line, ("trial", "state", "value", *names, "why"))),
             rows=tuple(map(tuple, _rows(study, names))),
         ),
-        scripts=WITH_TABLES,
-        width=f"{WIDTH:g}",
-        height=f"{HEIGHT:g}",
+        scripts=(*WITH_CHARTS, *WITH_TABLES),
+        plot_width=f"{WIDTH:g}",
     )
 
 

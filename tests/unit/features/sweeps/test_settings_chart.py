@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 from reprokit.features.sweeps.settings_chart import settings_chart
@@ -37,8 +38,8 @@ def test_a_line_is_a_finished_member_the_largest_result_on_top():
         "lr=0.1 kind=b width=8 seed 1: 3.00",
     ]
     lowest, _, highest = (line.points.split() for line in found.lines)
-    assert [point.split(",")[1] for point in lowest] == ["260", "20", "260"]
-    assert [point.split(",")[1] for point in highest] == ["20", "260", "20"]
+    assert [point.split(",")[1] for point in lowest] == ["240", "20", "240"]
+    assert [point.split(",")[1] for point in highest] == ["20", "240", "20"]
 
 
 def test_without_settings_that_differ_or_results_there_is_no_chart():
@@ -51,6 +52,20 @@ def test_without_settings_that_differ_or_results_there_is_no_chart():
 def test_what_has_no_room_is_counted_and_equal_results_lie_in_the_middle():
     names = [f"s{at}" for at in range(10)]
     found = settings_chart([member(1.0, *(f"{name}={value}" for name in names)) for value in "ab"])
-    assert found.num_cut == 2
+    assert [str(note) for note in found.notes] == ["2 more settings in the table."]
     assert [str(tick.label) for tick in found.axes[-1].ticks] == ["1.00"]
-    assert {line.points.split(",")[-1] for line in found.lines} == {"140"}
+    assert {line.points.split(",")[-1] for line in found.lines} == {"130"}
+
+
+def test_long_names_stand_in_two_rows_and_are_whole_in_their_titles():
+    names = [f"training.optimizer.setting_number_{at}" for at in range(8)]
+    found = settings_chart([member(float(value), *(f"{name}={value}" for name in names)) for value in "12"])
+    assert [axis.name_at for axis in found.axes[:3]] == [262, 279, 262]
+    assert all(len(axis.name) <= 26 for axis in found.axes)
+    assert str(found.axes[0].whole_name) == names[0]
+
+
+def test_of_many_values_as_many_are_named_as_there_is_room_for():
+    found = settings_chart([member(float(at), f"seed_of_data={at}") for at in range(40)])
+    heights = sorted(tick.at for tick in found.axes[0].ticks)
+    assert min(after - before for before, after in itertools.pairwise(heights)) >= 14
