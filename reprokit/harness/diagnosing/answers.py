@@ -43,7 +43,7 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
     asked = set(lab.vary or ()) & set(inquiry.unmade)
     causes = inquiry.causes or named_causes(inquiry, held or ())
     return Diagnosis(
-        verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,
+        verdict=(UNJUDGED if asked or lab.disturb else EQUAL) if equal else DIFFERS,
         divergence=None if equal else lab.compare(first, inquiry.other).divergence,
         causes=causes,
         variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),
