@@ -1,6 +1,6 @@
 """Ten programs that differ now and then, and their clean twins: as they are, and under `reproduce --stress`.
 
-    python benchmarks/rare_differences.py [--runs 60] [--stressed 30] [--diagnose] [NAME…]
+    python benchmarks/rare_differences.py [--runs 60] [--stressed 30] [--clean 30] [--diagnose] [NAME…]
 
 Prints the table of docs/evidence/rare-differences.md.
 """
@@ -23,6 +23,7 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--runs", type=int, default=60)
     asked.add_argument("--stressed", type=int, default=30)
+    asked.add_argument("--clean", type=int, default=30)
     asked.add_argument("--diagnose", action="store_true")
     asked.add_argument("names", nargs="*")
     given = asked.parse_args()
@@ -35,7 +36,7 @@ def main() -> None:
     for name in names:
         bad, clean = PROGRAMS / "differs" / f"{name}.py", PROGRAMS / "clean" / f"{name}.py"
         code, found = _stressed(bad, given.stressed)
-        twin, of_twin = _stressed(clean, given.stressed)
+        twin, of_twin = _stressed(clean, given.clean)
         low, high = found["interval"]
         told = f"exit {code}, {found['differ']} of {found['runs']}"
         quiet = f"exit {twin}, {of_twin['differ']} of {of_twin['runs']}"
@@ -63,7 +64,7 @@ def _stressed(program: Path, runs: int) -> tuple[int, dict]:
 
 
 def _cause(program: Path) -> str:
-    _, answer = _asked(program, "diagnose", "--stress", "--budget", "240s")
+    _, answer = _asked(program, "diagnose", "--stress", "--budget", "150s")
     cause = answer.get("cause") or {}
     return f"{cause.get('category')}, line {cause.get('line')}, {answer.get('runs')} runs"
 

@@ -28,7 +28,8 @@ _TRIED = {
     ("operations", "all-held"): "every operation compared, all else replayed",
     ("narrow",): "every event around the first difference compared",
     ("calls", "call"): "every call of the program compared or replayed",
-    ("under-taps",): "entropy, clocks and threads of compiled code held, or addresses with them",
+    ("under-taps",): "entropy, clocks, threads and locks of compiled code held, or memory and addresses too",
+    ("under-malloc", "under-glibc"): "the same contents of fresh memory in each run",
     ("under-fixed-addresses",): "the same layout of memory in each run",
     ("under",): "threads one at a time, or one thread in each pool of compiled code",
 }

@@ -505,13 +505,13 @@ static struct turn *next_turn(void) {
     return found;
 }
 
-/* Wait for one's turn; a thread that does not come for 50 ms waits for something else and is passed over. */
+/* Wait for one's turn; a thread that does not come for 200 ms waits for something else and is passed over. */
 static void wait_for_turn(void) {
     SET(own.turn->state, THERE);
     for (int count = 0;; count++) {
         struct turn *next = next_turn();
         if (!next || next == own.turn) break;
-        if (count == 1000) SET(next->state, AWAY), SET(table->late, 1), count = 0;
+        if (count == 4000) SET(next->state, AWAY), count = 0;
         pause_of(50000);
     }
 }
@@ -536,7 +536,7 @@ int pthread_mutex_lock(pthread_mutex_t *lock) {
     return failed;
 }
 
-/* Python's locks and queues are semaphores before 3.13, and those between processes are. */
+/* Python's locks and queues are made of these, and so are those between its processes. */
 int sem_wait(sem_t *one) {
     may_wait_at_lock();
     return REAL(sem_wait)(one);
