@@ -12,6 +12,7 @@ import click
 
 from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import (
+    DEFAULTS,
     RecipeOrCommand,
     examples,
     folder_options,
@@ -86,7 +87,8 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
         "--repeats",
         least=2,
         most=1000,
-        help="Record up to so many runs until one differs  [default: 2; 40 with --stress].",
+        default=DEFAULTS.repeats,
+        help="Record up to so many runs until one differs; 40 with --stress.",
     ),
     click.option("--stress", is_flag=True, help="Disturb the runs, as `reproduce --stress` does."),
     click.option(
@@ -199,9 +201,11 @@ def command(
 
 def _recordings(options: dict[str, Any], *, resume: bool) -> int:
     """How many runs are recorded at most until one differs."""
-    if resume and (options["stress"] or options["repeats"]):
+    typed = click.get_current_context().get_parameter_source("repeats")
+    is_usual = typed is click.core.ParameterSource.DEFAULT
+    if resume and (options["stress"] or not is_usual):
         raise click.UsageError("--resume goes with neither --stress nor --repeats")
-    return int(options["repeats"] or (_STRESSED_RUNS if options["stress"] else _LEAST_RUNS))
+    return _STRESSED_RUNS if options["stress"] and is_usual else int(options["repeats"])
 
 
 def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
