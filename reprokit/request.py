@@ -48,6 +48,7 @@ class Request:
         gate: Asked for by ``verify``, which the line that repeats it then names.
         statistical: Where equality does not decide, let the ensemble: run new seeds and compare them with it.
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
+        stress: Disturb the runs, so that a rare difference shows sooner; nothing is passed then.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
         exclusive: Refuse GPUs that another program computes on.
         sinks: Where metrics go to as well while the runs train: ``tensorboard``, ``wandb``.
@@ -76,6 +77,7 @@ class Request:
     gate: bool = False
     statistical: bool = False
     watch_golden: bool = False
+    stress: bool = False
     profile_step: int | None = None
     exclusive: bool = False
     sinks: Sequence[str] = ()

@@ -26,6 +26,7 @@ NEEDS_RECIPE = False
 _MANY = 10  # runs
 _SHOWN = 3  # names
 _WHOLE = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
+_STRESSED = "the runs agree, but were disturbed on purpose, which never proves that a program repeats"
 _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _INHERITED = "while the runs went on, something changed that each inherits from this tool's own process"
@@ -49,7 +50,7 @@ _LOG = (
 _TAKE = "let a recipe take what the program writes in the tree"
 
 
-def check(evidence: Evidence) -> Finding:
+def check(evidence: Evidence) -> Finding:  # noqa: PLR0911 - a reason each
     """Every later run is equal to the first."""
     found = differing(evidence)
     if found is not None:
@@ -64,6 +65,8 @@ def check(evidence: Evidence) -> Finding:
             "the runs agree up to where they were stopped; nothing is known about the rest", _WHOLE
         )
     objection = _insufficient(evidence)
+    if objection is None and evidence.is_stressed:
+        return unjudged(_STRESSED, "run it as it is: `reprokit reproduce` without --stress")
     if objection is not None:
         return unjudged(objection.reason, _remedy(evidence))
     if carried := _carried_over(evidence):

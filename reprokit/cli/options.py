@@ -42,6 +42,23 @@ class FiniteRange(click.FloatRange):
         return float(super().convert(value, param, ctx))
 
 
+class Share(click.ParamType[float]):
+    """A share of runs: ``1/100``, ``1%`` or ``0.01``."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The share as a number between 0 and 1."""
+        text = str(value).replace(" ", "")
+        share = math.nan
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            over, _, under = text.removesuffix("%").partition("/")
+            share = float(over) / float(under or 1) / (100 if text.endswith("%") else 1)
+        if not 0 < share < 1:
+            self.fail(f"{value!r} is no share between 0 and 1, such as 1/100, 1% or 0.01", param, ctx)
+        return share
+
+
 class StopAt(click.ParamType[Any]):
     """Where runs are killed: a step, several, ``every`` or ``middle``."""
 
@@ -254,12 +271,28 @@ judge_options = titled(
     titled(
         Title.RUNS,
         number_option(
-            "--repeats", least=2, most=100, default=DEFAULTS.repeats, help="Runs with the same seed."
+            "--repeats", least=2, most=1000, default=DEFAULTS.repeats, help="Runs with the same seed."
         ),
         click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
     ),
     json_option("Print report.json."),
     verbose_option,
+)
+
+#: ``--stress``: whether a difference that is rare shows where runs are disturbed.
+stress_options = titled(
+    Title.QUESTIONS,
+    click.option(
+        "--stress",
+        is_flag=True,
+        help="Disturb the runs (load, delays, memory): how often do they differ? Passes nothing.",
+    ),
+    click.option(
+        "--at-most",
+        type=Share(),
+        metavar="SHARE",
+        help="Make as many runs as show, where none differs, that at most 1/100 (1%, 0.01) do.",
+    ),
 )
 
 #: ``--attribute``: whether code or environment explains a mismatch with the golden.
@@ -299,6 +332,36 @@ resume_options = titled(
         help="Where --resume kills a run; `middle`, or `every` update  [default: drawn from the seed].",
     ),
 )
+
+
+#: What `--stress` does not go with, which asks for something to be passed or compared.
+_NOT_STRESSED = ("resume", "stop_at", "vary", "same_under", "attribute", "strict", "copy_to", "rounding")
+_STRESSED_RUNS = 20
+_MOST_RUNS = 1000
+
+
+def plan_stress(options: dict[str, Any], *, plain: bool, of_feature: bool) -> None:
+    """Refuse what `--stress` does not go with; put the number of runs in its place and say what it shows."""
+    from reprokit.core.statistics.shares import runs_for
+    from reprokit.harness import shown_by
+
+    share = options["at_most"]
+    if not options["stress"]:
+        if share is not None:
+            raise click.UsageError("--at-most goes with --stress")
+        return
+    refused = [name for name in _NOT_STRESSED if options.get(name)]
+    if of_feature or refused or (plain and options["golden_dir"] is not None):
+        what = f"--{refused[0].replace('_', '-')}" if refused else "a bundle" if of_feature else "--golden"
+        raise click.UsageError(f"--stress does not go with {what}: disturbed runs pass nothing")
+    typed = click.get_current_context().get_parameter_source("repeats")
+    if typed is click.core.ParameterSource.DEFAULT:
+        options["repeats"] = _STRESSED_RUNS if share is None else runs_for(share)
+    elif share is not None:
+        raise click.UsageError("--at-most and --repeats both say how many runs there are")
+    if options["repeats"] > _MOST_RUNS:
+        raise click.UsageError(f"that takes {options['repeats']:,} runs; {_MOST_RUNS:,} is the most")
+    click.echo(f"note: {shown_by(options['repeats'])}", err=True)
 
 
 def picture_file(plot: Path | None) -> None:

@@ -109,6 +109,9 @@ class Report:
             the answer of ``compare``, with ``twins_of`` (``golden`` or ``today``) and a ``sentence``.
         cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
             ``--json`` has it; ``problem`` alone where it could not.
+        stress: Where the runs were disturbed (``--stress``), how many of them differ and how many may:
+            ``runs``, ``differ``, ``results``, ``interval``, ``level``, ``at_most`` (the bound where none
+            differs, else null), ``pair`` (two runs that differ) and ``not_made``.
         bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``.
         statistical: Where an ensemble judged: ``reference`` and ``new`` (seed → metric → value), ``outcome``
             (a ``GateOutcome`` as JSON), ``margins`` (metric → margin) and ``rates``.
@@ -143,6 +146,7 @@ class Report:
     attribution: Attribution | None = None
     rounding: Mapping[str, Any] | None = None
     cause: Mapping[str, Any] | None = None
+    stress: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] | None = None
     statistical: Mapping[str, Any] | None = None
     nearby: tuple[NearbyRecord, ...] = ()
@@ -179,13 +183,14 @@ def judgement(
     Returns:
         NONDETERMINISTIC if two finished runs of one thing differ, whatever else fails; of runs that were
         stopped at the golden REGRESSION, STALE_GOLDEN or UNJUDGED; NOT_RUN if one did not finish; UNJUDGED
-        if there are not two to compare; then NO_GOLDEN, REGRESSION or STALE_GOLDEN, or what an ensemble says
-        in their place; then what the required rows say.
+        if they were disturbed on purpose, or there are not two to compare; then NO_GOLDEN, REGRESSION or
+        STALE_GOLDEN, or what an ensemble says in their place; then what the required rows say.
     """
     for rule in (
         _differing,
         _stopped,
         _unfinished,
+        _stressed,
         _without_extension,
         _unproven,
         _by_ensemble,
@@ -212,7 +217,11 @@ def _differing(evidence: Evidence) -> Judgement | None:
 
 def _stopped(evidence: Evidence) -> Judgement | None:
     """Runs that were stopped at the golden differ from it, or nothing is known."""
-    if not evidence.stopped_at_golden or not all(run.is_judged for run in evidence.runs):
+    if (
+        not evidence.stopped_at_golden
+        or evidence.is_stressed
+        or not all(run.is_judged for run in evidence.runs)
+    ):
         return None
     if evidence.extension_missing:
         return Judgement(verdict=Verdict.UNJUDGED, because=evidence.extension_missing)
@@ -237,6 +246,15 @@ def _without_extension(evidence: Evidence) -> Judgement | None:
     """What a golden was promoted with is not loaded: nothing is compared with it."""
     missing = evidence.extension_missing
     return Judgement(verdict=Verdict.UNJUDGED, because=missing) if missing else None
+
+
+def _stressed(evidence: Evidence) -> Judgement | None:
+    """Disturbed runs show that runs differ, and never that they do not."""
+    if not evidence.is_stressed:
+        return None
+    objection = why_not_repeated(evidence)
+    because = objection.reason if objection else "runs under stress never prove that a program repeats"
+    return Judgement(verdict=Verdict.UNJUDGED, because=because)
 
 
 def _unproven(evidence: Evidence) -> Judgement | None:

@@ -98,6 +98,44 @@ class TraceComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StressEvidence:
+    """How often disturbed runs differ.
+
+    Attributes:
+        num_runs: How many there are.
+        differ: How many of them do not have the most frequent result.
+        results: How many different results there are.
+        low: Of the exact two-sided 95 % interval of the share of ``differ``.
+        high: The same.
+        at_most: The one-sided bound where none differs; else None.
+        pair: Of the most frequent result and of another one the first run; empty where none differs.
+        not_made: What could not be done to some run: name → why.
+    """
+
+    num_runs: int
+    differ: int
+    results: int
+    low: float
+    high: float
+    at_most: float | None = None
+    pair: tuple[str, ...] = ()
+    not_made: Mapping[str, str] = field(default_factory=dict)
+
+    def as_data(self) -> dict[str, Any]:
+        """As ``report.json`` has it."""
+        return {
+            "runs": self.num_runs,
+            "differ": self.differ,
+            "results": self.results,
+            "interval": [self.low, self.high],
+            "level": 0.95,
+            "at_most": self.at_most,
+            "pair": list(self.pair),
+            "not_made": dict(self.not_made),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceRun:
     """A finished run in the golden's place; its ``overrides`` (``--set``) are those of its repetition too."""
 
@@ -363,6 +401,7 @@ class Evidence:
         options: Words that a suggested command repeats: the folders that are not the default ones.
         extensions: The extensions that were loaded when the runs were made, or are now.
         extension_missing: That one which the golden names is not loaded, one sentence; "" where all are.
+        stress: How often disturbed runs differ; None where there are none, or they cannot be compared.
     """
 
     recipe: Mapping[str, Any] | None
@@ -400,6 +439,12 @@ class Evidence:
     options: tuple[str, ...] = ()
     extensions: tuple[ReportedExtension, ...] = ()
     extension_missing: str = ""
+    stress: StressEvidence | None = None
+
+    @property
+    def is_stressed(self) -> bool:
+        """Whether a run was disturbed on purpose, so that nothing can be passed."""
+        return any(run.run.stressed is not None for run in self.runs)
 
     @property
     def stopped_at_golden(self) -> bool:

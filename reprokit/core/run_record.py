@@ -151,6 +151,22 @@ class RecordedVariations(NamedTuple):
     after: str = ""
 
 
+class RecordedStress(NamedTuple):
+    """What disturbed a run, as ``Stress`` was written.
+
+    Attributes:
+        number: Which of the disturbed runs of one reproduction it is, from 1.
+        seed: Of what was drawn for it.
+        made: What was done: name → how, in words.
+        not_made: What could not be done here: name → why.
+    """
+
+    number: int = 0
+    seed: str = ""
+    made: Mapping[str, str] = _NOTHING
+    not_made: Mapping[str, str] = _NOTHING
+
+
 class SharedRows(NamedTuple):
     """Tables that must not share a row: how many they share, and where the first ones stand."""
 
@@ -210,6 +226,7 @@ class RunRecord(NamedTuple):
     stopped_by: tuple[str, ...] | None = None
     stop_place: StoppedPlace | None = None
     varied: RecordedVariations | None = None
+    stressed: RecordedStress | None = None
     state: str | None = None
     owner: RunOwner | None = None
     outcome: str | None = None
@@ -234,7 +251,7 @@ class RunRecord(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether it is of a whole run under natural conditions."""
-        marks = (self.resumed_from, self.stopped_by, self.stop_place, self.varied)
+        marks = (self.resumed_from, self.stopped_by, self.stop_place, self.varied, self.stressed)
         return all(mark is None for mark in marks)
 
     @property

@@ -8,7 +8,11 @@ varied that was not.
 
 Options: ``--umask OCTAL,OCTAL`` (the first that it is not already), ``--cores N,N``, ``--fixed-addresses``
 (no address randomisation), ``--no-network``, ``--processes N`` (so many process ids are used up first),
-``--load CORE`` (a busy process there, as long as the program runs), ``--folder PATH`` (created if missing),
+``--load CORE,CORE`` (a busy process on each, as long as the program runs), ``--folder PATH`` (created if
+missing), ``--bursts CORE,CORE`` (busy now and then, with memory that takes the processors' caches),
+``--nice N`` (so much less urgent), ``--set NAME=VALUE`` (a variable; what begins with ``+`` is put before the
+value that is there, with a colon), ``--default NAME=VALUE`` (one that is not there yet), ``--from NAME``
+(further options: JSON in a variable, which is removed),
 ``--locale NAME,NAME`` (``LC_ALL`` is the first that the system has and that differs from the program's own).
 Source: personality(2), unshare(2), user_namespaces(7), sched_setaffinity(2), netdevice(7).
 """
@@ -17,12 +21,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import locale
 import os
 import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +42,7 @@ _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK_PERSONALITY = 0xFFFFFFFF
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _PR_SET_PDEATHSIG = 1
+_CROWD_BYTES = 8 << 20
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
@@ -43,23 +50,30 @@ def main(words: list[str]) -> int:
     """Change what the words say, then become the program, or look after it."""
     at = words.index("--")
     options, command = words[:at], words[at + 1 :]
-    looked_after: dict[str, int] = {}
+    looked_after: dict[str, list[int]] = {}
+    nice = 0
     while options:
         name = options.pop(0)
         try:
             if name in _PLAIN:
                 _PLAIN[name]()
-            elif name in {"--processes", "--load"}:
-                looked_after[name] = int(options.pop(0))
+            elif name == "--nice":
+                nice = int(options.pop(0))
+            elif name == "--from":
+                options = [*json.loads(os.environ.pop(options.pop(0), "[]")), *options]
+            elif name in {"--processes", "--load", "--bursts"}:
+                looked_after[name] = [int(word) for word in options.pop(0).split(",")]
             else:
                 _WITH_VALUE[name](options.pop(0))
         except (OSError, ValueError) as error:
             sys.stderr.write(f"{REFUSED}{name}: {error}\n")
             return CANNOT
     if looked_after:
-        return _look_after(
-            command, processes=looked_after.get("--processes", 0), load=looked_after.get("--load")
-        )
+        (processes,) = looked_after.get("--processes", [0])
+        busy = [(_compute, core) for core in looked_after.get("--load", [])]
+        busy += [(_in_bursts, core) for core in looked_after.get("--bursts", [])]
+        return _look_after(command, processes=processes, load=busy, nice=nice)
+    os.nice(nice)
     return _become(command)
 
 
@@ -80,6 +94,18 @@ def _cores(text: str) -> None:
     os.sched_setaffinity(0, wanted)
     if os.sched_getaffinity(0) != wanted:
         raise OSError(f"the system gave the cores {sorted(os.sched_getaffinity(0))}")
+
+
+def _set(text: str) -> None:
+    name, _, value = text.partition("=")
+    if value.startswith("+"):
+        value = ":".join(filter(None, [value[1:], os.environ.get(name, "")]))
+    os.environ[name] = value
+
+
+def _default(text: str) -> None:
+    name, _, value = text.partition("=")
+    os.environ.setdefault(name, value)
 
 
 def _folder(path: str) -> None:
@@ -150,21 +176,29 @@ _WITH_VALUE: dict[str, Callable[[str], None]] = {
     "--cores": _cores,
     "--folder": _folder,
     "--locale": _locale,
+    "--set": _set,
+    "--default": _default,
 }
 
 
-def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
+def _look_after(
+    command: list[str], *, processes: int, load: list[tuple[Callable[[], None], int]], nice: int
+) -> int:
     """Start the program as a child; end with what it ends with."""
     for _ in range(processes):
         child = os.fork()
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
+    busy: list[int] = []
     try:
-        busy = _keep_busy(load) if load is not None else None
+        for work, core in load:
+            busy.append(_keep_busy(core, work))
     except OSError as error:
+        _end(busy)
         sys.stderr.write(f"{REFUSED}--load: {error}\n")
         return CANNOT
+    os.nice(nice)  # those that are busy are as urgent as before
     program = os.fork()
     if program == 0:
         _die_with_parent()
@@ -172,12 +206,11 @@ def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda caught, _frame: os.kill(program, caught))
     _, status = os.waitpid(program, 0)
-    if busy is not None and os.waitpid(busy, os.WNOHANG)[0]:
+    gone = [one for one in busy if os.waitpid(one, os.WNOHANG)[0]]
+    _end([one for one in busy if one not in gone])
+    if gone:
         sys.stderr.write(f"{REFUSED}--load: the busy process was ended early\n")
         return CANNOT
-    if busy is not None:
-        os.kill(busy, signal.SIGKILL)
-        os.waitpid(busy, 0)
     ended = os.waitstatus_to_exitcode(status)
     if ended < 0:  # as if there were no one in between
         if -ended not in {signal.SIGKILL, signal.SIGSTOP}:  # which no one may handle
@@ -186,7 +219,13 @@ def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
     return ended
 
 
-def _keep_busy(core: int) -> int:
+def _end(busy: list[int]) -> None:
+    for one in busy:
+        os.kill(one, signal.SIGKILL)
+        os.waitpid(one, 0)
+
+
+def _keep_busy(core: int, work: Callable[[], None]) -> int:
     """A busy process there; an ``OSError`` where that core cannot be used."""
     ready, tell = os.pipe()
     busy = os.fork()
@@ -198,9 +237,7 @@ def _keep_busy(core: int) -> int:
             os._exit(CANNOT)
         os.write(tell, b"1")
         os.close(tell)
-        number = 1
-        while True:
-            number = number * 1_103_515_245 % 2_147_483_647
+        work()
     os.close(tell)
     told = os.read(ready, 1)
     os.close(ready)
@@ -208,6 +245,22 @@ def _keep_busy(core: int) -> int:
         os.waitpid(busy, 0)
         raise OSError(f"no process may run on core {core}")
     return busy
+
+
+def _compute() -> None:
+    number = 1
+    while True:
+        number = number * 1_103_515_245 % 2_147_483_647
+
+
+def _in_bursts() -> None:
+    memory = bytearray(_CROWD_BYTES)
+    while True:
+        busy, idle = os.urandom(2)
+        until = time.monotonic() + 0.005 + busy / 2500
+        while time.monotonic() < until:
+            memory[:] = memory[::-1]
+        time.sleep(idle / 5000)
 
 
 def _die_with_parent() -> None:

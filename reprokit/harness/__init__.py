@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reprokit.harness.audit import Audit, audit
     from reprokit.harness.judging.left_out_metrics import must_leave_out
+    from reprokit.harness.judging.stress_wording import shown_by
     from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
     from reprokit.harness.rerun import Field, RunsCompared, beside, curves, reproduce_run
     from reprokit.harness.running.environments.environment import choose_backend
@@ -68,6 +69,7 @@ __all__ = [
     "run_command_once",
     "run_once",
     "running",
+    "shown_by",
     "sweep",
     "sweeping",
     "verify",
@@ -102,6 +104,7 @@ _HOMES = {
     "reproduce_run": "reprokit.harness.rerun",
     "run_command_once": "reprokit.harness.single_run",
     "run_once": "reprokit.harness.single_run",
+    "shown_by": "reprokit.harness.judging.stress_wording",
     "sweep": "reprokit.harness.sweep",
     "verify": "reprokit.harness.verify",
 }

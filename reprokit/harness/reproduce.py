@@ -16,6 +16,7 @@ from reprokit.errors import RecipeError, ReportError
 from reprokit.harness.attribution.explain_mismatch import explained
 from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims, run_twins
+from reprokit.harness.diagnosing.stressing import disturbing
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
@@ -67,6 +68,8 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     if request.resume:
         must_say_how(recipe)
     check_before_running(recipe, seed=request.seed_of(recipe.seeds), session=session)
+    if request.stress:
+        return _stressed_recipe(recipe, request, session=session)
     find_golden = None
     if request.watch_golden:
         find_golden = golden_to_watch(recipe, request, golden_dir=session.project.golden_dir)
@@ -103,6 +106,15 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     return _answer(recipe, folders, request, session=session, beside=beside)
 
 
+def _stressed_recipe(recipe: Recipe, request: Request, *, session: Session) -> tuple[Report, Path]:
+    """Disturbed runs in turn; beside them there is nothing to run, since nothing is passed."""
+    with disturbing() as disturb:
+        in_turn = replace(request, side_by_side=False)
+        kind = WholeRun(repeats=request.repeats)
+        folders = run_recipe(recipe, in_turn, kind, session=session, disturb=disturb)
+    return _answer(recipe, folders, request, session=session)
+
+
 def _look_at_goldens(session: Session) -> None:
     """Before the first run of the command: a program may write to the golden of another recipe, too."""
     folder = session.project.golden_dir
@@ -134,6 +146,10 @@ def reproduce_command(command: Sequence[str], request: Request, *, session: Sess
     It is compared with a golden only where the request says so; then it is judged as a recipe.
     """
     _look_at_goldens(session)
+    if request.stress:
+        with disturbing() as disturb:
+            folders = run_command(command, request, session=session, disturb=disturb)
+        return _answer(None, folders, request, session=session, command=tuple(command))
     folders = run_command(command, request, session=session)
     recipe = _recipe_of(folders, session.project)
     others: tuple[Path, ...] = ()
@@ -284,7 +300,7 @@ def rerun_line(
         left_out += [word for pattern in record.outputs or () for word in ("--output", pattern)]
         golden = record.golden_asked
         left_out += ["--golden", golden] if golden and "--golden" not in options else []
-        left_out += again.repeats_words(num_runs)
+        left_out += again.repeats_words(num_runs) + (["--stress"] if record.stressed else [])
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
     sets = [word for override in record.modified or () for word in ("--set", override)]
     asked, bundle = record.backend_asked, record.bundle
@@ -295,6 +311,7 @@ def rerun_line(
         line = shell_line([*words, *backend, *again.repeats_words(num_runs)])
         return f"{line}  # {record.recipe}"
     further = [*sets, *again.backend_words(asked), *again.repeats_words(num_runs), *_resuming(stopped)]
+    further += ["--stress"] if record.stressed else []
     further += [*(["--vary"] if varied else []), *(["--same-under"] if same_under else []), *options]
     if gate or statistical or same_under:
         verify = ["reprokit", "verify", str(record.recipe), "--seed", str(seed)]

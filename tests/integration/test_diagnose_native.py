@@ -20,7 +20,9 @@ HEAD = """
 #include <cstdint>
 #include <fcntl.h>
 #include <mutex>
+#include <pthread.h>
 #include <random>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -67,6 +69,27 @@ IN_ORDER = """
     for (double one : parts) found = 0.9 * found + one;
     return found;
 """
+AT_ONE_TIME = """
+    double found = 0;
+    std::mutex lock;
+    pthread_barrier_t all;
+    pthread_barrier_init(&all, nullptr, 12);
+    std::vector<std::thread> threads;
+    for (int one = 0; one < 12; one++)
+        threads.emplace_back([&, one] {
+            pthread_barrier_wait(&all);
+            for (int round = 0; round < 20; round++) {
+                std::this_thread::sleep_for(std::chrono::microseconds(50));
+                std::lock_guard<std::mutex> held(lock);
+                found = 0.9 * found + one;
+            }
+        });
+    for (auto& one : threads) one.join();
+    return found;
+"""
+FREED = (
+    "char* used = (char*)malloc(5000); char* guard = (char*)malloc(64); used[0] = guard[0] = 1; free(used);"
+)
 PROGRAM = """
 import ctypes, json, sys
 native = ctypes.CDLL("./libnative.so")
@@ -123,6 +146,31 @@ def test_threads_that_compiled_code_starts_and_ends_are_named(diagnose):
     answer = diagnose(IN_ANY_ORDER, code=1)
     assert (answer["cause"]["category"], answer["cause"]["line"]) == ("concurrency", LINE)
     assert any("libnative.so" in one and "started 12 threads" in one for one in answer["known"])
+
+
+def test_locks_that_threads_take_in_another_order_are_named_where_the_threads_need_one_another(diagnose):
+    answer = diagnose(AT_ONE_TIME, code=1)
+    cause = answer["cause"]
+    assert (cause["category"], cause["line"]) == ("concurrency", LINE)
+    assert "threads that libnative.so starts take locks in another order" in cause["what"]
+    assert any("took 240 locks" in one for one in answer["known"])
+
+
+def test_threads_that_need_one_another_and_take_locks_in_any_order_may_all_the_same_be_repeatable(diagnose):
+    assert (
+        diagnose(AT_ONE_TIME.replace("0.9 * found + one", "found + one"), code=0)["verdict"] == "REPEATABLE"
+    )
+
+
+def test_memory_that_a_call_reads_before_it_is_written_is_named(diagnose):
+    answer = diagnose(f"{FREED} uint64_t* part = (uint64_t*)malloc(5000); return of(part[0] >> 12);", code=1)
+    assert (answer["cause"]["category"], answer["cause"]["line"]) == ("uninitialised_memory", LINE)
+    assert "it depends on what fresh memory holds" in answer["cause"]["what"]
+
+
+def test_memory_that_is_written_first_is_repeatable(diagnose):
+    body = f"{FREED} uint64_t* part = (uint64_t*)calloc(5000, 1); return of(part[0] >> 12);"
+    assert diagnose(body, code=0)["verdict"] == "REPEATABLE"
 
 
 @pytest.mark.parametrize("body", [*ENTROPY.values(), *CLOCK.values()])

@@ -80,7 +80,13 @@ def plant() -> Callable[..., None]:
 
 def _another(name: str) -> Any:
     """A value of the kind that a key of ``run.json`` has: a record with another kind would be damaged."""
-    kinds = {"digests": {"trainer": "another"}, "seed": 43, "step": 43, "training_config": {"a": 1}}
+    kinds = {
+        "digests": {"trainer": "another"},
+        "seed": 43,
+        "step": 43,
+        "training_config": {"a": 1},
+        "stressed": {"number": 1},
+    }
     words = ("command", "plain_command", "modified", "names")
     return ["another"] if name in words else kinds.get(name, "another")
 

@@ -12,11 +12,13 @@ import click
 
 from reprokit.cli.help_pages import Title, titled
 from reprokit.cli.options import (
+    DEFAULTS,
     RecipeOrCommand,
     examples,
     folder_options,
     ignore_option,
     json_option,
+    number_option,
     output_option,
     plain_command,
     project_of,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from reprokit.harness.diagnosing import Diagnosis, InterruptedDiagnosisError
 
 _LEAST_RUNS, _MOST_RUNS = 2, 1_000_000
+_STRESSED_RUNS = 40
 #: What stands for the usual bounds, in runs and in seconds.
 _USUAL, _USUAL_BOUNDS = "15m", (60, 900.0)
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
@@ -62,6 +65,7 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
     epilog=examples(
         "reprokit diagnose -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit diagnose cartpole_baseline",
+        "reprokit diagnose --stress --repeats 60 -- python train.py {run_dir}   # it differs rarely",
         "reprokit diagnose --across here/runs/x/RUN there/runs/x/RUN",
     ),
 )
@@ -79,6 +83,14 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
 @output_option()
 @titled(
     Title.QUESTIONS,
+    number_option(
+        "--repeats",
+        least=2,
+        most=1000,
+        default=DEFAULTS.repeats,
+        help="Record up to so many runs until one differs; 40 with --stress.",
+    ),
+    click.option("--stress", is_flag=True, help="Disturb the runs, as `reproduce --stress` does."),
     click.option(
         "--level",
         type=click.Choice(["light", "deep"]),
@@ -156,9 +168,11 @@ def command(
     if resume and options["outputs"]:
         raise click.UsageError("--output does not go with --resume, which aligns the records of metrics")
     check_names(vary)
+    options["repeats"] = _recordings(options, resume=resume)
     request, project = request_of(options, ignore=ignore), project_of(options)
+    more = options["repeats"] - _LEAST_RUNS if budget == _USUAL_BOUNDS else 0
     how: dict[str, Any] = {
-        "budget": budget[0],
+        "budget": budget[0] + more,
         "budget_s": budget[1],
         "deep": level == "deep",
         "vary": vary or None,
@@ -185,6 +199,15 @@ def command(
     if interrupted is not None:
         raise interrupted
     return code
+
+
+def _recordings(options: dict[str, Any], *, resume: bool) -> int:
+    """How many runs are recorded at most until one differs."""
+    typed = click.get_current_context().get_parameter_source("repeats")
+    is_usual = typed is click.core.ParameterSource.DEFAULT
+    if resume and (options["stress"] or not is_usual):
+        raise click.UsageError("--resume goes with neither --stress nor --repeats")
+    return _STRESSED_RUNS if options["stress"] and is_usual else int(options["repeats"])
 
 
 def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:

@@ -19,11 +19,13 @@ from reprokit.cli.options import (
     ignore_option,
     judge_options,
     output_option,
+    plan_stress,
     project_of,
     recipe_or_command,
     request_of,
     resume_options,
     run_options,
+    stress_options,
     why_options,
 )
 from reprokit.layout import PROVENANCE
@@ -39,6 +41,7 @@ from reprokit.session import Session
         "reprokit reproduce cartpole_baseline",
         "reprokit reproduce cartpole_baseline --resume      # kill and resume a run",
         "reprokit reproduce cartpole_baseline --attribute   # code or environment?",
+        "reprokit reproduce --repeats 40 --stress -- python train.py {run_dir}   # does it differ rarely?",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit reproduce --golden golden -- python train.py {seed} {run_dir}",
         "reprokit reproduce cartpole.tar.gz --sha256 DIGEST         # from a bundle",
@@ -50,6 +53,7 @@ from reprokit.session import Session
 @output_option()
 @attribute_option
 @why_options
+@stress_options
 @resume_options
 @copy_option
 @judge_options
@@ -79,6 +83,7 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--output is for plain commands; a recipe declares `outputs`")
     if plain and (options["resume"] or options["stop_at"] is not None):
         raise click.UsageError("--resume is for recipes; for a plain command: reprokit diagnose --resume")
+    plan_stress(options, plain=bool(plain), of_feature=reproduce_it is not None)
     if plain and options["vary"]:
         raise click.UsageError("--vary is for recipes with immune_to; for a plain command: reprokit diagnose")
     must_be_reachable(options["copy_to"])

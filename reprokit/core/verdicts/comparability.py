@@ -72,6 +72,7 @@ KEYS = (
     Key(path="backend", plural="backends", why="a container isolates, a virtual environment does not"),
     Key(path="resumed_from.step", plural="first steps", why="a resumed run holds the later steps only"),
     Key(path="varied.names", plural="variations", why="a variation may change the numbers on purpose"),
+    Key(path="stressed", plural="conditions (--stress)", why="runs are disturbed together, or not at all"),
 )
 
 _ONE_LOCK = "a container and a virtual environment of one lock must compute the same numbers"
@@ -131,6 +132,7 @@ def identity(record: RunRecord, *, config: Mapping[str, Any] | None) -> Identity
         "backend": record.backend,
         "resumed_from.step": record.resumed_from.step if record.resumed_from else None,
         "varied.names": varied.names,
+        "stressed": "disturbed" if record.stressed is not None else None,
     }
 
 

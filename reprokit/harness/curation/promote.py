@@ -250,7 +250,7 @@ def candidate_of(folder: Path) -> golden.GoldenCandidate:
     """A run folder as a run that may become a golden.
 
     Raises:
-        GoldenError: It is of a plain command, or was resumed, stopped or varied.
+        GoldenError: It is of a plain command, or was resumed, stopped, varied or disturbed.
         UsageError: It was stopped at the golden.
     """
     stored = runs.read(folder)
@@ -270,6 +270,9 @@ def candidate_of(folder: Path) -> golden.GoldenCandidate:
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
     if record.varied is not None:
         what = "the conditions of this run were varied on purpose"
+        raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
+    if record.stressed is not None:
+        what = "this run was disturbed on purpose (--stress)"
         raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
     if objection := why_not_its_own(record):
         fix = "have the program compute its numbers, and run it again"

@@ -31,7 +31,8 @@ _TRIED = {
     ("operations", "all-held"): "every operation compared, all else replayed",
     ("narrow",): "every event around the first difference compared",
     ("calls", "call"): "every call of the program compared or replayed",
-    ("under-taps",): "entropy, clocks and threads of compiled code held, or addresses with them",
+    ("under-taps",): "entropy, clocks, threads and locks of compiled code held, or memory and addresses too",
+    ("under-malloc", "under-glibc"): "the same contents of fresh memory in each run",
     ("under-fixed-addresses",): "the same layout of memory in each run",
     ("under",): "threads one at a time, or one thread in each pool of compiled code",
 }
@@ -46,7 +47,7 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
     asked = set(lab.vary or ()) & set(inquiry.unmade)
     causes = inquiry.causes or named_causes(inquiry, held or ())
     return Diagnosis(
-        verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,
+        verdict=(UNJUDGED if asked or lab.disturb else EQUAL) if equal else DIFFERS,
         divergence=None if equal else lab.compare(first, inquiry.other).divergence,
         causes=causes,
         variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),

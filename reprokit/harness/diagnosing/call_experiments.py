@@ -13,6 +13,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.free_runs import FreeRuns, same
 from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.odds import ACCEPTED, Odds
+from reprokit.harness.diagnosing.rare_pair import is_one_of_few
 from reprokit.harness.diagnosing.taps.preloaded import Taps
 
 #: So many lines are tried alone where all together prove nothing.
@@ -61,6 +62,10 @@ class Proof:
             return False
         self._sites = [one.site for one in candidates]
         kept = self.keep()
+        while kept and not is_one_of_few(self.inquiry, self.kept[-1]) and lab.can_make(3):
+            self.remove()
+            self.kept.clear()
+            kept = self.keep()
         if kept and lab.can_make(2) and not self._free.all_differ:
             kept = self.keep()  # where runs are equal now and then, one more shows how often
         if not kept:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from reprokit.harness.diagnosing.instrumented_runs import (
 from reprokit.harness.diagnosing.order_of_work import diagnosed
 from reprokit.harness.diagnosing.paths_of_copies import in_source, to_source
 from reprokit.harness.diagnosing.source_lines import with_source_lines
+from reprokit.harness.diagnosing.stressing import disturbing
 from reprokit.harness.running import again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
@@ -77,10 +79,11 @@ def diagnose_command(
         ignore=request.ignore,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
-    lab.outputs = request.outputs
+    lab.outputs, lab.pairs = request.outputs, request.repeats
     options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
     try:
-        return _written(lab, [*options, "--", *command])
+        with _disturbed(lab, request):
+            return _written(lab, [*options, "--", *command])
     except MetricsError as error:
         if error.kind != "no_metrics_file":
             raise
@@ -114,9 +117,17 @@ def diagnose_recipe(
         budget=budget,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
-    lab.in_source = to_source(recipe)
+    lab.in_source, lab.pairs = to_source(recipe), request.repeats
     options = ["--seed", str(seed), *again.words_of(request, project=session.project), *_how_words(lab)]
-    return _written(lab, [recipe.name, *options], recipe=recipe)
+    with _disturbed(lab, request):
+        return _written(lab, [recipe.name, *options], recipe=recipe)
+
+
+@contextmanager
+def _disturbed(lab: InstrumentedProgram, request: Request) -> Iterator[None]:
+    """Where that was asked for, every run is disturbed."""
+    with disturbing() if request.stress else nullcontext() as lab.disturb:
+        yield
 
 
 def _how_words(lab: InstrumentedProgram) -> list[str]:
@@ -125,6 +136,7 @@ def _how_words(lab: InstrumentedProgram) -> list[str]:
     usual = (lab.budget, lab.budget_s) == (USUAL_BUDGET, USUAL_BUDGET_S)
     budget = str(lab.budget) if lab.budget_s is None else f"{int(lab.budget_s)}s"
     return [
+        *again.repeats_words(lab.pairs),
         *varied,
         *(["--level", "deep"] if lab.deep else []),
         *([] if usual else ["--budget", budget]),

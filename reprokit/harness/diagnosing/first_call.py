@@ -161,7 +161,8 @@ def _pair(
         return None
     runs.append(first)
     made = 0
-    while lab.can_make(1) and made <= (_MORE_RUNS if first.duration_s < _QUICK_S else 1):
+    most = max(_MORE_RUNS, lab.pairs) if inquiry.is_rare else _MORE_RUNS
+    while lab.can_make(1) and made <= (most if first.duration_s < _QUICK_S else 1):
         made += 1
         second = lab.run("calls", given)
         if second.trouble:

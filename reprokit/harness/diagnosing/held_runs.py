@@ -71,7 +71,7 @@ def _became_the_other(inquiry: Investigation, ran: InstrumentedRun) -> bool:
     """Whether a run became the other one in more digits than come again by luck."""
     lab, other = inquiry.lab, inquiry.other
     differs_always = inquiry.evidence(()).results > MANY - 1 and not inquiry.odds(()).equal
-    if inquiry.variations or not (differs_always and lab.equal(other, ran)):
+    if inquiry.is_rare or inquiry.variations or not (differs_always and lab.equal(other, ran)):
         return False
     return in_full_precision(lab.compare(inquiry.first, other))
 

@@ -49,6 +49,9 @@ class Investigation:
         free_equal: Runs under equal conditions that equal the first.
         by_replay: Whether a run became another one in so many digits that no luck does it.
         taps: What to preload where calls are kept, or None.
+        recorded: Runs besides the first two that were recorded until one differed.
+        is_rare: Whether the first run is one of few, and the other one of many: a run that equals the other
+            is no proof then, and one that equals the first is.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
 
@@ -80,6 +83,8 @@ class Investigation:
     free_equal: int = 0
     by_replay: bool = False
     taps: Taps | None = None
+    recorded: tuple[InstrumentedRun, ...] = ()
+    is_rare: bool = False
 
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""
@@ -140,7 +145,7 @@ class Investigation:
         return Odds(
             differ=1 + (seen.free if held else sum(not one for one in failed)),
             equal=self.free_equal + free,
-            repeated=seen.confirmed + seen.moved if held else 0,
+            repeated=seen.confirmed + (0 if self.is_rare else seen.moved) if held else 0,
             looks=2 * max(1, len({one for one, _ in self.held_runs if one})),  # equal the first, or the other
             by_replay=self.by_replay and bool(held),
         )
@@ -178,7 +183,7 @@ class Investigation:
     def _left(self) -> int:
         """How many more runs it takes to confirm the suspicion, where each does."""
         odds, evidence = self.odds(self.suspected), self.evidence(self.suspected)
-        if odds.enough or in_full_precision(self.lab.compare(self.first, self.other)):
+        if odds.enough or (not self.is_rare and in_full_precision(self.lab.compare(self.first, self.other))):
             return evidence.left
         return max(evidence.left, odds.wanted - odds.repeated)
 

@@ -33,6 +33,7 @@ from reprokit.harness.running.programs.hooked_run import (
     make_trace_folder,
     places_of,
 )
+from reprokit.harness.running.start_command import Disturb
 from reprokit.harness.running.varying.apply_variations import in_container
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.session import Progress
@@ -67,6 +68,8 @@ class InstrumentedProgram:
         cut: Where runs may be cut; None where they may not.
         left_out: Metrics of the wall clock that are not compared: name → what they are of it.
         keeps_clocks: Whether these are compared like all others.
+        pairs: So many runs are recorded at most until one differs from the others.
+        disturb: Disturbs each run; None for runs that are left as they are.
     """
 
     def __init__(
@@ -94,6 +97,8 @@ class InstrumentedProgram:
         self.left_out: dict[str, str] = {}
         self.cut: Cut | None = None
         self.keeps_clocks = False
+        self.pairs = 2
+        self.disturb: Disturb | None = None
         self._first_s: float | None = None
         self.budget_s: float | None = None
         self._begun = time.monotonic()
@@ -179,6 +184,8 @@ class InstrumentedProgram:
             hash_seed=hash_seed,
             limit_s=may_s,
         )
+        if self.disturb is not None:
+            spec, _ = self.disturb(spec, self.made)
         begun = time.time()
         result = self._until_cut(spec, stage, given)
         ended = time.time()

@@ -27,6 +27,7 @@ from reprokit.harness.diagnosing.instrumented_runs import (
 )
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
 from reprokit.harness.diagnosing.odds import by_rounding
+from reprokit.harness.diagnosing.rare_pair import record_until_one_differs
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
@@ -61,7 +62,9 @@ def diagnosed(lab: InstrumentedProgram, kept: list[Investigation]) -> Diagnosis:
     lab.bounded = True
     if lab.lost:
         inquiry.known.append(lab.lost)
-    if not lab.equal(first, second) or (not lab.lost and differs_when_varied(inquiry)):
+    if record_until_one_differs(inquiry, alike) or not lab.equal(first, second):
+        return _explained(inquiry)
+    if not lab.lost and differs_when_varied(inquiry):
         return _explained(inquiry)
     inquiry.other = _equal_by_luck(inquiry, second, alike)
     if not lab.equal(first, inquiry.other):
@@ -110,17 +113,19 @@ def _explained(inquiry: Investigation) -> Diagnosis:
     """Try what is simple, then hold lines fixed, then run threads in turn, then compare operations."""
     lab, first = inquiry.lab, inquiry.first
     inquiry.forget_runs()
-    held = None if inquiry.variations else simple_cause(inquiry)
+    for ran in inquiry.recorded:
+        inquiry.saw(ran, held=())
+    held = None if inquiry.variations or inquiry.is_rare else simple_cause(inquiry)
     if held is not None:
         if held == (HASH_SEED,):
             _named(inquiry, held)
         return answer(inquiry, held)
     found = lab.compare(first, inquiry.other)
     if not (
-        lab.outputs or by_rounding(found)
+        lab.outputs or inquiry.is_rare or by_rounding(found)
     ):  # an output file is whole at the end; rounding differs anywhere
         lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
-    held = explain(inquiry, before_search=look_at_pairs)
+    held = explain(inquiry, before_search=None if inquiry.is_rare else look_at_pairs)
     lab.cut = None
     if inquiry.suspected:
         return provisional(inquiry, _SPENT)

@@ -15,7 +15,7 @@ from reprokit.harness.diagnosing.odds import Odds
 from reprokit.harness.diagnosing.taps.deciding import Decided, what_decides
 from reprokit.harness.diagnosing.taps.seen import asked_around
 from reprokit.harness.running.varying.apply_variations import there
-from reprokit.variations import Variation, survey
+from reprokit.variations import survey
 
 #: Pools of threads in compiled code, the likeliest first, and the variables that decide how many they are.
 _POOLS = {
@@ -134,9 +134,10 @@ class Reasons:
         """What compiled code asks for, and the layout of memory, where runs with the same are equal."""
         inquiry = self._proof.inquiry
         lab = inquiry.lab
-        found = survey(there(lab.spec, folder=lab.apart), only=("address_layout",)).made
-        layout: Variation | None = next(iter(found), None)
-        return what_decides(self._proof, one, inquiry.taps, layout=layout)
+        place = there(lab.spec, folder=lab.apart)
+        made = {found.name: found for found in survey(place, only=("address_layout", "memory_pattern")).made}
+        layout, memory = made.get("address_layout"), made.get("memory_pattern")
+        return what_decides(self._proof, one, inquiry.taps, layout=layout, memory=memory)
 
     def _around(self, call: Candidate) -> list[dict[str, Any]]:
         """What was around a line's first call, in each of the two runs."""

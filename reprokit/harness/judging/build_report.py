@@ -98,6 +98,7 @@ def report_of(
         recipe_lines=dict(recipe_lines or {}),
         evidence_digests=evidence_digests(folders, evidence.golden.path if evidence.golden else None),
         bundle=bundle,
+        stress=evidence.stress.as_data() if evidence.stress else None,
         statistical=ensemble.gate if ensemble else None,
         tool=this_tool(),
         extensions=evidence.extensions,

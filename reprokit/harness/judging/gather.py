@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from reprokit.harness.judging.resumed.resumed_program import resumed_program
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.judging.same_under_evidence import same_under_evidence
 from reprokit.harness.judging.seed_response import response_to_seed
+from reprokit.harness.judging.stress_evidence import stress_evidence
 from reprokit.harness.judging.sweep_evidence import sweep_evidence
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.environments.lock_files import locked_versions
@@ -92,7 +94,8 @@ def gather(
     blessed = None
     if not isinstance(found, Objection):
         blessed = _golden_evidence(found, stored[0], environment, records=records)
-    repeats = tuple(_compare_runs(*pair, recipe, ignore=ignore, records=records) for pair in pairs)
+    how: dict[str, Any] = {"recipe": recipe, "ignore": ignore, "records": records}
+    repeats = tuple(_compare_runs(*pair, **how) for pair in pairs)
     run = reference.run if reference else None
     outputs = patterns_recorded(stored) if all(one.complete for one in stored) else None
     modified = stored[0].record.modified or () if stored else ()
@@ -153,6 +156,7 @@ def gather(
         extensions=extensions_of([run.record for run in stored], [] if recipe else finished, varied=varied),
         extension_missing=missing_of(blessed.provenance.extensions, whose=blessed.noun) if blessed else "",
         seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
+        stress=stress_evidence(stored, repeats, compare=partial(_compare_runs, **how)),
     )
 
 

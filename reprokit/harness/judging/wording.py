@@ -20,7 +20,7 @@ from reprokit.core.records import Outcome
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.agreement import takes_seed, unresponsive, why_not_responding
 from reprokit.core.verdicts.rows import counted, listed
-from reprokit.harness.judging import ensemble_wording
+from reprokit.harness.judging import ensemble_wording, stress_wording
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running import again
 from reprokit.layout import OUTPUT
@@ -80,12 +80,16 @@ class VerdictCase:
 
 def sentence(case: VerdictCase) -> str:
     """The verdict in one sentence."""
+    if told := stress_wording.sentence(case.evidence, case.judged, where=case.where):
+        return f"{told}{_by_the_clock(case)}.{_left(case)}"
     told = ensemble_wording.sentence(case.evidence, case.judged, differ=case.differ)
     return told or _SENTENCES[case.judged.verdict](case)
 
 
 def next_command(case: VerdictCase) -> str:
     """What to type next, or "" when there is nothing to do."""
+    if stress_wording.shows_nothing(case.evidence, case.judged):
+        return stress_wording.as_they_are(_as_it_stands(case))
     told = ensemble_wording.next_command(case.evidence, case.judged)
     return _NEXT[case.judged.verdict](case) if told is None else told
 
@@ -381,14 +385,17 @@ def _after_nondeterministic(case: VerdictCase) -> str:
         options, words, command = evidence.rerun.partition(" -- ")
         if evidence.clock_metrics:
             return f"{options} {clock_metrics.options(evidence.clock_metrics)}{words}{command}"
-        options = re.sub(r" --repeats \d+", "", options).replace("reprokit reproduce", "reprokit diagnose", 1)
+        if not evidence.is_stressed:
+            options = re.sub(r" --repeats \d+", "", options)
+        options = options.replace("reprokit reproduce", "reprokit diagnose", 1)
         return f"{options}{words}{command}"
     name = (evidence.recipe or {}).get("name")
     if evidence.clock_metrics:
         declared = clock_metrics.volatile(evidence.clock_metrics)
         return f"add {declared} to recipes/{name}/recipe.yaml, then: {_as_it_stands(case)}"
     sets = "".join(f" --set {shlex.quote(override)}" for override in evidence.modified)
-    return f"reprokit diagnose {name} --seed {_seed(case)}{sets}{_backend(case)}{_asked(case)}"
+    again_so = f" --repeats {case.count} --stress" if evidence.is_stressed else ""
+    return f"reprokit diagnose {name} --seed {_seed(case)}{sets}{_backend(case)}{again_so}{_asked(case)}"
 
 
 def _after_regression(case: VerdictCase) -> str:

@@ -25,6 +25,7 @@ def words_of(request: Request, *, project: Project) -> list[str]:
         *_each("--platform", platforms[-1:]),
         *_each("--ignore-metric", request.ignore),
         *_each("--output", request.outputs),
+        *(["--stress"] if request.stress else []),
         *project.options,
     ]
 

@@ -305,7 +305,9 @@ def _is_confined(spec: RunSpec, plan: RunPlan) -> bool:
 
     A variation changes folders too; the libraries of accelerators write where no variable leads them.
     """
-    return spec.realisation is not None and spec.device == "cpu" and "varied" not in plan.facts
+    return (
+        spec.realisation is not None and spec.device == "cpu" and not {"varied", "stressed"} & set(plan.facts)
+    )
 
 
 def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:

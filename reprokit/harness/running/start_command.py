@@ -33,7 +33,18 @@ if TYPE_CHECKING:
     from reprokit.core.environment_record import MachineFacts
 
 
-def run_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Path, ...]:
+#: From a run and its number, from 1: the run as it is disturbed, and further keys of its ``run.json``.
+Disturb = Callable[[RunSpec, int], tuple[RunSpec, Mapping[str, Any]]]
+
+
+def undisturbed(spec: RunSpec, _number: int) -> tuple[RunSpec, Mapping[str, Any]]:
+    """The ``Disturb`` that changes nothing."""
+    return spec, {}
+
+
+def run_command(
+    command: Sequence[str], request: Request, *, session: Session, disturb: Disturb = undisturbed
+) -> tuple[Path, ...]:
     """Run a plain command as often as asked; the program's environment is the caller's.
 
     Raises:
@@ -80,22 +91,25 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
                 kept = (session.project.runs_dir, session.project.reports_dir)
                 plan = with_shared_places(plan, runs_dir=session.project.runs_dir)
                 tree = Tree.of(command, working_dir=Path.cwd(), kept=kept)
-                return _one_by_one(plan, request, tree, engine=engine)
+                return _one_by_one(plan, request, tree, engine=engine, disturb=disturb)
     except CannotRunError as error:
         name = plan.specs[0].recipe
         return (not_started(error, name=name, seed=seed, project=session.project, facts=plan.facts),)
 
 
-def _one_by_one(plan: RunPlan, request: Request, tree: Tree, *, engine: Engine) -> tuple[Path, ...]:
+def _one_by_one(
+    plan: RunPlan, request: Request, tree: Tree, *, engine: Engine, disturb: Disturb
+) -> tuple[Path, ...]:
     """Make the runs of a command in turn, up to one that fails; a wrong pattern is reported after the first.
 
     What the earlier ones left in the tree is recorded with each later one.
     """
     folders: list[Path] = []
     before = tree.look() if len(plan.specs) > 1 else None
-    for spec in plan.specs:
+    for number, spec in enumerate(plan.specs, start=1):
         left = tree.changes(before) if folders else {}
-        folders += engine.make(replace(plan, specs=(spec,), facts={**plan.facts, **left}))
+        one, own = disturb(spec, number)
+        folders += engine.make(replace(plan, specs=(one,), facts={**plan.facts, **left, **own}))
         if not runs.read(folders[-1], verify=False).complete:
             break
         if len(folders) == 1:

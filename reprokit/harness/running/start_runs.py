@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reprokit import capture, extras, images
+from reprokit import capture, extras, images, runs
 from reprokit.core.environments.cpu_features import named_by_numpy, names_to_switch_off
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
@@ -25,7 +25,7 @@ from reprokit.harness.running.programs.instrumented import instrumented
 from reprokit.harness.running.programs.other_seed import compared_with_other_seed
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.sinks import follow_runs
-from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
+from reprokit.harness.running.start_command import Disturb, among_others_in, asked_in, not_started
 from reprokit.images import locks
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
@@ -47,6 +47,7 @@ def run_recipe(
     session: Session,
     ready: tuple[PreparedRuns, MachineFacts] | None = None,
     stop: threading.Event | None = None,
+    disturb: Disturb | None = None,
 ) -> tuple[Path, ...]:
     """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
 
@@ -57,6 +58,7 @@ def run_recipe(
         session: The project, and the progress that is shown.
         ready: What ``ready_to_run`` gave before; None to make it ready now.
         stop: As of ``Engine``.
+        disturb: Disturbs runs that are made in turn; None for runs that are left as they are.
 
     Returns:
         The run folders. Where nothing could start (no engine, no image, another tool at work), one
@@ -86,6 +88,8 @@ def run_recipe(
             )
             plan = _with_what_is_beside(prepared, recipe, kind, engine=engine, session=session)
             with session.phase("train"):
+                if disturb is not None:
+                    return _disturbed(plan, disturb, engine=engine)
                 find_golden = kind.find_golden if isinstance(kind, WholeRun) else None
                 at_one_time = prepared.environment.side_by_side
                 return engine.make(plan, side_by_side=at_one_time, find_golden=find_golden)
@@ -105,6 +109,18 @@ def _followed(recipe: Recipe, request: Request, kind: RunKind, *, session: Sessi
     """What follows whole runs while they train."""
     sinks = (*recipe.sinks, *request.sinks) if isinstance(kind, WholeRun) else ()
     return follow_runs(recipe.name, sinks, is_live=recipe.program is None, session=session)
+
+
+def _disturbed(plan: RunPlan, disturb: Disturb, *, engine: Engine) -> tuple[Path, ...]:
+    """Make the runs in turn, each one disturbed, up to one that fails."""
+    plan = with_shared_places(plan, runs_dir=engine.runs_dir)
+    folders: list[Path] = []
+    for number, spec in enumerate(plan.specs, start=1):
+        one, own = disturb(spec, number)
+        folders += engine.make(replace(plan, specs=(one,), facts={**plan.facts, **own}))
+        if not runs.read(folders[-1], verify=False).complete:
+            break
+    return tuple(folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

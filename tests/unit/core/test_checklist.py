@@ -16,6 +16,7 @@ from reprokit.core.checklist import (
     judge,
     judgement,
 )
+from reprokit.core.run_record import RecordedStress
 from reprokit.core.verdicts.agreement import difference
 from support import planted
 
@@ -75,6 +76,26 @@ def test_a_report_is_of_schema_1():
 
 def test_two_equal_runs_of_a_recipe_that_equal_the_golden_are_reproduced():
     assert verdict(planted.clean()) is Verdict.REPRODUCED
+
+
+@pytest.mark.parametrize("made", [planted.clean, planted.plain])
+def test_equal_runs_of_which_one_was_disturbed_are_never_passed(made):
+    evidence = made()
+    disturbed = replace(evidence.runs[1], run=evidence.runs[1].run._replace(stressed=RecordedStress()))
+    evidence = replace(evidence, runs=(evidence.runs[0], disturbed))
+    assert verdict(evidence) is Verdict.UNJUDGED
+    alike = tuple(replace(run, run=run.run._replace(stressed=RecordedStress())) for run in evidence.runs)
+    assert verdict(replace(evidence, runs=alike)) is Verdict.UNJUDGED
+
+
+def test_disturbed_runs_that_differ_are_nondeterministic_and_never_a_regression():
+    evidence = planted.clean()
+    alike = tuple(replace(run, run=run.run._replace(stressed=RecordedStress())) for run in evidence.runs)
+    differing = replace(evidence.repeats[0], identical=False, within_tolerance=False)
+    assert verdict(replace(evidence, runs=alike, repeats=(differing,))) is Verdict.NONDETERMINISTIC
+    golden = replace(evidence.golden, comparison=differing)
+    assert verdict(replace(evidence, golden=golden)) is Verdict.REGRESSION
+    assert verdict(replace(evidence, runs=alike, golden=golden)) is Verdict.UNJUDGED
 
 
 def test_two_equal_runs_of_a_plain_command_are_repeatable():

@@ -34,6 +34,7 @@ RECORD = {
     "backend": "docker",
     "resumed_from": {"step": 4096, "run": "cartpole/one"},
     "varied": {"names": ["umask"], "watched": True},
+    "stressed": {"number": 1, "seed": "1f-1"},
 }
 CONFIG = {"training": {"gamma": 0.98, "layers": [64, 64]}, "seed": 1}
 RUN = identity(run_json.of(RECORD, where="run.json"), config=CONFIG)
@@ -51,6 +52,7 @@ PLURALS = {
     "backend": "backends",
     "resumed_from.step": "first steps",
     "varied.names": "variations",
+    "stressed": "conditions (--stress)",
     **{f"digests.{name}": f"digests differ in {name}" for name in DIGESTS},
     "config.training.gamma": "configurations differ in training.gamma",
     "config.training.layers": "configurations differ in training.layers",
@@ -132,8 +134,8 @@ def test_what_a_question_lets_differ_is_a_key_or_part_of_one_and_has_a_reason(qu
 
 
 def test_every_key_is_listed_once_with_its_reason():
-    assert [key.path for key in KEYS if key.path not in {"digests", "config"}] == list(PLURALS)[:12]
-    assert len({key.path for key in KEYS}) == len(KEYS) == 14
+    assert [key.path for key in KEYS if key.path not in {"digests", "config"}] == list(PLURALS)[:13]
+    assert len({key.path for key in KEYS}) == len(KEYS) == 15
     assert all(key.why and key.plural for key in KEYS)
 
 

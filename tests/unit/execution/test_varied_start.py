@@ -1,5 +1,6 @@
 """The starter changes what a process inherits, really, or ends with 125 and a sentence."""
 
+import json
 import os
 import signal
 import subprocess
@@ -129,3 +130,29 @@ def test_a_core_that_nobody_may_use_is_not_kept_busy():
     done = start("--load", "1000", program="print(1)")
     assert (done.returncode, done.stdout) == (varied_start.CANNOT, "")
     assert "--load: no process may run on core 1000" in done.stderr
+
+
+def test_options_may_stand_in_a_variable_which_the_program_does_not_see():
+    words = json.dumps(["--set", "MADE=a b", "--nice", "3"])
+    shown = "import os; print(os.environ['MADE'], os.nice(0), 'FURTHER' in os.environ)"
+    done = start("--from", "FURTHER", program=shown, env={**os.environ, "FURTHER": words})
+    assert done.stdout == f"a b {min(19, os.nice(0) + 3)} False\n"
+
+
+def test_a_value_that_begins_with_a_plus_is_put_before_the_one_that_is_there():
+    shown = "import os; print(os.environ['LIST'])"
+    done = start("--set", "LIST=+new", program=shown, env={**os.environ, "LIST": "old"})
+    assert done.stdout == "new:old\n"
+    assert start("--set", "LIST_2=+new", program=shown.replace("LIST", "LIST_2")).stdout == "new\n"
+
+
+def test_work_in_bursts_is_there_while_the_program_runs_and_gone_afterwards():
+    core = str(min(os.sched_getaffinity(0)))
+    shown = (
+        "import os; own = os.getppid(); "
+        "print(len(open(f'/proc/{own}/task/{own}/children').read().split()), own, flush=True)"
+    )
+    done = start("--bursts", core, program=shown)
+    number, parent = done.stdout.split()
+    assert (done.returncode, number) == (0, "2")  # the program, and who is busy
+    assert not Path(f"/proc/{parent}").exists()

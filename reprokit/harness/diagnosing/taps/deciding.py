@@ -1,4 +1,4 @@
-"""Why a call of compiled code differs: entropy, clocks, threads and addresses held, alone and together."""
+"""Why a call of compiled code differs: what it asks for and its memory held, alone and together."""
 
 from __future__ import annotations
 
@@ -13,21 +13,32 @@ from reprokit.harness.diagnosing.taps.preloaded import Taps
 from reprokit.harness.diagnosing.taps.seen import Asked, asked_around, asked_in
 from reprokit.variations import Variation
 
-ADDRESSES = "addresses"
+ADDRESSES, MEMORY = "addresses", "memory"
 #: A look at some of what was shown to decide is repeated where luck would give it as often.
 _LUCK_IN_SEARCH = 0.1
 _LIKELY = {"entropy": 4.0}
+#: Held only where nothing else is enough: fixed addresses make unwritten memory mostly the same, too.
+_LAST = {"clock", ADDRESSES}
 #: Category → what to do; the first of what is held gives the category.
 _FIXES = {
     "unseeded_rng": "no seed of the program reaches it: make it once, keep that and load it in every run",
     "clock": "what it takes from the clock must not reach a number: give it that as a setting",
     "concurrency": "let it work with one thread",
+    "uninitialised_memory": "it reads memory that was not written before: give it memory that was",
 }
-_CATEGORIES = {"entropy": "unseeded_rng", "clock": "clock", "threads": "concurrency"}
+_CATEGORIES = {
+    "entropy": "unseeded_rng",
+    "clock": "clock",
+    "threads": "concurrency",
+    "locks": "concurrency",
+    MEMORY: "uninitialised_memory",
+}
 _SAYS = {
     "entropy": "{0} {draws} entropy",
     "clock": "{0} {reads} a clock",
     "threads": "threads that {0} {starts} work in another order",
+    "locks": "threads that {0} {starts} take locks in another order",
+    MEMORY: "it depends on what fresh memory holds",
     ADDRESSES: "it depends on addresses in memory",
 }
 
@@ -37,7 +48,7 @@ class Decided:
     """What was shown to decide.
 
     Attributes:
-        held: Of ``entropy``, ``clock``, ``threads`` and ``addresses`` the smallest set.
+        held: The smallest set of ``entropy``, ``clock``, ``threads``, ``locks``, ``memory``, ``addresses``.
         why: In words.
     """
 
@@ -48,7 +59,12 @@ class Decided:
 
 
 def what_decides(
-    proof: Proof, one: Candidate, taps: Taps | None, *, layout: Variation | None
+    proof: Proof,
+    one: Candidate,
+    taps: Taps | None,
+    *,
+    layout: Variation | None,
+    memory: Variation | None = None,
 ) -> Decided | None:
     """The smallest set that is enough to hold; None where all of what was seen is not.
 
@@ -57,11 +73,12 @@ def what_decides(
         one: The call.
         taps: What to preload, or None.
         layout: How addresses are held; None where they cannot be.
+        memory: How the contents of fresh memory are held; None where they cannot be.
     """
     asked = _asked(proof, one) if taps and proof.kept else ()
     kinds = [kind for kind in _CATEGORIES if any(kind in other.kinds for other in asked)]
-    units = (*kinds, *([ADDRESSES] if layout else []))
-    held = _isolated(proof, taps, units, layout=layout) if units else None
+    units = (*kinds, *([MEMORY] if memory else []), *([ADDRESSES] if layout else []))
+    held = _isolated(proof, taps, units, layout=layout, memory=memory) if units else None
     if not held:
         return None
     category = next((_CATEGORIES[kind] for kind in held if kind in _CATEGORIES), "")
@@ -81,7 +98,12 @@ def _asked(proof: Proof, one: Candidate) -> tuple[Asked, ...]:
 
 
 def _isolated(
-    proof: Proof, taps: Taps | None, units: tuple[str, ...], *, layout: Variation | None
+    proof: Proof,
+    taps: Taps | None,
+    units: tuple[str, ...],
+    *,
+    layout: Variation | None,
+    memory: Variation | None,
 ) -> tuple[str, ...] | None:
     """The smallest set with which runs equal those in which all is held."""
     made: dict[tuple[str, ...], int] = {}
@@ -89,10 +111,11 @@ def _isolated(
     def alike(
         some: Sequence[str], *, like: Alike | None = None, accepted: float = _LUCK_IN_SEARCH, before: int = 0
     ) -> Alike | None:
-        kinds = tuple(kind for kind in some if kind != ADDRESSES)
+        kinds = tuple(kind for kind in some if kind not in {ADDRESSES, MEMORY})
         return proof.equal_under(
             taps=replace(taps, hold=kinds) if taps and kinds else None,
             start=layout.start if layout and ADDRESSES in some else (),
+            environment=memory.environment if memory and MEMORY in some else None,
             like=like.run if like else None,
             accepted=accepted,
             before=before,
@@ -112,7 +135,7 @@ def _isolated(
     held = diagnosis.isolate(
         units,
         enough=enough,
-        last=[kind for kind in units if kind == "clock" and len(units) > 1],
+        last=[kind for kind in units if kind in _LAST and len(units) > 1],
         weight=lambda kind: _LIKELY.get(kind, 1.0),
     )
     for some in dict.fromkeys((held, units)):

@@ -19,6 +19,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reprokit.errors import ReprokitError
+from reprokit.images.cache import cache_folder
+
 SOURCE = Path(__file__).parent / "taps.c"
 #: What a wheel for one kind of machine brings; see ``setup.py``.
 BROUGHT = Path(__file__).parent / "taps.so"
@@ -63,6 +66,14 @@ def find_library(cache: Path) -> Library:
         except (OSError, subprocess.SubprocessError) as error:
             problem = f"{shlex.join(command)} does not build them: {_last_line(error)}"
     return Library(problem=problem)
+
+
+def library_here() -> Library:
+    """The library, with the tool's own cache; where even that cannot be had, that is the problem."""
+    try:
+        return find_library(cache_folder(None))
+    except (ReprokitError, OSError) as error:
+        return Library(problem=str(error).splitlines()[0])
 
 
 def _compilers() -> Iterator[tuple[str, ...]]:

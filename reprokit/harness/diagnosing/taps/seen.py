@@ -6,7 +6,7 @@ import contextlib
 import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Asked:
         bytes: How much.
         clocks: How often it read a clock.
         threads: How many it started.
+        locks: How often it took a lock.
+        order: Digest of which threads took its locks where, and in which order.
         most: How many threads of the process were alive at once, the main one too; 0 where not counted.
     """
 
@@ -36,12 +38,15 @@ class Asked:
     bytes: int = 0
     clocks: int = 0
     threads: int = 0
+    locks: int = 0
+    order: int = 0
     most: int = 0
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Of ``entropy``, ``clock`` and ``threads`` those that it asked for."""
+        """Of ``entropy``, ``clock``, ``threads`` and, between these, ``locks`` those that it asked for."""
         found = {"entropy": self.draws, "clock": self.clocks, "threads": self.threads}
+        found["locks"] = self.locks if self.threads else 0
         return frozenset(kind for kind, count in found.items() if count)
 
 
@@ -96,6 +101,7 @@ def _words(one: Asked) -> list[str]:
     if one.threads:
         alive = f" ({one.most} alive at once)" if one.most > one.threads + 1 else ""
         found.append(f"started {counted(one.threads, 'thread')}{alive}")
+        found += [f"took {counted(one.locks, 'lock')}"] if one.locks else []
     return found
 
 
@@ -116,6 +122,8 @@ def _joined(found: Iterable[Asked]) -> tuple[Asked, ...]:
             bytes=sum(one.bytes for one in some),
             clocks=sum(one.clocks for one in some),
             threads=sum(one.threads for one in some),
+            locks=sum(one.locks for one in some),
+            order=sum(one.order for one in some),
             most=max(one.most for one in some),
         )
         for name, some in names.items()
@@ -126,11 +134,12 @@ def _joined(found: Iterable[Asked]) -> tuple[Asked, ...]:
 def _objects(table: bytes) -> Iterator[Asked]:
     (number,) = struct.unpack_from("<Q", table, 32)
     for at in range(_HEAD, _HEAD + _OBJECT * number, _OBJECT):
-        path, is_python, *counts = struct.unpack_from(f"<{_PATH}s5Q", table, at)
-        if not is_python and any(counts):
+        path, is_python, *counts = struct.unpack_from(f"<{_PATH}s7Q", table, at)
+        if not is_python and any(counts[:4]):
             name = Path(path.split(b"\0")[0].decode("utf-8", "replace")).name
-            draws, size, clocks, threads = counts
-            yield Asked(name=name, draws=draws, bytes=size, clocks=clocks, threads=threads)
+            draws, size, clocks, threads, locks, order = counts
+            found = Asked(name=name, draws=draws, bytes=size, clocks=clocks, threads=threads)
+            yield replace(found, locks=locks, order=order)
 
 
 def _tables(ran: InstrumentedRun) -> list[bytes]:

@@ -1,9 +1,12 @@
-/* Counts by calling shared object what no seed governs: entropy, clocks, threads. Holds it where that is asked for.
+/* Counts by calling shared object what no seed governs: entropy, clocks, threads, locks. Holds it where that is
+ * asked for, and disturbs the order of threads and processes where that is asked for.
  *
- * Preloaded by `reprokit diagnose`. A process shows that this was loaded by a file in $REPROKIT_TAPS, which is its
- * table of counters; see `table.py` and `inside/reprokit_taps.py` for the readers. $REPROKIT_TAPS_HOLD names what is
- * held: "entropy" (a keyed stream for each thread and object), "clock" (one that goes on by a microsecond each time
- * it is read), "threads" (each has ended before the next one starts). Python's own code is never held.
+ * Preloaded by `reprokit diagnose` and `--stress`. A process shows that this was loaded by a file in $REPROKIT_TAPS,
+ * which is its table of counters; see `seen.py` and `inside/reprokit_taps.py` for the readers. $REPROKIT_TAPS_HOLD
+ * names what is held: "entropy" (a keyed stream for each thread and object), "clock" (one that goes on by a
+ * microsecond each time it is read), "threads" (each has ended before the next one starts), "locks" (threads begin
+ * together and take mutexes in turn). Python's own code is never held. $REPROKIT_TAPS_STRESS is a seed, how seldom
+ * and how long: it delays threads, locks and processes, those of Python too.
  */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
@@ -12,6 +15,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,6 +25,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -44,26 +50,31 @@
 /* What the readers know of it: 256 bytes for the process, then 256 for each object. */
 struct object {
     char path[192];
-    uint64_t is_python, draws, bytes, clocks, threads, spare[3];
+    uint64_t is_python, draws, bytes, clocks, threads, locks, order, spare;
 };
 struct table {
     char magic[8];
-    uint64_t pid, began_ns, was_forked, objects, alive, peak, late, holds, spare[23];
+    uint64_t pid, began_ns, was_forked, objects, alive, peak, late, holds, delays, delayed_ns, spare[21];
     struct object of[OBJECTS];
 };
-enum { ENTROPY = 1, CLOCK = 2, THREADS = 4 };
+enum { ENTROPY = 1, CLOCK = 2, THREADS = 4, LOCKS = 8 };
 
 /* What a thread is called in every run, and how far its streams are. */
 static __thread struct {
     uint64_t name, children, drawn[OBJECTS], read[OBJECTS];
     void *caller;  /* of the standard library of C++, which asks in its place */
     int is_within; /* a call that is counted already */
+    uint64_t chance;   /* of the delays */
+    struct turn *turn; /* where it takes locks in turn */
 } own __attribute__((tls_model("initial-exec")));
 
 static struct table *table;
 static char folder[PATH_MAX];
 static uint64_t holds, key[2], now_ns = 1000000000000ull, process, forks;
 static void *main_program;
+static struct {
+    uint64_t seed, one_in, most_us;
+} stress;
 
 static uint64_t rotated(uint64_t x, int by) { return x << by | x >> (64 - by); }
 
@@ -178,6 +189,46 @@ static struct timespec moment(void) {
     return now;
 }
 
+static uint64_t ns_now(void) {
+    struct timespec now = moment();
+    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static void pause_of(uint64_t ns) {
+    struct timespec pause = {(time_t)(ns / 1000000000ull), (long)(ns % 1000000000ull)};
+    int error = errno;
+    syscall(SYS_nanosleep, &pause, NULL);
+    errno = error;
+}
+
+/* Marsaglia's xorshift; each thread has its own, which takes nothing from the program. */
+static uint64_t chance(void) {
+    uint64_t x = own.chance;
+    if (!x) x = stress.seed ^ (uint64_t)syscall(SYS_gettid) * 0x9e3779b97f4a7c15ull ^ process ^ 1;
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    return own.chance = x;
+}
+
+/* One time in so many, wait up to so long; all waits of a process together for half of its time at most. */
+static void may_wait(uint64_t one_in, uint64_t most_us) {
+    if (!stress.seed || !table) return;
+    uint64_t drawn = chance();
+    if (drawn % one_in) return;
+    uint64_t ns = (drawn >> 20) % (most_us * 1000 + 1), done = GET(table->delayed_ns);
+    if (done > (ns_now() - table->began_ns) / 2 + 200000000ull) return;
+    ADD(table->delayed_ns, ns);
+    ADD(table->delays, 1);
+    pause_of(ns);
+}
+
+/* Only where another thread or process may wait for it. */
+static void may_wait_at_lock(void) {
+    if (stress.seed && table && (GET(table->alive) > 1 || forks || table->was_forked))
+        may_wait(stress.one_in, stress.most_us);
+}
+
+static void may_wait_at_start(void) { may_wait(2, 10 * stress.most_us); }
+
 static void open_table(int was_forked) {
     struct table *new = MAP_FAILED;
     for (int number = 0; number < MOST_PROCESSES && *folder; number++) {
@@ -193,9 +244,8 @@ static void open_table(int was_forked) {
     }
     table = new == MAP_FAILED ? NULL : new;
     if (!table) return;
-    struct timespec now = moment();
     table->pid = (uint64_t)getpid();
-    table->began_ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+    table->began_ns = ns_now();
     table->was_forked = (uint64_t)was_forked;
     table->alive = table->peak = 1;
     table->holds = holds;
@@ -208,24 +258,33 @@ static void in_child(void) {
     if (table) munmap(table, sizeof *table);
     table = NULL;
     process = mixed(2, process, forks);
-    forks = 0;
+    forks = own.chance = 0;
+    own.turn = NULL;
     open_table(1);
+    may_wait_at_start();
 }
 
 __attribute__((constructor)) static void begin(void) {
     const char *where = getenv("REPROKIT_TAPS"), *held = getenv("REPROKIT_TAPS_HOLD");
     const char *told = getenv("REPROKIT_TAPS_KEY"), *now = getenv("REPROKIT_TAPS_NOW");
+    const char *delays = getenv("REPROKIT_TAPS_STRESS");
     Dl_info info;
     if (!where || strlen(where) >= sizeof folder) return;
     strcpy(folder, where);
     if (held && strstr(held, "entropy")) holds |= ENTROPY;
     if (held && strstr(held, "clock")) holds |= CLOCK;
     if (held && strstr(held, "threads")) holds |= THREADS;
+    if (held && strstr(held, "locks")) holds |= LOCKS;
+    if (delays && sscanf(delays, "%16lx,%lu,%lu", (unsigned long *)&stress.seed, (unsigned long *)&stress.one_in,
+                         (unsigned long *)&stress.most_us) != 3)
+        stress.seed = 0;
+    if (!stress.one_in) stress.one_in = 1;
     if (told) sscanf(told, "%16lx%16lx", (unsigned long *)&key[0], (unsigned long *)&key[1]);
     if (now) now_ns = strtoull(now, NULL, 10) * 1000000000ull;
     if (dladdr((void *)getauxval(AT_ENTRY), &info)) main_program = info.dli_fbase;
     open_table(0);
     pthread_atfork(before_fork, NULL, in_child);
+    may_wait_at_start();
 }
 
 /* ---- entropy */
@@ -411,18 +470,114 @@ unsigned int _ZNSt3__113random_deviceclEv(void *self) {
     return random_device(self, CALLER, __func__, (void *)_ZNSt3__113random_deviceclEv);
 }
 
+/* ---- locks: who takes them in which order, in turn where that is held, delayed under stress */
+
+#define MOST_TURNS 256
+#define NOTED_LOCKS 4096
+enum { FREE, THERE, AWAY };
+
+/* A thread that takes locks in turn: the one that took fewest is next, of those the one that was started first. */
+struct turn {
+    int state;
+    uint64_t taken;
+};
+static struct turn turns[MOST_TURNS];
+static uint64_t turns_made, last_started_ns;
+
+static struct turn *new_turn(void) {
+    uint64_t number = ADD(turns_made, 1);
+    SET(last_started_ns, ns_now());
+    if (number >= MOST_TURNS) return NULL;
+    SET(turns[number].state, THERE);
+    return &turns[number];
+}
+
+/* Wait until none was started for a while. */
+static void begin_together(void) {
+    while (ns_now() - GET(last_started_ns) < 30000000ull) pause_of(1000000);
+}
+
+static struct turn *next_turn(void) {
+    struct turn *found = NULL;
+    uint64_t number = GET(turns_made);
+    for (uint64_t one = 0; one < number && one < MOST_TURNS; one++)
+        if (GET(turns[one].state) == THERE && (!found || GET(turns[one].taken) < GET(found->taken))) found = &turns[one];
+    return found;
+}
+
+/* Wait for one's turn; a thread that does not come for 200 ms waits for something else and is passed over. */
+static void wait_for_turn(void) {
+    SET(own.turn->state, THERE);
+    for (int count = 0;; count++) {
+        struct turn *next = next_turn();
+        if (!next || next == own.turn) break;
+        if (count == 4000) SET(next->state, AWAY), count = 0;
+        pause_of(50000);
+    }
+}
+
+/* Which thread took a lock where: the first ones, then one in 64. The page offset of a site is the same in every
+ * run. */
+static void took(int object, void *caller) {
+    struct object *one = &table->of[object];
+    uint64_t number = ADD(one->locks, 1), before = GET(one->order), after;
+    if (number >= NOTED_LOCKS && number % 64) return;
+    do after = (before ^ own.name ^ ((uint64_t)(uintptr_t)caller & 0xfff)) * 1099511628211ull + 1;
+    while (!__atomic_compare_exchange_n(&one->order, &before, after, 1, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
+int pthread_mutex_lock(pthread_mutex_t *lock) {
+    int object = object_of(CALLER), is_held_here = own.turn && is_held(object, LOCKS);
+    may_wait_at_lock();
+    if (is_held_here) wait_for_turn();
+    int failed = REAL(pthread_mutex_lock)(lock);
+    if (is_held_here) ADD(own.turn->taken, 1);
+    if (!failed && object >= 0) took(object, CALLER);
+    return failed;
+}
+
+/* Python's locks and queues are made of these, and so are those between its processes. */
+int sem_wait(sem_t *one) {
+    may_wait_at_lock();
+    return REAL(sem_wait)(one);
+}
+
+int sem_trywait(sem_t *one) {
+    may_wait_at_lock();
+    return REAL(sem_trywait)(one);
+}
+
+int sem_timedwait(sem_t *restrict one, const struct timespec *restrict until) {
+    may_wait_at_lock();
+    return REAL(sem_timedwait)(one, until);
+}
+
+int sem_clockwait(sem_t *restrict one, clockid_t clock, const struct timespec *restrict until) { /* glibc 2.30 */
+    may_wait_at_lock();
+    return REAL(sem_clockwait)(one, clock, until);
+}
+
+int sem_post(sem_t *one) {
+    may_wait_at_lock();
+    int failed = REAL(sem_post)(one);
+    may_wait_at_lock();
+    return failed;
+}
+
 /* ---- threads */
 
 struct start {
     void *(*routine)(void *);
     void *argument;
     uint64_t name;
+    struct turn *turn;
     int has_ended;
     int is_kept; /* who waits for it looks at it after its end */
 };
 
 static void ended(void *given) {
     struct start *start = given;
+    if (start->turn) SET(start->turn->state, AWAY);
     if (table) ADD(table->alive, (uint64_t)-1);
     if (start->is_kept) SET(start->has_ended, 1);
     else free(start);
@@ -432,7 +587,11 @@ static void *started(void *given) {
     struct start *start = given;
     void *found;
     own.name = start->name;
+    own.turn = start->turn;
     pthread_cleanup_push(ended, start);
+    if (own.turn) begin_together();
+    if (stress.seed && chance() % 2) setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), (int)(chance() % 20));
+    may_wait_at_start();
     found = start->routine(start->argument);
     pthread_cleanup_pop(1);
     return found;
@@ -451,17 +610,20 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*routine
     struct start *start = table ? malloc(sizeof *start) : NULL;
     if (!start) return REAL(pthread_create)(thread, how, routine, argument);
     int waits = is_held(object, THREADS) && !GET(table->late);
-    *start = (struct start){routine, argument, mixed(3, own.name, ++own.children), 0, waits};
+    struct turn *turn = is_held(object, LOCKS) ? new_turn() : NULL;
+    *start = (struct start){routine, argument, mixed(3, own.name, ++own.children), turn, 0, waits};
     uint64_t alive = ADD(table->alive, 1) + 1;
     if (alive > table->peak) table->peak = alive;
     int failed = REAL(pthread_create)(thread, how, started, start);
     if (failed) {
         ADD(table->alive, (uint64_t)-1);
+        if (turn) SET(turn->state, AWAY);
         free(start);
         return failed;
     }
     if (object >= 0) ADD(table->of[object].threads, 1);
     if (waits && !has_ended(start)) SET(table->late, 1);
+    may_wait_at_start();
     return 0;
 }
 

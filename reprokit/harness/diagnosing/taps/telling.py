@@ -6,31 +6,22 @@ import secrets
 import time
 
 from reprokit.diagnosis.calls import Candidate
-from reprokit.errors import ReprokitError
 from reprokit.harness.diagnosing.call_experiments import Proof
 from reprokit.harness.diagnosing.inquiry import Investigation
-from reprokit.harness.diagnosing.taps.library import Library, find_library
+from reprokit.harness.diagnosing.taps.library import library_here
 from reprokit.harness.diagnosing.taps.preloaded import Taps
-from reprokit.harness.diagnosing.taps.seen import asked_around, not_seen, sentence
-from reprokit.images.cache import cache_folder
+from reprokit.harness.diagnosing.taps.seen import asked_around, asked_in, not_seen, sentence
 
 _UNSEEN = "what compiled code draws, which clocks it reads and which threads it starts is not seen"
 
 
 def preload_taps(inquiry: Investigation) -> None:
     """From now on, runs in which calls are kept have the taps in them; where there are none, that is said."""
-    found = _library()
+    found = library_here()
     if found.path is None:
         inquiry.known.append(f"no native taps, {found.problem}: {_UNSEEN}")
         return
     inquiry.taps = Taps(library=found.path, key=secrets.token_hex(16), now=int(time.time()))
-
-
-def _library() -> Library:
-    try:
-        return find_library(cache_folder(None))
-    except (ReprokitError, OSError) as error:
-        return Library(problem=str(error).splitlines()[0])
 
 
 def tell(proof: Proof, one: Candidate) -> None:
@@ -42,6 +33,12 @@ def tell(proof: Proof, one: Candidate) -> None:
     asked = asked_around(ran, one.site)
     if asked:
         inquiry.known.append(f"{sentence(asked)} inside {one.name}, {one.file}:{one.line}")
+    orders = [
+        {seen.name: seen.order for seen in asked_in(other) if seen.kinds & {"locks"}} for other in proof.kept
+    ]
+    for name in orders[0].keys() & orders[-1].keys():
+        if orders[0][name] != orders[-1][name]:
+            inquiry.known.append(f"in two runs, threads took the locks of {name} in another order")
     programs = not_seen(ran)
     if programs:
         names = ", ".join(programs)

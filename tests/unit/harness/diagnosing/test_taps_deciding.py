@@ -21,11 +21,15 @@ LAYOUT = Variation(
     name="address_layout", says="", category="process_identity", fix="sort", start=("--fixed-addresses",)
 )
 
+MEMORY = Variation(
+    name="memory_pattern", category="uninitialised_memory", fix="zeros", environment={"MALLOC_PERTURB_": "9"}
+)
+
 
 def proof(folder, *, decides, inside, all_of_it=()):
     """Runs are equal as soon as all of these are held; ``inside`` and ``all_of_it``: object → counters."""
-    words = ("draws", "bytes", "clocks", "threads")
-    moved = {f"/lib/{name}": dict(zip(words, counts, strict=True)) for name, counts in dict(inside).items()}
+    words = ("draws", "bytes", "clocks", "threads", "locks")
+    moved = {f"/lib/{name}": dict(zip(words, counts, strict=False)) for name, counts in dict(inside).items()}
     record = {"site": SITE, "moved": moved, "most_threads": 1}
     (folder / "taps-0.jsonl").write_text(json.dumps(record) + "\n" if moved else "")
     objects = dict(all_of_it)
@@ -36,8 +40,8 @@ def proof(folder, *, decides, inside, all_of_it=()):
     ran = types.SimpleNamespace(traced=folder, folder=folder / "none")
     made = []
 
-    def equal_under(*, taps, start, like, accepted, before, looks):
-        held = {*(taps.hold if taps else ()), *start}
+    def equal_under(*, taps, start, environment, like, accepted, before, looks):
+        held = {*(taps.hold if taps else ()), *start, *(environment or ())}
         made.append(held)
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
         return Alike(run=like or ran, odds=odds) if set(decides) <= held else None
@@ -53,6 +57,25 @@ def test_what_is_held_where_runs_are_equal_gives_the_category(tmp_path, held, ca
     found = what_decides(given, CALL, TAPS, layout=LAYOUT)
     assert (found.held, found.category) == ((held,), category)
     assert "lib.so" in found.why
+
+
+def test_locks_are_tried_where_the_library_starts_threads_that_take_them(tmp_path):
+    given = proof(tmp_path, decides=["locks"], inside={"lib.so": (0, 0, 0, 4, 80)})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT)
+    assert (found.held, found.category) == (("locks",), "concurrency")
+    assert found.why == "threads that lib.so starts take locks in another order"
+    without = proof(tmp_path, decides=["locks"], inside={"lib.so": (1, 8, 0, 0, 80)})
+    assert what_decides(without, CALL, TAPS, layout=None) is None
+    assert all("locks" not in held for held in without.made)
+
+
+def test_memory_is_named_before_addresses_where_either_is_enough_to_hold(tmp_path):
+    given = proof(tmp_path, decides=["MALLOC_PERTURB_"], inside={})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT, memory=MEMORY)
+    assert (found.held, found.category) == (("memory",), "uninitialised_memory")
+    assert found.why == "it depends on what fresh memory holds"
+    addresses = proof(tmp_path, decides=["--fixed-addresses"], inside={})
+    assert what_decides(addresses, CALL, TAPS, layout=LAYOUT, memory=MEMORY).held == ("addresses",)
 
 
 def test_entropy_and_addresses_that_decide_together_are_both_named(tmp_path):

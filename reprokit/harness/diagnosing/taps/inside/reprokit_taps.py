@@ -16,7 +16,7 @@ from typing import Any
 #: As ``taps.c`` lays it out.
 _HEAD, _OBJECT, _PATH = 256, 256, 192
 _OBJECTS_AT, _ALIVE_AT = 32, 40
-_COUNTERS = ("draws", "bytes", "clocks", "threads")
+_COUNTERS = ("draws", "bytes", "clocks", "threads", "locks")
 #: So many calls of a site are told of.
 _MOST = 100
 _open = io.open  # as it was before the program changed it
@@ -48,7 +48,7 @@ class Table:
         if memory is None:
             return None
         (number,) = struct.unpack_from("<Q", memory, _OBJECTS_AT)
-        return [struct.unpack_from("<4Q", memory, _HEAD + _OBJECT * one + _PATH + 8) for one in range(number)]
+        return [struct.unpack_from("<5Q", memory, _HEAD + _OBJECT * one + _PATH + 8) for one in range(number)]
 
     def moved(self, before: list[tuple[int, ...]]) -> dict[str, dict[str, int]]:
         """What went up since: object → counter → by how much; without what Python's own code asked for."""
@@ -57,7 +57,7 @@ class Table:
         if memory is None:
             return found
         for number, now in enumerate(self.counts() or []):
-            earlier = before[number] if number < len(before) else (0, 0, 0, 0)
+            earlier = before[number] if number < len(before) else (0, 0, 0, 0, 0)
             name, is_python = struct.unpack_from("<192sQ", memory, _HEAD + _OBJECT * number)
             path = name.split(b"\0")[0].decode("utf-8", "replace")
             if now != earlier and not is_python:
