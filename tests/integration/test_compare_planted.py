@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reprokit import runs
-from reprokit.features.compare import ready_side, recipe_sides, side_runs
+from reprokit.features.compare import ready_side, recipe_sides, side_runs, trees
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
-from reprokit.features.compare.trees import ComingTrees
 from reprokit.harness.running.environments import environment
 from reprokit.images import interpreters
 from reprokit.images.building import image_store
@@ -129,14 +129,14 @@ def test_a_planted_difference_is_found_and_named_in_an_environment_of_the_lock(r
 
 
 def gives_both_sides_the_tree_of_b(patch):
-    real = recipe_sides.trees_of
+    real = trees.trees_of
 
     @contextmanager
     def trees_of(*words, **how):
         with real(*words, **how) as coming:
-            yield ComingTrees(made=dict.fromkeys("ab", coming.made["b"]), in_part=())
+            yield replace(coming, made=dict.fromkeys("ab", coming.made["b"]), in_part=())
 
-    patch.setattr(recipe_sides, "trees_of", trees_of)
+    patch.setattr(trees, "trees_of", trees_of)
     patch.setattr(recipe_sides, "_must_differ", lambda *_: None)
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, ReportError, Usage
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.describe import commit_told
-from reprokit.features.compare.ready_side import known_side, may_have_runs, ready_side, recipe_on
+from reprokit.features.compare.ready_side import known_side, ready_side, recipe_on
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import (
@@ -25,7 +23,7 @@ from reprokit.features.compare.side_runs import (
     one_more_run,
     seeds_of_sides,
 )
-from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree, trees_of
+from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree
 from reprokit.harness.running.programs.program_files import may_see
 from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.recipes import Recipe, StatisticalMetric
@@ -67,16 +65,16 @@ def run_sides(
     asked: Mapping[str, SideAsked],
     request: Request,
     *,
-    share: Sequence[str],
+    coming: ComingTrees,
     num_seeds: int | None = None,
     seals: Seals,
-    aside: ThreadPoolExecutor,
     session: Session,
     and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
 
-    With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on.
+    With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on. The trees begin to
+    be removed when it ends well.
 
     Raises:
         UsageError: A revision, setting or environment is unknown, or both sides are the same.
@@ -84,12 +82,7 @@ def run_sides(
         CannotRunError: An environment cannot be made here.
     """
     with ExitStack() as stack:
-        revisions = {side: asked[side].revision for side in SIDES}
-        only_bits = num_seeds is None and and_then is None  # else runs are made on a side that has some
-        may_be_known = partial(may_have_runs, name, session) if only_bits else None
-        coming = stack.enter_context(
-            trees_of(revisions, session.project, share=share, may_be_known=may_be_known, aside=aside)
-        )
+        stack.callback(coming.remove)
         how: dict[str, Any] = {"stack": stack, "session": session}
         known = _known(name, asked, coming, request, **how)
         trees = {side: coming.tree(side) for side in SIDES}
