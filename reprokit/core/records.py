@@ -140,6 +140,7 @@ class OtherTree:
             mounts name.
         written: What runs of another side wrote elsewhere, such as in a cache.
         left: What earlier runs of the same left elsewhere; whether it is opened is asked, and judged apart.
+        lists: Whether a folder of them that is listed counts too: the names in it are of another side.
         unwatched: Why it is not watched for any; "" where it is.
     """
 
@@ -148,6 +149,7 @@ class OtherTree:
     runs: tuple[str, ...] = ()
     written: WrittenFiles = field(default_factory=WrittenFiles)
     left: frozenset[str] = frozenset()
+    lists: bool = False
     unwatched: str = ""
 
     @classmethod

@@ -36,8 +36,8 @@ class OpenedCode:
         others: Files that count whatever they hold, as ``OtherRuns``; None for none.
 
     Attributes:
-        found: Of what lies elsewhere, what was done (``started``, ``opened``, or ``read`` of ``others``),
-            path, and by which program.
+        found: Of what lies elsewhere, what was done (``started``, ``opened``, or of ``others`` ``read`` and
+            ``listed``), path, and by which program.
         unknown: Why there can be more; "" where all was seen.
         privileged: The first program that was started and did not get the privileges that it has set.
     """
@@ -145,9 +145,12 @@ class OpenedCode:
                 self._add_opened(_absolute(path, pid, folder), pid)
 
     def _add_read(self, path: str, pid: int) -> None:
-        name = self._others.name_of(path) if self._others is not None else ""
-        if name:
+        if self._others is None:
+            return
+        if name := self._others.name_of(path):
             self._add("read", name, pid)
+        elif name := self._others.folder_of(path):
+            self._add("listed", name, pid)
 
     def _add_opened(self, path: str, pid: int) -> None:
         if path in self._known or not _is_file(path):

@@ -32,6 +32,8 @@ class OtherRuns:
         written: ``files`` that count, and ``folders`` of which those count that are not empty and changed
             from ``since`` to ``until``, seconds since 1970.
         since_ns: When the program was about to start, by the clock of its file system.
+        lists: Whether folders count too, since who lists one sees the names in it.
+        searched: Folders in which Python looks for modules, so that each program lists them.
     """
 
     def __init__(
@@ -41,6 +43,8 @@ class OtherRuns:
         runs: Iterable[str],
         allowed: Iterable[str],
         since_ns: int,
+        lists: bool = False,
+        searched: Iterable[str] = (),
         left: Iterable[str] = (),
         written: Mapping[str, Any] = _NOTHING,
     ) -> None:
@@ -48,7 +52,10 @@ class OtherRuns:
         self._runs = tuple(dict.fromkeys(f"{os.path.realpath(folder)}/" for folder in runs))
         self._allowed = tuple(f"{os.path.realpath(path)}/" for path in allowed)
         self._since_ns = since_ns
+        self._lists = lists
+        self._searched = frozenset(map(os.path.realpath, searched))
         self._written = frozenset(map(os.path.realpath, written["files"]))
+        self._written_in = frozenset(map(os.path.dirname, self._written)) - self._searched
         self._changed_in = tuple(f"{os.path.realpath(folder)}/" for folder in written["folders"])
         self._changed_s = (written["since"], written["until"])
         self._known: dict[tuple[int, int], tuple[str, int]] = {}
@@ -79,6 +86,24 @@ class OtherRuns:
             if self._counts(real) or self._is_of_other_side(real, status):
                 return real
         return ""
+
+    def folder_of(self, path: str) -> str:
+        """The folder that is opened by a path, where folders count; "" for any other.
+
+        Those of the trees and runs, and those in which runs of another side left something.
+        """
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except (OSError, ValueError):
+            return ""
+        if not self._lists or not stat.S_ISDIR(status.st_mode):
+            return ""
+        real = os.path.realpath(path)
+        since, until = self._changed_s
+        is_changed = since <= status.st_ctime < until and f"{real}/".startswith(self._changed_in)
+        if real in self._written_in or (is_changed and real not in self._searched):
+            return real
+        return real if self._counts(f"{real}/.") else ""
 
     def taken_into(self, folder: str) -> Iterator[str]:
         """The paths of those files that lie in a folder too: links to them, or they themselves, moved."""

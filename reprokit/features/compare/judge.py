@@ -104,7 +104,9 @@ def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked
                     return f"side {name} used code of the working tree, not its own: {file}"
             opened = run.record.other_tree
             if opened and opened.files:
-                return f"side {name} opened a file that is not its own: {opened.files[0]}"
+                file = opened.files[0]
+                what = "listed a folder" if file.endswith("/") else "opened a file"
+                return f"side {name} {what} that is not its own: {file}"
     return ""
 
 
