@@ -23,6 +23,7 @@ from reprokit.capture.git_objects import (
     SUBMODULE,
     find_repository,
 )
+from reprokit.capture.large_files import KEPT, put_contents
 from reprokit.capture.work_tree import compare
 from reprokit.core.report_parts import FileChange
 from reprokit.errors import CannotRunError, UsageError
@@ -171,6 +172,7 @@ def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Pat
             (tree / below).mkdir(parents=True, exist_ok=True)
         else:
             git(tree, *_ON_ALL_CORES, "read-tree", "-m", "-u", "HEAD")
+            put_large_files(tree)
         yield tree / below
     finally:
         shutil.rmtree(holder, ignore_errors=True)
@@ -191,6 +193,19 @@ def check_out(project: Path, paths: Sequence[str] = ()) -> None:
     git(project, *_ON_ALL_CORES, "-c", "core.sparseCheckout=true", "read-tree", "-m", "-u", "HEAD")
     if not paths:
         listed.unlink()
+    put_large_files(project)
+
+
+def put_large_files(project: Path) -> tuple[str, ...]:
+    """Put the contents of git-lfs into a temporary work tree; the files of those that this clone lacks.
+
+    Its filters are programs, and have not been started. All paths are from the project's folder.
+    """
+    names = git(project, "ls-files", "-z", "--", KEPT).split("\0")
+    if names == [""]:
+        return ()
+    common = Path(git(project, "rev-parse", "--path-format=absolute", "--git-common-dir").strip())
+    return put_contents(project, filter(None, names), common_dir=common)
 
 
 def subject(folder: Path, commit: str) -> str:

@@ -87,8 +87,7 @@ def run_sides(
         known = _known(name, asked, coming, request, **how)
         trees = {side: coming.tree(side) for side in SIDES}
         ready = _both_ready(name, asked, trees, request, known=known, over_seeds=num_seeds is not None, **how)
-        inputs = [ready[side].inputs for side in SIDES]
-        if inputs[0] is not None and inputs[0] == inputs[1] and ready["a"].seed == ready["b"].seed:
+        if _have_equal_inputs(ready, trees):
             return MadeSides(
                 runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: ready[s].told for s in SIDES}
             )
@@ -106,6 +105,17 @@ def run_sides(
             recipes=dict(_recipes_now(ready, made)),
             statistical=ready["a"].recipe.statistical,
         )
+
+
+def _have_equal_inputs(ready: Mapping[str, ReadySide], trees: Mapping[str, SideTree]) -> bool:
+    """Whether both sides stand on the same, so that nothing need run.
+
+    A program on this host can read more of its tree than its inputs hold, such as what lies in `docs`.
+    """
+    one, two = (ready[side].inputs for side in SIDES)
+    if one is None or one != two or ready["a"].seed != ready["b"].seed:
+        return False
+    return all(ready[side].has_all_inputs for side in SIDES) or is_same_tree(trees["a"], trees["b"])
 
 
 def _recipes_now(
@@ -160,6 +170,7 @@ def _both_ready(
     for side in SIDES:
         with trees[side].named_by_commit():
             recipe_of[side] = recipe_on(name, asked[side], trees[side], request)
+        _must_have_contents(side, trees[side], recipe_of[side])
     if over_seeds:
         _must_fit_seeds(asked, recipe_of)
     ready = dict(known)
@@ -215,6 +226,18 @@ def _must_fit_seeds(asked: Mapping[str, SideAsked], recipe_of: Mapping[str, Reci
                 f"the recipe of side {side} does not say what is compared over seeds",
                 where=recipe_of[side].where("statistical"),
                 expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+            )
+
+
+def _must_have_contents(side: str, tree: SideTree, recipe: Recipe) -> None:
+    """Refuse a side whose program would read pointers of git-lfs in place of what they name."""
+    for name in tree.pointers:
+        if may_see(recipe, name):
+            raise CannotJudgeError(
+                f"side {side} has no content of {name}, which git-lfs keeps",
+                where=str(tree.commit),
+                fix=f"`git lfs fetch origin {tree.commit}`, or name the files that the program reads "
+                "under `sees`",
             )
 
 

@@ -43,6 +43,7 @@ class SideTree:
         host: What this machine is, and what the tree is.
         other_tree: The working tree, of which no program of a commit may open a file; None for itself.
         is_whole: False where only the files are there that tell what a trainer's runs stand on.
+        pointers: Its files of git-lfs whose contents this clone does not have.
     """
 
     root: Path
@@ -51,13 +52,15 @@ class SideTree:
     host: MachineFacts
     other_tree: OtherTree | None = None
     is_whole: bool = True
+    pointers: tuple[str, ...] = ()
 
     def whole(self) -> SideTree:
         """The same with every file of its commit."""
         if self.is_whole:
             return self
         git_history.check_out(self.root)
-        return replace(self, host=capture.capture_host(self.root), is_whole=True)
+        pointers = git_history.put_large_files(self.root)
+        return replace(self, host=capture.capture_host(self.root), is_whole=True, pointers=pointers)
 
     @property
     def runs_dir(self) -> Path:
@@ -204,7 +207,13 @@ def _tree_of(
         top = git_history.top_of(project.root)
         other = OtherTree(root=str(top), files=git_history.files_of(project.root))
         yield SideTree(
-            root=tree, commit=commit, project=there, host=host, other_tree=other, is_whole=is_whole
+            root=tree,
+            commit=commit,
+            project=there,
+            host=host,
+            other_tree=other,
+            is_whole=is_whole,
+            pointers=git_history.put_large_files(tree) if is_whole else (),
         )
 
 
