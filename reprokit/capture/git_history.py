@@ -34,6 +34,9 @@ _TIMEOUT_S = 300.0
 _LIST_OF_TREES = threading.Lock()
 _LISTED = "info/sparse-checkout"
 _ON_ALL_CORES = ("-c", "checkout.workers=0")
+#: A new work tree inherits from one that has but a part of the files which those are.
+_WHOLE = ("-c", "core.sparseCheckout=false")
+_LISTED_BELOW = ("-c", "core.sparseCheckout=true", "-c", "core.sparseCheckoutCone=false")
 _IN_ENVIRONMENTS = ("/pyvenv.cfg", "/conda-meta/history")  # of venv, and of conda
 _MOST_BRANCHES = 8
 _WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "read-tree", "worktree"})
@@ -171,7 +174,7 @@ def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Pat
         if empty:
             (tree / below).mkdir(parents=True, exist_ok=True)
         else:
-            git(tree, *_ON_ALL_CORES, "read-tree", "-m", "-u", "HEAD")
+            git(tree, *_ON_ALL_CORES, *_WHOLE, "read-tree", "-m", "-u", "HEAD")
             put_large_files(tree)
         yield tree / below
     finally:
@@ -190,7 +193,7 @@ def check_out(project: Path, paths: Sequence[str] = ()) -> None:
     listed.parent.mkdir(parents=True, exist_ok=True)
     patterns = [_PATTERN.sub(r"\\\1", f"/{below}{path}") for path in paths] or ["/*"]
     listed.write_text("".join(f"{pattern}\n" for pattern in patterns), encoding="utf-8")
-    git(project, *_ON_ALL_CORES, "-c", "core.sparseCheckout=true", "read-tree", "-m", "-u", "HEAD")
+    git(project, *_ON_ALL_CORES, *_LISTED_BELOW, "read-tree", "-m", "-u", "HEAD")
     if not paths:
         listed.unlink()
     put_large_files(project)

@@ -13,6 +13,7 @@ from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
 from reprokit.features.compare.judge import Selected
 from reprokit.features.compare.judge_seeds import answer_on
+from reprokit.features.compare.lacked_files import lacked_files
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
 from reprokit.features.compare.rounding.told import (
@@ -123,7 +124,8 @@ def answered(
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        asked = replace(asked, touched=seals.broken())
+        lacked = lacked_files(made, asked.working_tree)
+        asked = replace(asked, touched=seals.broken(), lacked=lacked)
         answer = answer_on(made, selected=selected, asked=asked, over_seeds=over_seeds)
         if rounding is not None and twins is not None:
             answer = with_rounding(answer, made, twins, asked=rounding)

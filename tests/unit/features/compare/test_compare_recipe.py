@@ -38,6 +38,14 @@ with open(f"{asked.out}/log.jsonl", "w") as log:
 """
 
 
+READS_LARGE = """\
+import json, sys
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(3):
+        log.write(json.dumps({"step": step, "loss": len(open("large.bin").read()) + step}) + "\\n")
+"""
+
+
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -229,6 +237,29 @@ def test_a_declared_file_that_git_ignores_is_shared_where_that_is_asked_for(repo
     assert not (repository.root / ".git" / "worktrees").exists()
 
 
+def test_a_file_that_git_ignores_and_a_side_lacks_is_named_and_shared_where_that_is_asked_for(
+    repository,
+):
+    (repository.root / ".gitignore").write_text("runs/\nreports/\nrows/\n")
+    (repository.root / "rows").mkdir()
+    (repository.root / "rows" / "1.txt").write_text("1")
+    program = (
+        "import json, sys\nfrom pathlib import Path\n"
+        "top = next(folder for folder in Path.cwd().parents if (folder / '.git').exists())\n"
+        "line = json.dumps({'step': 0, 'loss': float((top / 'rows' / '1.txt').read_text())})\n"
+        "Path(sys.argv[2], 'log.jsonl').write_text(line)\n"
+    )
+    repository.write(train_py=program)
+    repository.write(train_py=program + "# a remark\n")
+    answer, report = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.exit_code, answer.answer) == (3, None)
+    assert "`--share rows/1.txt`" in answer.hint
+    (repository.root / "rows" / "1.txt").rename(repository.root / "rows" / "2.txt")
+    assert audit(report / FILE).findings == ()  # it follows from the runs, whatever is there later
+    (repository.root / "rows" / "2.txt").rename(repository.root / "rows" / "1.txt")
+    assert compared(repository, a="HEAD~1", b="HEAD", share=("rows/1.txt",))[0].answer is Word.EQUAL
+
+
 @pytest.mark.parametrize("typed", [{"a": "HEAD~1", "b": "HEAD"}, {"a": "HEAD~1"}, {}])
 def test_a_submodule_that_differs_is_not_judged_since_no_run_has_its_files(
     repository, tmp_path_factory, typed
@@ -250,6 +281,16 @@ def test_a_submodule_that_differs_is_not_judged_since_no_run_has_its_files(
         compared(repository, **typed)
 
 
+def test_a_work_tree_has_all_files_of_its_commit_where_the_working_tree_has_but_some(repository):
+    program = READS_LARGE.replace('open("large.bin").read()', 'open("x/size.txt").read()')
+    for size in ("x", "xx"):
+        repository.write(train_py=program, **{"x__size.txt": size})
+    repository.git("sparse-checkout", "set", "recipes")
+    assert not (repository.root / "x").exists()
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.first["expected"], answer.first["actual"]) == (1, 2), answer.sentence
+
+
 def kept_by_git_lfs(repository, content: bytes) -> str:
     """A pointer to a content, as git-lfs writes it, and the content where it keeps it."""
     oid = hashlib.sha256(content).hexdigest()
@@ -257,14 +298,6 @@ def kept_by_git_lfs(repository, content: bytes) -> str:
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_bytes(content)
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
-
-
-READS_LARGE = """\
-import json, sys
-with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
-    for step in range(3):
-        log.write(json.dumps({"step": step, "loss": len(open("large.bin").read()) + step}) + "\\n")
-"""
 
 
 def test_a_file_of_git_lfs_has_its_content_in_the_tree_of_a_commit(repository):
