@@ -23,6 +23,7 @@ from reprokit.capture.git_objects import (
     SUBMODULE,
     find_repository,
 )
+from reprokit.capture.large_files import KEPT, put_contents
 from reprokit.capture.work_tree import compare
 from reprokit.core.report_parts import FileChange
 from reprokit.errors import CannotRunError, UsageError
@@ -33,6 +34,9 @@ _TIMEOUT_S = 300.0
 _LIST_OF_TREES = threading.Lock()
 _LISTED = "info/sparse-checkout"
 _ON_ALL_CORES = ("-c", "checkout.workers=0")
+#: A new work tree inherits from one that has but a part of the files which those are.
+_WHOLE = ("-c", "core.sparseCheckout=false")
+_LISTED_BELOW = ("-c", "core.sparseCheckout=true", "-c", "core.sparseCheckoutCone=false")
 _IN_ENVIRONMENTS = ("/pyvenv.cfg", "/conda-meta/history")  # of venv, and of conda
 _MOST_BRANCHES = 8
 _WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "read-tree", "worktree"})
@@ -170,7 +174,8 @@ def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Pat
         if empty:
             (tree / below).mkdir(parents=True, exist_ok=True)
         else:
-            git(tree, *_ON_ALL_CORES, "read-tree", "-m", "-u", "HEAD")
+            git(tree, *_ON_ALL_CORES, *_WHOLE, "read-tree", "-m", "-u", "HEAD")
+            put_large_files(tree)
         yield tree / below
     finally:
         shutil.rmtree(holder, ignore_errors=True)
@@ -188,9 +193,22 @@ def check_out(project: Path, paths: Sequence[str] = ()) -> None:
     listed.parent.mkdir(parents=True, exist_ok=True)
     patterns = [_PATTERN.sub(r"\\\1", f"/{below}{path}") for path in paths] or ["/*"]
     listed.write_text("".join(f"{pattern}\n" for pattern in patterns), encoding="utf-8")
-    git(project, *_ON_ALL_CORES, "-c", "core.sparseCheckout=true", "read-tree", "-m", "-u", "HEAD")
+    git(project, *_ON_ALL_CORES, *_LISTED_BELOW, "read-tree", "-m", "-u", "HEAD")
     if not paths:
         listed.unlink()
+    put_large_files(project)
+
+
+def put_large_files(project: Path) -> tuple[str, ...]:
+    """Put the contents of git-lfs into a temporary work tree; the files of those that this clone lacks.
+
+    Its filters are programs, and have not been started. All paths are from the project's folder.
+    """
+    names = git(project, "ls-files", "-z", "--", KEPT).split("\0")
+    if names == [""]:
+        return ()
+    common = Path(git(project, "rev-parse", "--path-format=absolute", "--git-common-dir").strip())
+    return put_contents(project, filter(None, names), common_dir=common)
 
 
 def subject(folder: Path, commit: str) -> str:

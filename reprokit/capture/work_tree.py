@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from reprokit.capture.git_objects import (
     objects,
 )
 from reprokit.capture.ignore_rules import IgnoreRules
+from reprokit.capture.large_files import POINTER
 
 _MAX_SUBMODULES_DEEP = 16
 _CODE = frozenset({".py", ".pyc", ".pyo", ".pyd", ".pyx", ".so", ".pth"})
@@ -44,9 +44,6 @@ _OF_ENVIRONMENTS = frozenset(
 _COUNTS, _LEFTOVER, _LEFT_OUT = "counts", "leftover", "left out"
 #: No blob of git's is larger in practice, and a sparse file would be read for hours.
 _MAX_BLOB_BYTES = 2 << 30
-_LARGE_FILE = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +130,7 @@ def _is_large_file(repository: Repository, path: Path, entry: TreeEntry) -> bool
     executable = bool(status.st_mode & stat.S_IXUSR)
     if not stat.S_ISREG(status.st_mode) or executable != (entry.mode == EXECUTABLE):
         return False
-    pointer = _LARGE_FILE.fullmatch(objects(repository, [entry.oid])[entry.oid])
+    pointer = POINTER.fullmatch(objects(repository, [entry.oid])[entry.oid])
     if pointer is None or int(pointer[2]) != status.st_size:
         return False
     with path.open("rb") as stream:

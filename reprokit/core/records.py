@@ -142,6 +142,7 @@ class OtherTree:
         left: What earlier runs of the same left elsewhere; whether it is opened is asked, and judged apart.
         left_since: When the first of these began, seconds since 1970; whether any file is opened that was
             changed since, before this run began, is asked likewise. 0 for no earlier run.
+        lists: Whether a folder of them that is listed counts too: the names in it are of another side.
         unwatched: Why it is not watched for any; "" where it is.
     """
 
@@ -151,6 +152,7 @@ class OtherTree:
     written: WrittenFiles = field(default_factory=WrittenFiles)
     left: frozenset[str] = frozenset()
     left_since: float = 0.0
+    lists: bool = False
     unwatched: str = ""
 
     @classmethod

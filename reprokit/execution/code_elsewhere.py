@@ -24,6 +24,8 @@ OURS = (
     str(Path(__file__).parent.parent / "instrumentation"),
     str(Path(__file__).with_name("varied_start.py")),
 )
+#: What of a file of code is told; other things are told of files of other runs.
+_AS_CODE = {"started", "opened"}
 _MOST_FILES, _MOST_BYTES = 2_000, 256 << 20
 _STORES = ("/nix/store/", "/gnu/store/")
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/", *_STORES)
@@ -63,7 +65,7 @@ def judged(facts: Mapping[str, Any], *, python: Sequence[str]) -> dict[str, Any]
     if "opened" not in facts:
         return {"unknown": "the guard of the program was ended before it could say"}
     unknown = str(facts["unknown"])
-    used = [one for one in facts["opened"] if one[0] != "read"]
+    used = [one for one in facts["opened"] if one[0] in _AS_CODE]
     names = sorted({name for one in used for name in _foreign(*one, python=python)})
     if len(names) > _MOST_FILES:
         unknown = f"there is more than {_MOST_FILES:,} files of code from elsewhere"

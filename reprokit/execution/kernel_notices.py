@@ -65,19 +65,22 @@ _SET_FLAGS, _WAKE_AT_ONCE = 0x40082104, 1
 #: Steps of classic BPF: load a word, skip some where it is a number or has one of some bits, return.
 _LOAD, _EQUALS, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-_NOT_TO_READ = os.O_WRONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0)
+_NOT_TO_READ = os.O_WRONLY | getattr(os, "O_PATH", 0)
 _EXECUTABLE, _ANONYMOUS = 4, 0x20
 _PAGE, _PIECE, _LONGEST = 4096, 256, 4096
 
 
-def tell(to: socket.socket, *, of_mapped: bool) -> None:
+def tell(to: socket.socket, *, of_mapped: bool, of_folders: bool) -> None:
     """From now on the kernel tells of this process and of all that it starts.
 
     Args:
         to: Who is informed gets a descriptor through it; none where this kernel cannot.
         of_mapped: Whether it tells of files that are mapped to be run, too.
+        of_folders: Whether it tells of folders that are opened as such, too.
     """
-    listener, word = _listener(of_mapped=of_mapped) if _MACHINE in _CALLS else (-1, b"-")
+    steps = _filter(of_mapped=of_mapped, of_folders=of_folders) if _MACHINE in _CALLS else b""
+    listener, word = _listener(steps) if steps else (-1, b"-")
     if listener < 0:
         to.send(b"-")
         return
@@ -85,10 +88,9 @@ def tell(to: socket.socket, *, of_mapped: bool) -> None:
     os.close(listener)
 
 
-def _listener(*, of_mapped: bool) -> tuple[int, bytes]:
+def _listener(steps: bytes) -> tuple[int, bytes]:
     """A descriptor; and ``+`` where no program gets more privileges from now on, else ``=``."""
     system = ctypes.CDLL(None, use_errno=True)
-    steps = _filter(of_mapped=of_mapped)
     held = ctypes.create_string_buffer(steps)
     order = struct.pack("@HxxxxxxP", len(steps) // 8, ctypes.addressof(held))
     for word in (b"=", b"+"):  # who may administer the system need not give them up
@@ -102,14 +104,15 @@ def _listener(*, of_mapped: bool) -> tuple[int, bytes]:
     return -1, b"-"
 
 
-def _filter(*, of_mapped: bool) -> bytes:
+def _filter(*, of_mapped: bool, of_folders: bool) -> bytes:
     """What the kernel runs at each system call. A step: code, steps to skip if so, if not, number."""
     architecture, _, calls = _CALLS[_MACHINE]
+    passed_over = _NOT_TO_READ | (0 if of_folders else _FOLDER)
     allow, tell_of = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _TELL)
     steps = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUALS, 1, 0, architecture), allow, (_LOAD, 0, 0, _NUMBER)]
     only: dict[str, list[tuple[int, int, int, int]]] = {
-        "open": [_argument(1), (_ANY_BIT, 0, 1, _NOT_TO_READ), allow],
-        "openat": [_argument(2), (_ANY_BIT, 0, 1, _NOT_TO_READ), allow],
+        "open": [_argument(1), (_ANY_BIT, 0, 1, passed_over), allow],
+        "openat": [_argument(2), (_ANY_BIT, 0, 1, passed_over), allow],
         "mmap": [
             *[_argument(2), (_ANY_BIT, 1, 0, _EXECUTABLE), allow],
             *[_argument(3), (_ANY_BIT, 0, 1, _ANONYMOUS), allow],

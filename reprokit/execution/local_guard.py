@@ -199,7 +199,10 @@ def _become(plan: dict[str, Any], step: list[str], told: socket.socket | None) -
         _confine(plan["writable"])
     if told is not None:
         step[0] = "watch"
-        _beside("kernel_notices").tell(told, of_mapped=bool(plan["watched"]["environment"]))
+        of_mapped, others = bool(plan["watched"]["environment"]), plan["watched"]["others"]
+        _beside("kernel_notices").tell(
+            told, of_mapped=of_mapped, of_folders=others is not None and others["lists"]
+        )
     step[0] = "exec"
     os.execvpe(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606
 

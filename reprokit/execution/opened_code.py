@@ -38,8 +38,8 @@ class OpenedCode:
         others: Files that count whatever they hold, as ``OtherRuns``; None for none.
 
     Attributes:
-        found: Of what lies elsewhere, what was done (``started``, ``opened``, or what ``others`` call it),
-            path, and by which program.
+        found: Of what lies elsewhere, what was done (``started``, ``opened``, or what ``others`` call it:
+            ``read``, ``left``, ``listed``), path, and by which program.
         unknown: Why there can be more; "" where all was seen.
         privileged: The first program that was started and did not get the privileges that it has set.
     """
@@ -151,7 +151,9 @@ class OpenedCode:
                 self._add_opened(_absolute(path, pid, folder), pid)
 
     def _add_read(self, path: str, pid: int, *, is_emptied: bool = False) -> None:
-        what, name = self._others.opened(path) if self._others is not None and not is_emptied else ("", "")
+        if self._others is None or is_emptied:
+            return
+        what, name = self._others.opened(path)
         if name:
             self._add(what, name, pid)
 

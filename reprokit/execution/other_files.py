@@ -35,6 +35,8 @@ def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
         "written": {**asdict(tree.written), "files": sorted(tree.written.files)},
         "left": sorted(tree.left),
         "left_since": tree.left_since,
+        "lists": tree.lists,
+        "searched": [*_searched(spec)] if tree.lists else [],
         "allowed": [str(run_dir), *(mount.path for mount in spec.mounts), *_named(spec, tree)],
     }
 
@@ -42,8 +44,9 @@ def watched_for(spec: RunSpec, *, run_dir: Path) -> dict[str, Any] | None:
 def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
     """Files of another tree or run that a program opened: ``files``; ``unknown``: why there may be more.
 
-    With ``LEFT``, where all is known, those of its earlier runs; with ``CHANGED`` what was changed while
-    these were under way.
+    A folder that it listed is one too, with a slash at its end; not one that git listed, which looks for
+    files that it does not know. With ``LEFT``, where all is known, those of its earlier runs; with
+    ``CHANGED`` what was changed while these were under way.
     """
     if tree.unwatched:
         return {"files": [], "unknown": tree.unwatched}
@@ -65,6 +68,14 @@ def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
         for path in sorted(set(read) - (tree.left - known))
         if path.startswith((*runs, *written)) or path in known or os.path.relpath(path, root) in tree.files
     ]
+    folders = {os.path.dirname(path) for path in known}  # noqa: PTH120
+    folders |= {os.path.normpath(f"{root}/{above}") for name in tree.files for above in _folders_of(name)}
+    listed = {path for what, path, who in facts["opened"] if what == "listed" and not _GIT.fullmatch(who)}
+    files += [
+        f"{path}/"
+        for path in sorted(listed)
+        if not path.startswith(ours) and (path.startswith((*runs, *written)) or path in folders)
+    ]
     unknown = str(facts["unknown"])
     changed = sorted({path for what, path, _ in facts["opened"] if what == "left"})
     told = {
@@ -73,6 +84,22 @@ def opened(facts: Mapping[str, Any], tree: OtherTree) -> dict[str, Any]:
         **({CHANGED: changed} if changed else {}),
     }
     return {**told, LEFT: sorted(tree.left.intersection(read))} if tree.left and not unknown else told
+
+
+def _folders_of(name: str) -> Iterator[str]:
+    """The folders above a file of a tree; "." is the tree."""
+    while name := name.rpartition("/")[0]:
+        yield name
+    yield "."
+
+
+def _searched(spec: RunSpec) -> Iterator[str]:
+    """Where the Python of a command looks for modules first: every program lists that."""
+    yield spec.working_dir or os.curdir
+    for word in spec.command:
+        path = os.path.join(spec.working_dir or "", word)  # noqa: PTH118
+        if os.path.isfile(path):  # noqa: PTH113
+            yield os.path.dirname(path)  # noqa: PTH120
 
 
 def _is_git_at_golden(path: str, program: str) -> bool:

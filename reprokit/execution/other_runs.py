@@ -36,6 +36,8 @@ class OtherRuns:
         written: ``files`` that count, and ``folders`` of which those count that are not empty and changed
             from ``since`` to ``until``, seconds since 1970.
         since_ns: When the program was about to start, by the clock of its file system.
+        lists: Whether folders count too, since who lists one sees the names in it.
+        searched: Folders in which Python looks for modules, so that each program lists them.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class OtherRuns:
         runs: Iterable[str],
         allowed: Iterable[str],
         since_ns: int,
+        lists: bool = False,
+        searched: Iterable[str] = (),
         left: Iterable[str] = (),
         left_since: float = 0.0,
         written: Mapping[str, Any] = _NOTHING,
@@ -53,7 +57,10 @@ class OtherRuns:
         self._runs = tuple(dict.fromkeys(f"{os.path.realpath(folder)}/" for folder in runs))
         self._allowed = tuple(f"{os.path.realpath(path)}/" for path in allowed)
         self._since_ns = since_ns
+        self._lists = lists
+        self._searched = frozenset(map(os.path.realpath, searched))
         self._written = frozenset(map(os.path.realpath, written["files"]))
+        self._written_in = frozenset(map(os.path.dirname, self._written)) - self._searched
         self._changed_in = tuple(f"{os.path.realpath(folder)}/" for folder in written["folders"])
         self._changed_s = (written["since"], written["until"])
         self._left_s = (left_since, since_ns / 1e9 if left_since else 0.0)
@@ -71,11 +78,14 @@ class OtherRuns:
             self._known[(status.st_dev, status.st_ino)] = (path, status.st_mtime_ns)
 
     def opened(self, path: str) -> tuple[str, str]:
-        """What counts and is opened by this path: ``read`` or ``left``, and its own path; "" for others."""
+        """How what is opened by a path counts, ``read``, ``left`` or ``listed``, and its own path; or ""."""
         try:
             status = os.stat(path)  # noqa: PTH116  (at each file that is opened)
         except (OSError, ValueError):
             return "", ""
+        if stat.S_ISDIR(status.st_mode):
+            name = self._folder_of(path, status)
+            return ("listed", name) if name else ("", "")
         if not stat.S_ISREG(status.st_mode):
             return "", ""
         if name := self._name_of(path, status):
@@ -96,6 +106,17 @@ class OtherRuns:
             if self._counts(real) or self._is_of_other_side(real, status):
                 return real
         return ""
+
+    def _folder_of(self, path: str, status: os.stat_result) -> str:
+        """The folder's own path, where it is of the trees and runs, or of what another side left in it."""
+        if not self._lists:
+            return ""
+        real = os.path.realpath(path)
+        since, until = self._changed_s
+        is_changed = since <= status.st_ctime < until and f"{real}/".startswith(self._changed_in)
+        if real in self._written_in or (is_changed and real not in self._searched):
+            return real
+        return real if self._counts(f"{real}/.") else ""
 
     def taken_into(self, folder: str) -> Iterator[str]:
         """The paths of those files that lie in a folder too: links to them, or they themselves, moved."""

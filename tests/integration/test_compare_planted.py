@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reprokit import runs
-from reprokit.features.compare import ready_side, recipe_sides, side_runs
+from reprokit.features.compare import ready_side, recipe_sides, side_runs, trees
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.compare import compare_recipe
-from reprokit.features.compare.trees import ComingTrees
 from reprokit.harness.running.environments import environment
 from reprokit.images import interpreters
 from reprokit.images.building import image_store
@@ -49,7 +49,7 @@ def signature():
     return ctypes.CFUNCTYPE(ctypes.c_uint32)(address)()
 
 
-out, scale = sys.argv[2], float(sys.argv[3]) if len(sys.argv) > 3 else 1.0
+out, scale = sys.argv[2], float(sys.argv[3] if len(sys.argv) > 3 else os.environ.get("SCALE", 1))
 random.seed(int(sys.argv[1]))
 value = 1.0
 with open(f"{out}/log.jsonl", "w") as log:
@@ -72,7 +72,9 @@ OTHER = "3.12" if sys.version_info.minor != 12 else "3.11"
 PLANTED = {
     "code": ({"a": "HEAD~1", "b": "HEAD"}, {"loss"}, "code", "settings.py:1 (+1 -1 lines)"),
     "arguments": ({"b_arguments": "0.5"}, {"loss"}, "command", "0.5"),
+    "setting": ({"b_overrides": ("env.SCALE=0.5",)}, {"loss"}, "variable", "SCALE absent → 0.5"),
     "package": ({"b_packages": ("tiny==2.0",)}, {"of_package"}, "package", "tiny 1.0 → 2.0"),
+    "lock": ({"b_lock": "other.lock"}, {"of_package"}, "package", "tiny 1.0 → 2.0"),
     "python": ({"b_python": OTHER}, {"of_python"}, "python", OTHER),
     "threads": ({"b_threads": 2}, {"of_threads"}, "condition", "2 threads"),
 }
@@ -93,7 +95,7 @@ def repository(shared_small_project, tmp_path_factory):
         patch.setenv("UV_CACHE_DIR", str(tmp_path_factory.mktemp("uv")))
         patch.chdir(small.root)
         small.lock.write_text(small.add_wheel(text="RATE = 0.5\n"))
-        small.add_wheel(version="2.0", text="RATE = 0.25\n")
+        (small.root / "other.lock").write_text(small.add_wheel(version="2.0", text="RATE = 0.25\n"))
         found = Repository(small.root)
         found.git("init", "--quiet")
         (small.root / ".gitignore").write_text("runs/\nreports/\n")
@@ -129,14 +131,14 @@ def test_a_planted_difference_is_found_and_named_in_an_environment_of_the_lock(r
 
 
 def gives_both_sides_the_tree_of_b(patch):
-    real = recipe_sides.trees_of
+    real = trees.trees_of
 
     @contextmanager
     def trees_of(*words, **how):
         with real(*words, **how) as coming:
-            yield ComingTrees(made=dict.fromkeys("ab", coming.made["b"]), in_part=())
+            yield replace(coming, made=dict.fromkeys("ab", coming.made["b"]), in_part=())
 
-    patch.setattr(recipe_sides, "trees_of", trees_of)
+    patch.setattr(trees, "trees_of", trees_of)
     patch.setattr(recipe_sides, "_must_differ", lambda *_: None)
 
 

@@ -102,6 +102,7 @@ class Asked:
         commits: Side → its commit, in words; where one is absent, that of its first run.
         working_tree: Where the working tree is, whose code no run may use; "" where no side is a commit.
         touched: What a later program did to a run that had ended; "" for nothing.
+        lacked: Side that did not run → the file of the working tree that its clean tree lacks.
         recipes: Side → its recipe as data, where that of its first run says something else.
         statistical: What the recipe of side a says is compared over seeds; None for what its runs say.
     """
@@ -109,6 +110,7 @@ class Asked:
     commits: Mapping[str, str] = field(default_factory=dict)
     working_tree: str = ""
     touched: str = ""
+    lacked: Mapping[str, str] = field(default_factory=dict)
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     statistical: tuple[StatisticalMetric, ...] | None = None
 
@@ -124,7 +126,7 @@ class Asked:
 
 
 #: What of it the file has as it is.
-_AS_IT_IS = ("commits", "working_tree", "touched", "recipes")
+_AS_IT_IS = ("commits", "working_tree", "touched", "lacked", "recipes")
 #: What its runs say, of a comparison without anything else.
 AS_RUNS_SAY = Asked()
 

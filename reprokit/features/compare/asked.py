@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit.errors import UsageError
-from reprokit.recipes import NO_VARIANT, Recipe, command_with, words_of
+
+if TYPE_CHECKING:
+    from reprokit.recipes import Recipe
 
 _PYTHONS = ("python", "python3")
 
@@ -77,6 +79,8 @@ def overrides_of(asked: SideAsked, recipe: Recipe) -> tuple[str, ...]:
     Raises:
         UsageError: Arguments are asked for and the recipe has no command to add them to.
     """
+    from reprokit.recipes import NO_VARIANT, command_with, words_of  # not to know which commits are asked for
+
     found = [*asked.overrides, *([f"variant={asked.variant}"] if asked.variant else [])]
     command = recipe.program.command if recipe.program else None
     words = words_of(asked.arguments or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
 from reprokit.features.compare.judge import Selected
 from reprokit.features.compare.judge_seeds import answer_on
+from reprokit.features.compare.lacked_files import lacked_files
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
 from reprokit.features.compare.rounding.told import (
@@ -22,6 +23,7 @@ from reprokit.features.compare.rounding.told import (
     with_rounding,
 )
 from reprokit.features.compare.seals import Seals
+from reprokit.features.compare.trees import ComingTrees, trees_begun
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.running.clock import now, stamp
@@ -60,19 +62,25 @@ def compare_recipe(
     share: Sequence[str],
     num_seeds: int | None = None,
     rounding: RoundingAsked | None = None,
+    coming: ComingTrees | None = None,
     session: Session,
 ) -> tuple[Answer, Path | None]:
     """Run both sides of a recipe and judge; without a report where nothing had to run.
 
-    With ``num_seeds`` each side runs once with so many seeds, and results are compared, not bits.
+    With ``num_seeds`` each side runs once with so many seeds, and results are compared, not bits. ``coming``
+    are the trees of both where they are being made already.
     """
     seals = Seals()
     selected = Selected(only=only)
     twins = MadeTwins(selected) if rounding else None
-    with ThreadPoolExecutor(max_workers=len(SIDES)) as aside:
-        how: dict[str, Any] = {"num_seeds": num_seeds, "seals": seals, "aside": aside, "session": session}
+    with ExitStack() as stack:
+        if coming is None:
+            only_bits = num_seeds is None and rounding is None
+            trees = trees_begun(name, asked, share=share, only_bits=only_bits, project=session.project)
+            coming = stack.enter_context(trees)
+        how: dict[str, Any] = {"num_seeds": num_seeds, "seals": seals, "session": session}
         and_then = twins.make if twins else None
-        made = run_sides(name, asked, request, share=share, and_then=and_then, **how)
+        made = run_sides(name, asked, request, coming=coming, and_then=and_then, **how)
         if made.equal_inputs:
             return _equal_inputs(made), None
         return answered(
@@ -116,7 +124,8 @@ def answered(
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report."""
     with session.phase("judge"):
-        asked = replace(asked, touched=seals.broken())
+        lacked = lacked_files(made, asked.working_tree)
+        asked = replace(asked, touched=seals.broken(), lacked=lacked)
         answer = answer_on(made, selected=selected, asked=asked, over_seeds=over_seeds)
         if rounding is not None and twins is not None:
             answer = with_rounding(answer, made, twins, asked=rounding)

@@ -61,7 +61,7 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: As
     about = {name: side_of(stored[name], commit=asked.commits.get(name)) for name in SIDES}
     for name in SIDES:
         if failed := next((run for run in stored[name] if not run.record.completed), None):
-            return not_run(name, failed, about)
+            return not_run(name, failed, about, asked)
     try:
         _must_be_four(stored)
         _must_use_own_code(stored, asked)
@@ -81,12 +81,16 @@ def side_of(stored: Sequence[runs.StoredRun], *, commit: str | None = None) -> S
     return Side(what=side_told(first, commit=commit), runs=folders, environment=environment_told(first))
 
 
-def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side]) -> Answer:
-    """The answer where a run of a side did not end well."""
+def not_run(name: str, failed: runs.StoredRun, about: Mapping[str, Side], asked: Asked) -> Answer:
+    """The answer where a run of a side did not end well; a file that its clean tree lacks is named."""
     why = failed.record.message or failed.incomplete_because
     sentence = f"side {name} did not run: {why.rstrip('.')}"
     hint = failed.record.remedy or f"read the end of {STDERR}"
     hint = hint.replace(f" {STDERR}", f" {failed.path / STDERR}")
+    if lacked := asked.lacked.get(name):
+        hint = (
+            f"{lacked} is not in its clean work tree, since git ignores it: `--share {lacked}` puts it there"
+        )
     return Answer(answer=None, sentence=sentence, hint=hint, sides=about)
 
 
@@ -104,7 +108,9 @@ def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked
                     return f"side {name} used code of the working tree, not its own: {file}"
             opened = run.record.other_tree
             if opened and opened.files:
-                return f"side {name} opened a file that is not its own: {opened.files[0]}"
+                file = opened.files[0]
+                what = "listed a folder" if file.endswith("/") else "opened a file"
+                return f"side {name} {what} that is not its own: {file}"
     return ""
 
 

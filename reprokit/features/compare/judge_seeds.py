@@ -67,7 +67,7 @@ def judged_over_seeds(sides: Mapping[str, Sequence[Path]], asked: Asked = AS_RUN
     about = {name: side_of(stored[name], commit=asked.commits.get(name)) for name in SIDES}
     for name in SIDES:
         if failed := next((run for run in stored[name] if not run.record.completed), None):
-            return not_run(name, failed, about)
+            return not_run(name, failed, about, asked)
     try:
         if problem := _no_evidence(stored) or other_code_used(stored, asked):
             return Answer(answer=Word.UNJUDGED, sentence=problem, sides=about)

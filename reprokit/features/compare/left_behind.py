@@ -38,7 +38,7 @@ def watched_for(plan: RunPlan, left: LeftBehind, *, runs_dir: Path) -> RunPlan:
     """The same runs, watched for whether they open what was left, and files of other runs."""
     watched = (spec.other_tree or OtherTree.of_runs(runs_dir) for spec in plan.specs)
     specs = tuple(
-        replace(spec, other_tree=replace(tree, written=left.written))
+        replace(spec, other_tree=replace(tree, written=left.written, lists=True))
         for spec, tree in zip(plan.specs, watched, strict=True)
     )
     return replace(plan, specs=specs, shared=left.shared or plan.shared)

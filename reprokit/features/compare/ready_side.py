@@ -8,11 +8,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from reprokit import recipes, runs
-from reprokit.core.evidence import fact
+from reprokit import recipes
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.features.compare.asked import SideAsked, overrides_of
 from reprokit.features.compare.conditions import variations_of
@@ -25,16 +23,8 @@ from reprokit.harness.running.run_inputs import planned_inputs
 from reprokit.harness.running.run_kinds import RunKind, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import ready_to_run
 from reprokit.recipes import NO_VARIANT, Recipe
-from reprokit.records import environment_json
 from reprokit.request import Request
 from reprokit.session import Session
-
-
-def may_have_runs(name: str, session: Session, commit: str) -> bool:
-    """Whether two runs say that they are of a commit; whether they are of the same inputs is asked later."""
-    folders = runs.list_all(session.project.runs_dir, recipe=name)
-    made = [fact(environment_json.recorded(one), "source.commit") for one in folders]
-    return made.count(commit) > 1
 
 
 def known_side(
@@ -130,8 +120,7 @@ def side_of_commit(name: str, commit: str, request: Request, *, session: Session
         ReprokitError: The commit has no such recipe, or its environment cannot be made here.
     """
     with ExitStack() as stack:
-        aside = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-        coming = trees_of({"a": commit}, session.project, share=(), may_be_known=None, aside=aside)
+        coming = trees_of({"a": commit}, session.project, share=(), may_be_known=None)
         tree, asked = stack.enter_context(coming).tree("a"), SideAsked(revision=commit)
         with tree.named_by_commit():
             recipe = recipe_on(name, asked, tree, request)

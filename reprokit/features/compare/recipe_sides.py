@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, ReportError, Usage
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.describe import commit_told
-from reprokit.features.compare.ready_side import known_side, may_have_runs, ready_side, recipe_on
+from reprokit.features.compare.ready_side import known_side, ready_side, recipe_on
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import (
@@ -25,7 +23,7 @@ from reprokit.features.compare.side_runs import (
     one_more_run,
     seeds_of_sides,
 )
-from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree, trees_of
+from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree
 from reprokit.harness.running.programs.program_files import may_see
 from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.recipes import Recipe, StatisticalMetric
@@ -67,16 +65,16 @@ def run_sides(
     asked: Mapping[str, SideAsked],
     request: Request,
     *,
-    share: Sequence[str],
+    coming: ComingTrees,
     num_seeds: int | None = None,
     seals: Seals,
-    aside: ThreadPoolExecutor,
     session: Session,
     and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
 
-    With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on.
+    With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on. The trees begin to
+    be removed when it ends well.
 
     Raises:
         UsageError: A revision, setting or environment is unknown, or both sides are the same.
@@ -84,18 +82,12 @@ def run_sides(
         CannotRunError: An environment cannot be made here.
     """
     with ExitStack() as stack:
-        revisions = {side: asked[side].revision for side in SIDES}
-        only_bits = num_seeds is None and and_then is None  # else runs are made on a side that has some
-        may_be_known = partial(may_have_runs, name, session) if only_bits else None
-        coming = stack.enter_context(
-            trees_of(revisions, session.project, share=share, may_be_known=may_be_known, aside=aside)
-        )
+        stack.callback(coming.remove)
         how: dict[str, Any] = {"stack": stack, "session": session}
         known = _known(name, asked, coming, request, **how)
         trees = {side: coming.tree(side) for side in SIDES}
         ready = _both_ready(name, asked, trees, request, known=known, over_seeds=num_seeds is not None, **how)
-        inputs = [ready[side].inputs for side in SIDES]
-        if inputs[0] is not None and inputs[0] == inputs[1] and ready["a"].seed == ready["b"].seed:
+        if _have_equal_inputs(ready, trees):
             return MadeSides(
                 runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: ready[s].told for s in SIDES}
             )
@@ -113,6 +105,17 @@ def run_sides(
             recipes=dict(_recipes_now(ready, made)),
             statistical=ready["a"].recipe.statistical,
         )
+
+
+def _have_equal_inputs(ready: Mapping[str, ReadySide], trees: Mapping[str, SideTree]) -> bool:
+    """Whether both sides stand on the same, so that nothing need run.
+
+    A program on this host can read more of its tree than its inputs hold, such as what lies in `docs`.
+    """
+    one, two = (ready[side].inputs for side in SIDES)
+    if one is None or one != two or ready["a"].seed != ready["b"].seed:
+        return False
+    return all(ready[side].has_all_inputs for side in SIDES) or is_same_tree(trees["a"], trees["b"])
 
 
 def _recipes_now(
@@ -167,6 +170,7 @@ def _both_ready(
     for side in SIDES:
         with trees[side].named_by_commit():
             recipe_of[side] = recipe_on(name, asked[side], trees[side], request)
+        _must_have_contents(side, trees[side], recipe_of[side])
     if over_seeds:
         _must_fit_seeds(asked, recipe_of)
     ready = dict(known)
@@ -222,6 +226,18 @@ def _must_fit_seeds(asked: Mapping[str, SideAsked], recipe_of: Mapping[str, Reci
                 f"the recipe of side {side} does not say what is compared over seeds",
                 where=recipe_of[side].where("statistical"),
                 expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+            )
+
+
+def _must_have_contents(side: str, tree: SideTree, recipe: Recipe) -> None:
+    """Refuse a side whose program would read pointers of git-lfs in place of what they name."""
+    for name in tree.pointers:
+        if may_see(recipe, name):
+            raise CannotJudgeError(
+                f"side {side} has no content of {name}, which git-lfs keeps",
+                where=str(tree.commit),
+                fix=f"`git lfs fetch origin {tree.commit}`, or name the files that the program reads "
+                "under `sees`",
             )
 
 

@@ -241,7 +241,7 @@ def _watched(ready: ReadySide, prepared: PreparedRuns, seals: Seals) -> Prepared
     """The same runs, each remembered as it is closed, and watched for files of other runs and trees."""
     others = ready.tree.other_tree or OtherTree(root=str(ready.home), files=frozenset())
     folders = dict.fromkeys(map(str, (ready.session.project.runs_dir, ready.home)))
-    others = dataclasses.replace(others, runs=tuple(folders))
+    others = dataclasses.replace(others, runs=tuple(folders), lists=True)
     specs = (dataclasses.replace(spec, other_tree=others) for spec in prepared.plan.specs)
     plan = dataclasses.replace(prepared.plan, specs=tuple(specs))
     return dataclasses.replace(prepared, plan=plan, on_closed=seals.close)

@@ -12,18 +12,21 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
-from reprokit import capture
+from reprokit import capture, runs
 from reprokit.capture import git_history, git_objects, work_tree
 from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import OtherTree
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
+from reprokit.features.compare.asked import SideAsked
 from reprokit.harness.running.numbers import package_of, trainers_paths
 from reprokit.layout import RECIPE
 from reprokit.project import Project, project_folder, settings_of
+from reprokit.records import environment_json
 
 _PROJECT_FILE = "pyproject.toml"
 _SHORT = 12
@@ -40,6 +43,7 @@ class SideTree:
         host: What this machine is, and what the tree is.
         other_tree: The working tree, of which no program of a commit may open a file; None for itself.
         is_whole: False where only the files are there that tell what a trainer's runs stand on.
+        pointers: Its files of git-lfs whose contents this clone does not have.
     """
 
     root: Path
@@ -48,13 +52,15 @@ class SideTree:
     host: MachineFacts
     other_tree: OtherTree | None = None
     is_whole: bool = True
+    pointers: tuple[str, ...] = ()
 
     def whole(self) -> SideTree:
         """The same with every file of its commit."""
         if self.is_whole:
             return self
         git_history.check_out(self.root)
-        return replace(self, host=capture.capture_host(self.root), is_whole=True)
+        pointers = git_history.put_large_files(self.root)
+        return replace(self, host=capture.capture_host(self.root), is_whole=True, pointers=pointers)
 
     @property
     def runs_dir(self) -> Path:
@@ -84,14 +90,33 @@ class ComingTrees:
     Attributes:
         made: Side → its tree, once it is there.
         in_part: The sides whose tree is not whole, and there first.
+        remove: Begins to remove them, once no run needs them any more.
     """
 
     made: Mapping[str, Future[SideTree]]
     in_part: tuple[str, ...]
+    remove: Callable[[], None]
 
     def tree(self, side: str) -> SideTree:
         """The tree of a side; waits for it."""
         return self.made[side].result()
+
+
+def trees_begun(
+    name: str, asked: Mapping[str, SideAsked], *, share: Sequence[str], only_bits: bool, project: Project
+) -> AbstractContextManager[ComingTrees]:
+    """The trees that a comparison needs.
+
+    Args:
+        name: The recipe.
+        asked: Both sides.
+        share: Files and folders of the working tree that clean ones get too.
+        only_bits: Whether no run is made on a side that has two already.
+        project: That of the working tree.
+    """
+    revisions = {side: one.revision for side, one in asked.items()}
+    may_be_known = partial(may_have_runs, name, project) if only_bits else None
+    return trees_of(revisions, project, share=share, may_be_known=may_be_known)
 
 
 @contextmanager
@@ -101,11 +126,11 @@ def trees_of(
     *,
     share: Sequence[str],
     may_be_known: Callable[[str], bool] | None,
-    aside: ThreadPoolExecutor,
 ) -> Iterator[ComingTrees]:
     """The trees of both sides: each the working tree for None, else a work tree of the commit.
 
-    They are made and removed while others go on; there is one where both are of one commit.
+    They are made and removed while others go on; there is one where both are of one commit. Little is
+    imported for this, so that git works while the rest is: its files take longest of all.
 
     Args:
         revisions: Side → commit, branch or tag.
@@ -113,7 +138,6 @@ def trees_of(
         share: Files and folders of the working tree that a clean one gets too, since git ignores them.
         may_be_known: Whether a commit has runs that may be used again, so that its tree need not be whole;
             None where every tree must be.
-        aside: Makes and removes them.
 
     Raises:
         UsageError: There is no such commit, or nothing of that name to share.
@@ -126,21 +150,34 @@ def trees_of(
     stacks = {commit: ExitStack() for commit in commits.values()}
     asked = may_be_known if not share else None  # what is shared lies beside what the commit has
     in_part = {commit for commit in stacks if commit and asked and asked(commit)}
-    made = {
-        commit: aside.submit(
-            stack.enter_context, _tree_of(commit, project, share=share, is_whole=commit not in in_part)
-        )
-        for commit, stack in stacks.items()
-    }
-    try:
-        yield ComingTrees(
-            made={side: made[commit] for side, commit in commits.items()},
-            in_part=tuple(side for side, commit in commits.items() if commit in in_part),
-        )
-    finally:
-        wait(made.values())
-        for stack in stacks.values():
-            aside.submit(stack.close)
+    with ThreadPoolExecutor(max_workers=len(stacks)) as aside:
+        made = {
+            commit: aside.submit(
+                stack.enter_context, _tree_of(commit, project, share=share, is_whole=commit not in in_part)
+            )
+            for commit, stack in stacks.items()
+        }
+
+        def remove() -> None:
+            wait(made.values())
+            for stack in stacks.values():
+                aside.submit(stack.pop_all().close)
+
+        try:
+            yield ComingTrees(
+                made={side: made[commit] for side, commit in commits.items()},
+                in_part=tuple(side for side, commit in commits.items() if commit in in_part),
+                remove=remove,
+            )
+        finally:
+            remove()
+
+
+def may_have_runs(name: str, project: Project, commit: str) -> bool:
+    """Whether two runs say that they are of a commit; whether they are of the same inputs is asked later."""
+    folders = runs.list_all(project.runs_dir, recipe=name)
+    sources = [environment_json.recorded(one).get("source") for one in folders]
+    return [source.get("commit") for source in sources if source].count(commit) > 1
 
 
 @contextmanager
@@ -170,7 +207,13 @@ def _tree_of(
         top = git_history.top_of(project.root)
         other = OtherTree(root=str(top), files=git_history.files_of(project.root))
         yield SideTree(
-            root=tree, commit=commit, project=there, host=host, other_tree=other, is_whole=is_whole
+            root=tree,
+            commit=commit,
+            project=there,
+            host=host,
+            other_tree=other,
+            is_whole=is_whole,
+            pointers=git_history.put_large_files(tree) if is_whole else (),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,8 +102,7 @@ def command(
     """
     from reprokit.cli import show_report
     from reprokit.features.compare.asked import sides_asked
-    from reprokit.features.compare.compare import compare_commands, compare_recipe
-    from reprokit.features.compare.rounding.told import RoundingAsked
+    from reprokit.features.compare.trees import trees_begun
 
     name, plain = recipe_or_command(recipe)
     of_recipes = typed_side_options(options) + ["--share"] * bool(share) + ["--seeds"] * bool(num_seeds)
@@ -116,26 +116,25 @@ def command(
     wrong = of_commands if name else of_recipes
     if wrong:
         raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
-    asked = RoundingAsked(allowed=allow is not None) if rounding else None
     request, project = request_of(options, ignore=ignore), project_of(options)
-    with show_report.progress() as progress:
-        session = Session(project=project, progress=progress)
+    with ExitStack() as stack:
+        sides, coming = sides_asked(options), None
+        if name is not None:  # first of all: git makes the trees while the rest is imported
+            only_bits = not (num_seeds or rounding)
+            trees = trees_begun(name, sides, share=share, only_bits=only_bits, project=project)
+            coming = stack.enter_context(trees)
+        from reprokit.features.compare.compare import compare_commands, compare_recipe
+        from reprokit.features.compare.rounding.told import RoundingAsked
+
+        asked = RoundingAsked(allowed=allow is not None) if rounding else None
+        session = Session(project=project, progress=stack.enter_context(show_report.progress()))
+        counted: dict[str, Any] = {"only": only or None, "rounding": asked, "session": session}
         folder: Path | None
         if name is None:
-            answer, folder = compare_commands(
-                _two_commands(plain), request, only=only or None, rounding=asked, session=session
-            )
+            answer, folder = compare_commands(_two_commands(plain), request, **counted)
         else:
-            answer, folder = compare_recipe(
-                name,
-                sides_asked(options),
-                request,
-                only=only or None,
-                share=share,
-                num_seeds=num_seeds,
-                rounding=asked,
-                session=session,
-            )
+            how: dict[str, Any] = {"share": share, "num_seeds": num_seeds, "coming": coming, **counted}
+            answer, folder = compare_recipe(name, sides, request, **how)
     _print(answer, folder, as_json=as_json)
     return answer.exit_code
 

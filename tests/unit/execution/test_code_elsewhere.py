@@ -91,6 +91,11 @@ def test_archives_and_weights_count_by_what_they_hold(tmp_path):
     assert files_of(*every).keys() == {str(code), str(paths)}
 
 
+@pytest.mark.parametrize("what", ["read", "listed"])
+def test_what_is_told_of_files_of_other_runs_is_no_code(what):
+    assert files_of((what, "/home/me/project", PYTHON)) == {}
+
+
 def test_what_could_not_be_seen_is_said():
     assert judged({"opened": [], "unknown": "no one told"}, python=[]) == {"unknown": "no one told"}
     assert "guard" in judged({"status": 0}, python=[])["unknown"]

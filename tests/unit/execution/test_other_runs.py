@@ -110,6 +110,53 @@ def test_of_a_tree_every_file_counts_but_what_lies_with_its_runs_and_is_of_none(
     assert (others.opened(str(file))[1], others.opened(str(data))[1]) == (str(file), "")
 
 
+def test_where_folders_count_those_of_other_runs_and_trees_do_and_those_that_hold_what_was_left(
+    tmp_path, runs_dir
+):
+    cache, script = tmp_path / "home" / "cache", tmp_path / "home"
+    cache.mkdir(parents=True)
+    left = [str(cache / "1.5"), str(script / "model")]
+    about = {
+        "trees": [str(tmp_path / "tree")],
+        "runs": [str(runs_dir)],
+        "allowed": [str(runs_dir / "train" / "two")],
+        "since_ns": time.time_ns(),
+        "written": {"files": left, "folders": [], "since": 0.0, "until": 0.0},
+        "searched": [str(script)],
+    }
+    (tmp_path / "tree" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(cache)
+    others = OtherRuns(**about, lists=True)
+    counting = [runs_dir / "train" / "one", runs_dir / "train" / "one" / "output", cache]
+    counting += [tmp_path / "tree", tmp_path / "tree" / "below"]
+    assert [others.opened(str(path))[1] for path in counting] == list(map(str, counting))
+    assert others.opened(str(tmp_path / "link")) == ("listed", str(cache))
+    its_own = runs_dir / "train" / "two" / "output"
+    for path in (runs_dir, runs_dir / "train", its_own, script, tmp_path, runs_dir / "train" / "one" / "log"):
+        assert others.opened(str(path)) == ("", "")
+    assert OtherRuns(**about).opened(str(cache)) == ("", "")
+
+
+def test_a_cache_in_which_something_changed_meanwhile_counts_where_it_is_listed(tmp_path):
+    cache = tmp_path / "cache" / "deep"
+    cache.mkdir(parents=True)
+    about = {"trees": [], "runs": [], "allowed": [], "since_ns": 0, "lists": True}
+    changed = cache.stat().st_ctime
+    for since, until, expected in ((changed, changed + 1, str(cache)), (changed + 1, changed + 2, "")):
+        folders = {"files": [], "folders": [str(tmp_path / "cache")], "since": since, "until": until}
+        assert OtherRuns(**about, written=folders).opened(str(cache))[1] == expected
+
+
+def test_a_folder_of_a_tree_counts_only_with_files_of_it_and_not_for_git(tmp_path):
+    tree = OtherTree(root=str(tmp_path), files=frozenset({"settings/a/rate"}))
+    for folder, expected in (("settings", True), ("settings/a", True), ("data", False), ("", True)):
+        listed = os.path.normpath(tmp_path / folder)
+        found = other_files.opened({"opened": [["listed", listed, "python"]], "unknown": ""}, tree)
+        assert found == {"files": [f"{listed}/"] if expected else []}
+        by_git = {"opened": [["listed", listed, "/usr/bin/git"]], "unknown": ""}
+        assert other_files.opened(by_git, tree) == {"files": []}
+
+
 def watched(runs_dir: Path, *command: str, **about: object) -> list[str]:
     spec = RunSpec(
         recipe="train",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -363,6 +364,31 @@ def test_a_side_that_opens_what_the_other_left_in_their_folder_is_not_judged(fol
     answer, _ = compared(folder, one, other)
     assert answer.answer is Word.UNJUDGED
     assert answer.sentence.endswith("/left/values.json")
+
+
+@pytest.mark.parametrize("place", ["pathlib.Path.home() / '.cache' / 'library'", "pathlib.Path('left')"])
+def test_a_side_that_lists_what_the_other_left_is_not_judged(folder, home, place):
+    names = (
+        f"\nimport pathlib\nkept = {place}\nkept.mkdir(parents=True, exist_ok=True)\n"
+        "if not any(kept.glob('*')): (kept / 'NAME').touch()\n"
+        "more = json.dumps({'step': 0, 'number': float(next(kept.iterdir()).name)})\n"
+        "open(f'{folder}/more.jsonl', 'w').write(more)\n"
+    )
+    one = program(folder, "one.py", more=names.replace("NAME", "1.5"))
+    other = program(folder, "two.py", more=names.replace("NAME", "2.5"))
+    answer, _ = compared(folder, one, other)
+    assert answer.answer is Word.UNJUDGED, answer.sentence
+    assert re.match("side b listed a folder that is not its own: .*/(left|library)/$", answer.sentence)
+
+
+def test_the_folder_of_the_programs_is_listed_by_every_python_and_tells_nothing(folder):
+    leaves = "\nopen('left.txt', 'w').write('1')\n"
+    one = program(folder, "one.py", more=leaves)
+    other = program(folder, "two.py", more=leaves + "# a remark\nimport one_more\n")
+    (folder / "one_more.py").write_text("")
+    answer, _ = compared(folder, one, other)
+    assert answer.answer is Word.EQUAL, answer.sentence
+    assert any("left.txt" in note for note in answer.notes)
 
 
 def test_what_was_in_a_cache_before_both_sides_may_be_read(folder, home):

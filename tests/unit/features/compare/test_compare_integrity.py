@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -76,6 +77,14 @@ with open(f"{{sys.argv[2]}}/log.jsonl", "w") as log:
     for step in range(4):
         log.write(json.dumps({{"step": step, "loss": rate * step + 1}}) + "\\n")
 """
+#: It takes its rate from the name of a file in a folder.
+NAMES = READS.replace('open("{file}").read()', "[one[5:] for one in {listed} if one[:5] == 'rate-'][0]")
+LISTS = {
+    "listdir": '__import__("os").listdir("{folder}")',
+    "glob": 'map(__import__("os").path.basename, __import__("glob").glob("{folder}/*"))',
+    "a child": '__import__("subprocess").check_output(["ls", "{folder}"], text=True).split()',
+    "a link": '__import__("os").listdir("{link}")',
+}
 #: It goes on from the first run that it finds next to its own, as programs do that resume by themselves.
 GOES_ON = """\
 import json, sys
@@ -180,6 +189,46 @@ def test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_na
     answer = compared(repository, a="HEAD~1", b="HEAD")
     assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
     assert answer.sentence == f"side a opened a file that is not its own: {file.resolve()}"
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("how", LISTS)
+def test_a_folder_of_the_working_tree_that_a_side_lists_is_named_since_names_tell_something(repository, how):
+    folder, link = repository.root / "settings", repository.root / "runs" / "link"
+    link.parent.mkdir()
+    link.symlink_to(folder)
+    listed = LISTS[how].format(folder=folder, link=link)
+    program = NAMES.replace("{listed}", listed).format()
+    folder.mkdir()
+    (folder / "rate-0.5").touch()
+    repository.write(train_py=program, recipes__train__recipe_yaml=RECIPE)
+    repository.write(train_py=program + "# a remark\n")
+    answer = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4), answer.sentence
+    assert answer.sentence == f"side a listed a folder that is not its own: {folder.resolve()}/"
+
+
+def test_a_folder_of_data_that_git_ignores_may_be_listed_there(repository):
+    (repository.root / "data").mkdir()
+    (repository.root / "data" / "rate-0.5").touch()
+    (repository.root / ".gitignore").write_text("runs/\nreports/\ndata/\n")
+    program = NAMES.replace("{listed}", LISTS["listdir"]).format(folder=repository.root / "data")
+    repository.write(train_py=program, recipes__train__recipe_yaml=RECIPE)
+    repository.write(train_py=program + "# a remark\n")
+    answer = compared(repository, a="HEAD~1", b="HEAD")
+    assert answer.answer is Word.EQUAL, answer.sentence
+
+
+def test_where_folders_are_not_watched_for_what_a_side_lists_there_is_believed(repository, monkeypatch):
+    monkeypatch.setattr(other_files, "watched_for", partial(without_folders, other_files.watched_for))
+    with pytest.raises(AssertionError, match="equal"):
+        test_a_folder_of_the_working_tree_that_a_side_lists_is_named_since_names_tell_something(
+            repository, "listdir"
+        )
+
+
+def without_folders(real, spec, **how):
+    return {**found, "lists": False} if (found := real(spec, **how)) else found
 
 
 def test_a_program_that_goes_on_from_an_earlier_run_is_not_judged(repository):

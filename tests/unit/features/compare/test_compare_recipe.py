@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 
 import pytest
 
@@ -16,7 +17,7 @@ from reprokit.features.compare.side_runs import ReadySide
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session
-from support.command_recipe import RECIPE, Repository
+from support.command_recipe import PROGRAM, RECIPE, Repository
 from support.recorded_progress import RecordedProgress
 
 OPTIONS = """\
@@ -34,6 +35,14 @@ with open(f"{asked.out}/log.jsonl", "w") as log:
     for step in range(4):
         value -= RATE * random.random() * asked.batch * asked.accumulate
         log.write(json.dumps({"step": step, "loss": value}) + "\\n")
+"""
+
+
+READS_LARGE = """\
+import json, sys
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(3):
+        log.write(json.dumps({"step": step, "loss": len(open("large.bin").read()) + step}) + "\\n")
 """
 
 
@@ -62,11 +71,30 @@ def test_a_changed_line_of_the_working_tree_is_named(repository):
     assert audit(report / FILE).exit_code == 1
 
 
-def test_two_commits_with_equal_inputs_are_equal_without_runs(repository):
+def test_two_commits_with_equal_inputs_are_equal_without_runs(repository, monkeypatch):
+    monkeypatch.setattr(ReadySide, "has_all_inputs", True)  # as those of a trainer, or in a container
     repository.write(docs__note_py="a note")
     answer, report = compared(repository, a="HEAD~1", b="HEAD")
     assert (answer.answer, report) == (Word.EQUAL, None)
     assert not (repository.root / "runs" / "train").exists()
+
+
+def test_a_program_on_this_host_runs_all_the_same_since_it_can_read_more_of_its_tree(repository):
+    program = (
+        "import json, sys\nfrom pathlib import Path\n"
+        "top = next(folder for folder in Path.cwd().parents if (folder / '.git').exists())\n"
+        "line = json.dumps({'step': 0, 'loss': float((top / 'docs' / 'rate.txt').read_text())})\n"
+        "Path(sys.argv[2], 'log.jsonl').write_text(line)\n"
+    )
+    for rate in ("0.5", "0.25"):
+        repository.write(**{"docs__rate.txt": rate}, train_py=program)
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.first["expected"], answer.first["actual"]) == (0.5, 0.25)
+
+
+def test_a_setting_that_is_none_of_the_inputs_needs_no_run(repository):
+    answer, report = compared(repository, b_overrides=("title=another",))
+    assert (answer.answer, report) == (Word.EQUAL, None)
 
 
 def test_a_commit_that_changes_text_alone_is_equal_and_its_code_is_named(repository):
@@ -209,6 +237,29 @@ def test_a_declared_file_that_git_ignores_is_shared_where_that_is_asked_for(repo
     assert not (repository.root / ".git" / "worktrees").exists()
 
 
+def test_a_file_that_git_ignores_and_a_side_lacks_is_named_and_shared_where_that_is_asked_for(
+    repository,
+):
+    (repository.root / ".gitignore").write_text("runs/\nreports/\nrows/\n")
+    (repository.root / "rows").mkdir()
+    (repository.root / "rows" / "1.txt").write_text("1")
+    program = (
+        "import json, sys\nfrom pathlib import Path\n"
+        "top = next(folder for folder in Path.cwd().parents if (folder / '.git').exists())\n"
+        "line = json.dumps({'step': 0, 'loss': float((top / 'rows' / '1.txt').read_text())})\n"
+        "Path(sys.argv[2], 'log.jsonl').write_text(line)\n"
+    )
+    repository.write(train_py=program)
+    repository.write(train_py=program + "# a remark\n")
+    answer, report = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.exit_code, answer.answer) == (3, None)
+    assert "`--share rows/1.txt`" in answer.hint
+    (repository.root / "rows" / "1.txt").rename(repository.root / "rows" / "2.txt")
+    assert audit(report / FILE).findings == ()  # it follows from the runs, whatever is there later
+    (repository.root / "rows" / "2.txt").rename(repository.root / "rows" / "1.txt")
+    assert compared(repository, a="HEAD~1", b="HEAD", share=("rows/1.txt",))[0].answer is Word.EQUAL
+
+
 @pytest.mark.parametrize("typed", [{"a": "HEAD~1", "b": "HEAD"}, {"a": "HEAD~1"}, {}])
 def test_a_submodule_that_differs_is_not_judged_since_no_run_has_its_files(
     repository, tmp_path_factory, typed
@@ -228,6 +279,51 @@ def test_a_submodule_that_differs_is_not_judged_since_no_run_has_its_files(
         repository.git("config", "diff.ignoreSubmodules", "all")
     with pytest.raises(CannotJudgeError, match="submodule lib"):
         compared(repository, **typed)
+
+
+def test_a_work_tree_has_all_files_of_its_commit_where_the_working_tree_has_but_some(repository):
+    program = READS_LARGE.replace('open("large.bin").read()', 'open("x/size.txt").read()')
+    for size in ("x", "xx"):
+        repository.write(train_py=program, **{"x__size.txt": size})
+    repository.git("sparse-checkout", "set", "recipes")
+    assert not (repository.root / "x").exists()
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.first["expected"], answer.first["actual"]) == (1, 2), answer.sentence
+
+
+def kept_by_git_lfs(repository, content: bytes) -> str:
+    """A pointer to a content, as git-lfs writes it, and the content where it keeps it."""
+    oid = hashlib.sha256(content).hexdigest()
+    kept = repository.root / ".git" / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(content)
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
+
+
+def test_a_file_of_git_lfs_has_its_content_in_the_tree_of_a_commit(repository):
+    (repository.root / ".gitattributes").write_text("*.bin filter=lfs -text\n")
+    large = repository.root / "large.bin"
+    for size in (2000, 3000):
+        large.write_text(kept_by_git_lfs(repository, b"x" * size))
+        repository.write(train_py=READS_LARGE)
+    answer, _ = compared(repository, a="HEAD~1", b="HEAD")
+    assert (answer.first["expected"], answer.first["actual"]) == (2000, 3000)
+
+
+def test_a_content_of_git_lfs_that_is_not_here_is_not_judged_unless_the_recipe_leaves_it_out(repository):
+    (repository.root / ".gitattributes").write_text("*.bin filter=lfs -text\n")
+    pointer = kept_by_git_lfs(repository, b"x" * 2000)
+    shutil.rmtree(repository.root / ".git" / "lfs")
+    (repository.root / "large.bin").write_text(pointer)
+    repository.write(train_py=READS_LARGE)
+    repository.write(train_py=READS_LARGE + "# a remark\n")
+    with pytest.raises(CannotJudgeError, match=r"side a has no content of large\.bin"):
+        compared(repository, a="HEAD~1", b="HEAD")
+    for remark in ("# one\n", "# two\n"):
+        repository.write(
+            recipes__train__recipe_yaml=RECIPE + "sees: [train.py, settings.py]\n", train_py=PROGRAM + remark
+        )
+    assert compared(repository, a="HEAD~1", b="HEAD")[0].answer is Word.EQUAL
 
 
 def test_a_submodule_that_the_recipe_leaves_out_may_differ(repository, tmp_path_factory):
