@@ -75,7 +75,10 @@ def _looks(cases: list[Case]) -> Iterator[str]:
             continue
         yield f"## {title}"
         yield ""
-        yield "Each cell: of open cases, then of held ones."
+        machine = RESULTS / look / "machine.txt"
+        yield "Each cell: of open cases, then of held ones." + (
+            " " + machine.read_text().strip() if machine.exists() else ""
+        )
         yield ""
         yield "| tool | programs | says that they differ | line | cause and line | false alarms on twins | crash, time limit | minutes |"
         yield "|---|---|---|---|---|---|---|---|"
@@ -134,8 +137,9 @@ def _how() -> Iterator[str]:
     yield ""
     yield "`run_twice` runs a program twice and compares; where a report is about threads, a CPU or compiling, it is given both"
     yield "settings, where it is about resuming, both ways. `torch_flags` does the same with PyTorch's deterministic flags and the"
-    yield "three global seeds set from outside: what still differs is what flags do not mend. A *silent* error repeats, so that no"
-    yield "comparison of runs finds it: it stands in the table because people report it."
+    yield "three global seeds set from outside: what still differs is what flags do not mend. `reprokit` is told of resuming, and is"
+    yield "not told of a second setting: it has to find what to vary. A *silent* error repeats, so that no comparison of runs"
+    yield "finds it: it stands in the table because people report it."
     yield ""
 
 

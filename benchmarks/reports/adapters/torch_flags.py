@@ -24,7 +24,7 @@ if __name__ == "__main__":
     asked = read_question()
     has_torch = subprocess.run([asked["python"], "-c", "import torch"], capture_output=True, check=False)
     if has_torch.returncode != 0:
-        answer("crash", why="the program's environment has no PyTorch")
+        answer("does not apply")
     else:
         first, second = two_runs(asked, [asked["python"], "-c", BEFORE, asked["program"]])
         answer("differs" if first != second else "equal")
