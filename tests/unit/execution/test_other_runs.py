@@ -132,7 +132,7 @@ def test_where_folders_count_those_of_other_runs_and_trees_do_and_those_that_hol
     assert [others.opened(str(path))[1] for path in counting] == list(map(str, counting))
     assert others.opened(str(tmp_path / "link")) == ("listed", str(cache))
     its_own = runs_dir / "train" / "two" / "output"
-    for path in (runs_dir, runs_dir / "train", its_own, script, tmp_path, runs_dir / "train" / "one" / "log"):
+    for path in (runs_dir, runs_dir / "train", its_own, script, tmp_path):
         assert others.opened(str(path)) == ("", "")
     assert OtherRuns(**about).opened(str(cache)) == ("", "")
 
