@@ -17,13 +17,14 @@ from reprokit.checks import repeatable
 from reprokit.core import comparison
 from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.verdicts.rows import Status
+from reprokit.core.verdicts.rows import Status, listed
 from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
 from reprokit.features.compare.describe import environment_told, side_told
 from reprokit.features.compare.sentences import difference, extent
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
+from reprokit.harness.judging.differences.output_files import differing_outputs, patterns_recorded
 from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
 from reprokit.harness.judging.varied_evidence import varied_evidence
@@ -274,6 +275,10 @@ def _notes(
         if run.record.other_tree and run.record.other_tree.unknown:
             why = run.record.other_tree.unknown
             notes.append(f"which files of other runs and trees {run.path.name} opened is not known: {why}")
+    firsts = [stored[name][0] for name in SIDES]
+    patterns = patterns_recorded(firsts)
+    if differing := differing_outputs(firsts, patterns) if patterns is not None else {}:
+        notes.append(f"output files that differ and were not compared: {listed(sorted(differing))}")
     if len({(stored[name][0].path / TRACE).is_file() for name in SIDES}) == 2:
         notes.append("only one side has a trace, so parameters and random states were not compared")
     if only is not None:

@@ -62,6 +62,15 @@ def test_programs_with_the_same_numbers_are_equal_and_the_report_follows_from_it
     assert (found.follows, found.exit_code) == (True, 0)
 
 
+def test_output_files_that_differ_and_that_no_one_compared_are_named(folder):
+    saves = "open(f'{folder}/m.bin', 'w').write(sys.argv[0])\n"
+    other = program(folder, "two.py", more=saves)
+    answer, report = compared(folder, program(folder, "one.py", more=saves), other)
+    assert answer.answer is Word.EQUAL
+    assert [note for note in answer.notes if note.endswith("not compared: m.bin")]
+    assert audit(report / FILE).follows
+
+
 def test_one_flipped_bit_is_named_with_its_record_and_metric(folder):
     other = program(folder, "two.py", metrics="loss=math.nextafter(value, 9) if step == 4 else value")
     answer, report = compared(folder, program(folder, "one.py"), other)
