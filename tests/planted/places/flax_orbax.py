@@ -14,7 +14,6 @@ from flax.training.train_state import TrainState
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--resume", type=Path)
-parser.add_argument("--forget", default="")
 given = parser.parse_args()
 drawn = np.random.default_rng(3)
 x, y = drawn.normal(size=(48, 4)).astype("float32"), drawn.normal(size=(48, 1)).astype("float32")
@@ -43,9 +42,7 @@ def train(state, key, x, y):
     return state.apply_gradients(grads=slopes), loss
 
 
-options = ocp.CheckpointManagerOptions(
-    save_interval_steps=3, enable_async_checkpointing="async" in given.forget
-)
+options = ocp.CheckpointManagerOptions(save_interval_steps=3, enable_async_checkpointing=False)
 if given.resume:
     with ocp.CheckpointManager(given.resume.resolve()) as earlier:
         state = earlier.restore(earlier.latest_step(), args=ocp.args.StandardRestore(state))

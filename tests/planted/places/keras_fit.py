@@ -12,7 +12,6 @@ import numpy as np
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--resume", type=Path)
-parser.add_argument("--forget", default="")
 given = parser.parse_args()
 keras.utils.set_random_seed(3)
 drawn = np.random.default_rng(3)
@@ -43,7 +42,7 @@ model.fit(
     8,
     epochs=4,
     initial_epoch=first,
-    shuffle="shuffle" in given.forget,
+    shuffle=False,
     verbose=0,
     callbacks=[Log(), saves],
 )
