@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from reprokit.core.checklist import Verdict
@@ -96,7 +98,7 @@ def test_what_is_lost_fails_the_place_and_the_report(program):
     made = program("forgets")
     made.promote(made.reproduce(), allow_failed=True)
     report = made.reproduce(resume=True, stop_at="3,4")
-    assert report.verdict == Verdict.CHECK_FAILED
+    assert (report.verdict, report.exit_code) == (Verdict.CHECK_FAILED, 1)
     assert [one["status"] for one in row_of(report).evidence["places"]] == ["FAILED", "FAILED"]
     told = "2 of 2 places differ from the uninterrupted run (after update 3; after update 4); killed after"
     assert row_of(report).reason.startswith(told)
@@ -115,8 +117,24 @@ def test_a_checkpoint_that_is_cut_short_is_red_at_that_place_alone(program):
 @pytest.mark.timeout(300)
 def test_a_place_before_the_first_checkpoint_cannot_be_judged(program):
     made = program("clean")
-    report = made.reproduce(resume=True, stop_at=1)
-    assert row_of(report).status == "ERROR"
+    made.promote(made.reproduce(), allow_failed=True)
+    report = made.reproduce(resume=True, stop_at="1,3")
+    assert [one["status"] for one in row_of(report).evidence["places"]] == ["ERROR", "PASSED"]
     assert "nothing to resume from" in row_of(report).reason
-    with pytest.raises(UsageError, match="update 6"):
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+    with pytest.raises(UsageError, match="update 6") as refused:
         made.reproduce(resume=True, stop_at="3,6")
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_loop_that_forgets_how_many_updates_it_made_is_red_and_its_counters_are_named(program):
+    pytest.importorskip("torch")
+    made = program("clean")
+    loop = Path(__file__).parents[1] / "planted/places/torch_loop.py"
+    recipe = RECIPE.replace('"{seed}", FORM', "--forget, counter").replace(".pkl", ".pt")
+    made.write(train_py=loop.read_text(), recipes__train__recipe_yaml=recipe)
+    (place,) = row_of(made.reproduce(resume=True, stop_at="7")).evidence["places"]
+    assert (place["status"], place["lost"]) == ("FAILED", ["counters"])
+    assert "the state of update 7 of the uninterrupted run" in place["reason"]

@@ -39,6 +39,16 @@ PROGRAMS = {
         "checkpoint_*.pt",
         "generator",
     ),
+    "torch_loop counter": (
+        "the same, which forgets how many updates it made",
+        "torch",
+        "checkpoint_*.pt",
+        "counter",
+    ),
+    "accelerate_loop": ("accelerate, `save_state`", "accelerate", "state_*", ""),
+    "torchrun_ranks": ("torchrun, two ranks, DistributedDataParallel", "torch", "checkpoint_*.pt", ""),
+    "keras_fit": ("Keras on JAX, `load_model` and `initial_epoch`", "keras", "model_*.keras", ""),
+    "flax_orbax": ("flax and optax, `CheckpointManager` of orbax", "orbax-checkpoint", "saved", ""),
     "lightning_fit": ("Lightning", "lightning", "model_*.ckpt", ""),
     "hf_trainer": ("Hugging Face's Trainer", "transformers", "checkpoint-*", ""),
     "sb3_ppo": ("Stable-Baselines3, PPO", "stable-baselines3", "model_*.zip", ""),
@@ -46,6 +56,9 @@ PROGRAMS = {
     "xgboost_rounds": ("XGBoost, `xgb_model`", "xgboost-cpu", "model_*.json", ""),
     "sklearn_warm": ("scikit-learn, `warm_start`", "scikit-learn", "model_*.joblib", ""),
     "optuna_trials": ("Optuna, a pickled study", "optuna", "study_*.pkl", ""),
+}
+STARTED_BY = {
+    "torchrun_ranks": [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 }
 RECIPE = """\
 schema: 1
@@ -67,15 +80,23 @@ def ask(name: str, folder: Path, *, stop_at: str) -> dict:
     root = folder / name.replace(" ", "-")
     (root / "recipes/train").mkdir(parents=True)
     shutil.copyfile(HERE / f"{program}.py", root / "train.py")
-    words = [sys.executable, "train.py", "{run_dir}", *(["--forget", forgotten] if forgotten else [])]
-    recipe = RECIPE.replace("COMMAND", ", ".join(map(json.dumps, words))).replace("PATTERN", pattern)
+    words_of_program = [*STARTED_BY.get(program, [sys.executable]), "train.py", "{run_dir}"]
+    words_of_program += ["--forget", forgotten] if forgotten else []
+    recipe = RECIPE.replace("COMMAND", ", ".join(map(json.dumps, words_of_program))).replace(
+        "PATTERN", pattern
+    )
     (root / "recipes/train/recipe.yaml").write_text(recipe)
-    (root / ".gitignore").write_text("runs/\nreports/\n")
+    (root / ".gitignore").write_text("runs/\nreports/\nhome/\n")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "a program"]):
         subprocess.run([*git, *words], cwd=root, check=True)
     command = [sys.executable, "-m", "reprokit", "verify", "train", "--stop-at", stop_at, "--json"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    home = root / "home"  # or what other programs write into a home is taken for what a run has read
+    home.mkdir()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HOME": str(home)}
+    (home / "first").mkdir()  # a library fills its caches at its first run
+    first = [word.replace("{run_dir}", str(home / "first")) for word in words_of_program]
+    subprocess.run(first, cwd=root, env=environment, stdout=subprocess.DEVNULL, check=True)
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     (report,) = json.loads(done.stdout)["reports"]
     if "checks" not in report:
@@ -86,6 +107,9 @@ def ask(name: str, folder: Path, *, stop_at: str) -> dict:
 def line_of(name: str, row: dict) -> str:
     """One line of the table."""
     what, package, _, _ = PROGRAMS[name]
+    for place in row["evidence"].get("places", [row]):
+        if place["status"] != "PASSED":
+            print(place.get("place", "the program"), place["reason"], sep=": ", file=sys.stderr, flush=True)
     found = {status: [] for status in ("PASSED", "FAILED", "ERROR", "SKIPPED")}
     one = {"status": row["status"], "lost": (), "place": row["reason"]}
     for place in row["evidence"].get("places", [one]):

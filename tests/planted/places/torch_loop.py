@@ -28,7 +28,7 @@ if given.resume:
             one.load_state_dict(saved[name])
     if given.forget != "generator":
         torch.set_rng_state(saved["generator"])
-    step = saved["step"]
+    step = 0 if given.forget == "counter" else saved["step"]
 log = open(given.folder / "log.jsonl", "w", buffering=1)
 while step < 12:
     adam.zero_grad()

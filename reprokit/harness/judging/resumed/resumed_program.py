@@ -30,7 +30,7 @@ from reprokit.errors import CannotJudgeError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.differences import trace_comparison
 from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
-from reprokit.harness.running.resuming.counted_program import SIGNALS, lost_parts, read_places
+from reprokit.harness.running.resuming.counted_program import SIGNALS, begun_after, lost_parts, read_places
 from reprokit.layout import INSTRUMENT, METRICS, OUTPUT, TRACE, read_json
 from reprokit.records import run_json
 from reprokit.runs.listing import key_of
@@ -137,7 +137,7 @@ def _compared(
     except CannotJudgeError as error:
         return replace(seen, problem=f"the records cannot be aligned: {error.what}")
     if found.before_the_stop or (found.from_the_first and found.divergence is None):
-        return replace(seen, problem=_nothing_shows(found))
+        return _begins_again(seen, found, resumed)
     if found.divergence is not None:
         parted = found.divergence
         first = {
@@ -205,6 +205,18 @@ def _aligned(whole: runs.StoredRun, stopped: runs.StoredRun | None, resumed: run
                 (place / f"log-{quote(source, safe='')}.jsonl").write_text(text, encoding="utf-8")
         cut = stopped is not None and is_cut_short(places["whole"], places["stopped"])
         return rejoined(places["whole"], places["stopped"] if cut else None, places["resumed"])
+
+
+def _begins_again(seen: ResumeEvidence, found: Rejoined, resumed: runs.StoredRun) -> ResumeEvidence:
+    """A log that begins with the first step: the run started again, or continued and counts anew."""
+    begun = begun_after(read_places(Path(seen.counted)), read_places(resumed.path)) if seen.counted else None
+    if not begun or not found.before_the_stop:
+        return replace(seen, problem=_nothing_shows(found))
+    told = (
+        f"the resumed run's first update had the state of update {begun + 1} of the uninterrupted run, and "
+        "its log begins with the first step again; lost: counters"
+    )
+    return replace(seen, lost=("counters",), failure=told)
 
 
 def _nothing_shows(found: Rejoined) -> str:

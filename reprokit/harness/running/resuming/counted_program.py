@@ -102,5 +102,12 @@ def lost_parts(whole: Counted, resumed: Counted) -> tuple[str, ...]:
     return state if state or not fewest else ("samples",)
 
 
+def begun_after(whole: Counted, resumed: Counted) -> int | None:
+    """After how many updates of the whole run a resumed one began, by its state; None where no one knows."""
+    first = next(iter(sorted(resumed.states)), None)
+    begun = resumed.states.get(first) if first is not None else None
+    return next((updates for updates, parts in sorted(whole.states.items()) if parts == begun), None)
+
+
 def _differing(parts: Mapping[str, str], begun: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in sorted({*parts, *begun}) if parts.get(name) != begun.get(name))

@@ -1,7 +1,7 @@
 """Where a run is killed and resumed: at one step, at the middle, at named ones, or at every update.
 
-Where there are many updates, some are taken, the first and the last of them included; of every other kind of
-place one is taken that has a checkpoint before it.
+Where there are many updates, some are taken, the first and the last of them included, and one inside a pass
+over the data; of every other kind of place one is taken that has a checkpoint before it.
 """
 
 from __future__ import annotations
@@ -69,11 +69,20 @@ def places_asked(asked: int | str, counted: Counted) -> tuple[StopPlace, ...]:
     later = [one for one in known if one.kind == "update"] or updates
     if asked == MIDDLE:
         return (later[len(later) // 2],)
-    found = list(_spread(later))
+    found = [*_spread(later), *_inside_a_pass(known, tuple(_spread(later)))]
     for kind in _TOLD:
         of_kind = [one for one in known if one.kind == kind != "update"]
         found += of_kind[len(of_kind) // 2 :][:1]
     return tuple(found)
+
+
+def _inside_a_pass(known: Sequence[StopPlace], taken: Sequence[StopPlace]) -> list[StopPlace]:
+    """An update that no pass over the data ends with, where all that were taken are the last of one."""
+    ends = {one.updates for one in known if one.kind == "pass"}
+    inside = [one for one in known if one.kind == "update" and one.updates not in ends]
+    if not ends or not inside or any(one.updates not in ends for one in taken):
+        return []
+    return [inside[len(inside) // 2]]
 
 
 def _must_not_be_past(named: Sequence[int], last: int, *, what: str) -> None:

@@ -5,7 +5,12 @@ import json
 import pytest
 
 from reprokit.errors import CannotJudgeError, UsageError
-from reprokit.harness.running.resuming.counted_program import Counted, lost_parts, read_places
+from reprokit.harness.running.resuming.counted_program import (
+    Counted,
+    begun_after,
+    lost_parts,
+    read_places,
+)
 from reprokit.harness.running.resuming.stop_places import (
     MOST_UPDATES,
     places_asked,
@@ -54,6 +59,19 @@ def test_every_update_after_the_first_checkpoint_is_a_place_and_one_of_every_oth
 def test_many_updates_are_sampled_from_the_first_to_the_last():
     numbers = [one.number for one in places_asked("every", counted(100)) if one.kind == "update"]
     assert (numbers[0], numbers[-1], len(numbers)) == (3, 100, MOST_UPDATES)
+
+
+def test_one_update_inside_a_pass_is_always_taken():
+    """Of 91 updates in passes of nine, every tenth that is tried could be the last of its pass."""
+    found = [{"kind": "saved", "number": 1, "updates": 0, "bytes": 9, "file": "0.pt"}]
+    for update in range(1, 92):
+        found.append({"kind": "update", "number": update, "updates": update})
+        if update % 10 == 1:
+            found.append({"kind": "pass", "number": update, "updates": update})
+    places = places_asked("every", Counted(places=tuple(found), states={}))
+    updates = [one.number for one in places if one.kind == "update"]
+    assert updates[:MOST_UPDATES] == [1, 11, 21, 31, 41, 51, 61, 71, 81, 91]
+    assert [number for number in updates if number % 10 != 1] == updates[MOST_UPDATES:] != []
 
 
 def test_nothing_is_left_to_do_after_the_last_checkpoint():
@@ -138,6 +156,18 @@ WHOLE = {
 def test_what_was_lost_is_what_differs_at_the_update_with_the_same_parameters(begun, lost):
     resumed = Counted(places=(), states={0: begun})
     assert lost_parts(Counted(places=(), states=WHOLE), resumed) == lost
+
+
+@pytest.mark.parametrize(
+    ("begun", "after"), [(WHOLE[1], 1), (WHOLE[0], 0), ({**WHOLE[1], "optimizer": "o0"}, None)]
+)
+def test_a_resumed_run_began_after_the_update_that_left_the_whole_of_its_state(begun, after):
+    resumed = Counted(places=(), states={0: begun})
+    assert begun_after(Counted(places=(), states=WHOLE), resumed) == after
+
+
+def test_where_no_state_was_seen_no_one_knows_after_which_update_it_began():
+    assert begun_after(Counted(places=(), states=WHOLE), Counted(places=(), states={})) is None
 
 
 def test_what_was_counted_is_read_and_a_torn_line_is_refused(tmp_path):

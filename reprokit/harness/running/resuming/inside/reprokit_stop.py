@@ -1,9 +1,10 @@
 """Counts the updates, checkpoints and passes over the data of a program from inside it, and kills it at one.
 
-An update is one step of an optimizer of PyTorch, one round of a booster, one batch of Keras, one outermost
-``fit`` of scikit-learn, one trial of Optuna. A checkpoint is what an outermost function that saves has left
-in the run's folder. What is counted is written to a file there; of PyTorch also digests of the state that
-each update begins with. The process is killed with its whole group: nothing is caught or flushed.
+An update is one step of an optimizer of PyTorch, one call of a function of JAX that applies optax's updates,
+one round of a booster, one batch of Keras, one outermost ``fit`` of scikit-learn, one trial of Optuna. A
+checkpoint is what an outermost function that saves has left in the run's folder. What is counted is written
+to a file there; of PyTorch also digests of the state that each update begins with. The process is killed with
+its whole group: nothing is caught or flushed.
 """
 
 import functools
@@ -14,6 +15,7 @@ import signal
 import sys
 from typing import Any
 
+import reprokit_stop_jax  # type: ignore[import-not-found, unused-ignore]
 import reprokit_stop_state  # type: ignore[import-not-found, unused-ignore]
 
 _FILE = ".reprokit-places"
@@ -43,6 +45,8 @@ _SAVES: Any = {
     "transformers.trainer": {"Trainer": ("_save_checkpoint",)},
     "accelerate.accelerator": {"Accelerator": ("save_state",)},
     "stable_baselines3.common.base_class": {"BaseAlgorithm": ("save",)},
+    "torch.distributed.checkpoint.state_dict_saver": {"": ("save",)},
+    "orbax.checkpoint.checkpoint_manager": {"CheckpointManager": ("save",)},
 }
 
 
@@ -267,6 +271,9 @@ def start() -> None:
     changes.setdefault("sklearn.base", []).append(_fits(places))
     changes.setdefault("torch.utils.data.dataloader", []).append(_passes(places))
     changes.setdefault("torch.optim.optimizer", []).append(_optimizers(places))
+    updates = reprokit_stop_jax.Updates(lambda: places.count("update"))
+    changes.setdefault("optax", []).append(_wrapped(updates.applied, {"": ("apply_updates",)}))
+    changes.setdefault("jax", []).append(_wrapped(updates.compiler, {"": ("jit", "pmap")}))
     backward = _wrapped(functools.partial(places.after, "backward"), {"Tensor": ("backward",)})
     changes.setdefault("torch._tensor", []).append(backward)
     for module in [name for name in changes if name in sys.modules]:
