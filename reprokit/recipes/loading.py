@@ -99,7 +99,8 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     origin = origin_on_platform(document.data, platform, as_written)
     origin = replace(origin, overrides=tuple(change.path for change in changes))
     of_command = "command" in data
-    refuse_newer_schema(data.get("schema"), name=RECIPE, where=where, error=RecipeError)
+    at_schema = as_written.where(("schema",))
+    refuse_newer_schema(data.get("schema"), name=RECIPE, where=at_schema, error=RecipeError)
     _must_be_loaded(data, where=where)  # before what only they know is refused as unknown
     trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
     mistakes += secrets_in(text, data, overrides, where=where)

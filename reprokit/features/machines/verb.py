@@ -21,7 +21,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer
 from reprokit.features.machines.options import place_options, place_settings
-from reprokit.features.machines.place import ELSEWHERE
+from reprokit.features.machines.place import places
 
 
 @click.command(
@@ -64,7 +64,7 @@ def record(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     if options["on"] is None:
         raise UsageError(
             "say which cluster",
-            expected=" or ".join(f"--on {name}" for name in ELSEWHERE),
+            expected=" or ".join(f"--on {name}" for name in places()),
             fix="on this machine: `reprokit reproduce RECIPE`, `reprokit golden promote RECIPE`",
         )
     with sweep_display.SweepDisplay() as progress:

@@ -69,7 +69,8 @@ def test_a_key_that_every_recipe_needs_is_missed(folder, key):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("schema: 2", "1: schema must be 1. got 2"),
+        ("schema: 0", "1: schema must be 1. got 0"),
+        ("schema: 2", "1: recipe.yaml was written by a newer version of reprokit, with schema 2"),
         ("schema: true", "1: schema must be a whole number. got true"),
         ("schema: '1'", "1: schema must be a whole number. got the text '1'"),
         ("name: ../cartpole", "2: name must be a plain name"),

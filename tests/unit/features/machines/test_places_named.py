@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from reprokit.cli import main
-from reprokit.features.machines import options, verb
+from reprokit.features.machines import options, place
 
 
 @pytest.fixture
 def another(monkeypatch):
     """An engine besides Ray and Slurm."""
-    for module in (options, verb):
-        monkeypatch.setattr(module, "ELSEWHERE", ("ray", "slurm", "moon"))
+    monkeypatch.setattr(place, "ELSEWHERE", ("ray", "slurm", "moon"))
 
 
 def test_who_does_not_say_which_cluster_is_told_of_all(another, monkeypatch, tmp_path, capsys):
