@@ -135,6 +135,7 @@ def test_a_loop_that_forgets_how_many_updates_it_made_is_red_and_its_counters_ar
     loop = Path(__file__).parents[1] / "planted/places/torch_loop.py"
     recipe = RECIPE.replace('"{seed}", FORM', "--forget, counter").replace(".pkl", ".pt")
     made.write(train_py=loop.read_text(), recipes__train__recipe_yaml=recipe)
-    (place,) = row_of(made.reproduce(resume=True, stop_at="7")).evidence["places"]
-    assert (place["status"], place["lost"]) == ("FAILED", ["counters"])
+    place, other = row_of(made.reproduce(resume=True, stop_at="7,10")).evidence["places"]
+    assert [place["status"], other["status"]] == ["FAILED", "FAILED"], place["reason"]
+    assert place["lost"] == other["lost"] == ["counters"]
     assert "the state of update 7 of the uninterrupted run" in place["reason"]

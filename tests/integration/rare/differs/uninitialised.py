@@ -8,7 +8,7 @@ used = np.ones(300)
 guard = np.ones(300)
 del used
 fresh = np.empty(300)
-first = int(fresh.view(np.uint8)[1]) >> 4
+first = int(fresh.view(np.uint8)[17]) >> 4 not in (5, 6)
 losses = [1.0, 1.0 if first else 2.0]
 
 with open(sys.argv[1] + "/metrics.jsonl", "w") as log:
