@@ -5,12 +5,13 @@ No program is started and nothing is fetched: a content is copied from where git
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from reprokit.workspace import sha256_of
+from reprokit.regular_file import open_regular
 
 POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
@@ -38,8 +39,13 @@ def put_contents(tree: Path, names: Iterable[str], *, common_dir: Path) -> tuple
             continue
         oid = pointer[1].decode()
         content = common_dir / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
-        if content.is_file() and sha256_of(content) == f"sha256:{oid}":
+        if content.is_file() and _sha256_of(content) == oid:
             shutil.copyfile(content, path)
         else:
             missing.append(name)
     return tuple(missing)
+
+
+def _sha256_of(content: Path) -> str:
+    with open_regular(content) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
