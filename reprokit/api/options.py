@@ -21,7 +21,7 @@ from reprokit.request import Request
 from reprokit.session import Progress, Session
 
 #: What ``Request`` has and no caller sets: verbs do.
-_OF_VERBS = {"command", "gate", "against_golden", "rounding", "profile_step"}
+_OF_VERBS = {"command", "gate", "against_golden", "rounding", "profile_step", "stress"}
 
 
 class RunOptions(TypedDict, total=False):

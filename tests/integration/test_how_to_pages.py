@@ -48,6 +48,7 @@ NOT_RUN = {
     "reprokit reproduce train.tar.gz": "a pinned environment in the bundle: test_bundles.py",
     "reprokit verify --selftest-only cartpole_baseline --faults": "minutes of CPU, and runs of a trainer",
     "reprokit reproduce cartpole_baseline --resume": "typed before the page, which resumes its stopped run",
+    "reprokit reproduce train --sink": "TensorBoard and W&B: tests/unit/features/trackers/test_live_sinks.py",
     "reprokit run cartpole_baseline --copy-to": _BUCKET,
     "reprokit runs push": _BUCKET,
     "reprokit runs convert": "runs of one's own: tests/unit/features/trackers",

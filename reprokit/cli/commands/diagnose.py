@@ -65,7 +65,7 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
     epilog=examples(
         "reprokit diagnose -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit diagnose cartpole_baseline",
-        "reprokit diagnose --stress --repeats 60 -- python train.py {run_dir}   # it differs rarely",
+        "reprokit diagnose --stress --repeats 60 -- python train.py {run_dir}",
         "reprokit diagnose --across here/runs/x/RUN there/runs/x/RUN",
     ),
 )

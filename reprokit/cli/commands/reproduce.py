@@ -41,7 +41,7 @@ from reprokit.session import Session
         "reprokit reproduce cartpole_baseline",
         "reprokit reproduce cartpole_baseline --resume      # kill and resume a run",
         "reprokit reproduce cartpole_baseline --attribute   # code or environment?",
-        "reprokit reproduce --repeats 40 --stress -- python train.py {run_dir}   # does it differ rarely?",
+        "reprokit reproduce --repeats 40 --stress -- python train.py {run_dir}",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit reproduce --golden golden -- python train.py {seed} {run_dir}",
         "reprokit reproduce cartpole.tar.gz --sha256 DIGEST         # from a bundle",

@@ -59,7 +59,7 @@ def test_importing_the_api_imports_no_package_beyond_the_standard_library() -> N
 
 
 def test_options_are_those_of_the_request_so_that_none_is_forgotten() -> None:
-    of_verbs = {"command", "gate", "against_golden", "rounding", "profile_step"}
+    of_verbs = {"command", "gate", "against_golden", "rounding", "profile_step", "stress"}
     known = set(options.Request.__dataclass_fields__) - of_verbs
     assert set(api.RunOptions.__annotations__) == known
 
