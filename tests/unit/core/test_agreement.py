@@ -138,6 +138,7 @@ OTHER_THINGS = [
     ("image", None),
     ("resumed_from", {"step": 4096}),
     ("varied", {"names": ["umask"]}),
+    ("stressed", {"number": 1}),
 ]
 
 
