@@ -94,7 +94,7 @@ def test_a_golden_that_was_copied_to_another_seed_is_refused(bless):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"schema": 2}, "schema 2 is not known; this reprokit reads 1"),
+        ({"schema": 2}, "with schema 2. expected schema 1"),
         ({"schema": None}, "schema None is not known"),
         ({"seed": "42"}, "'seed' is missing or of the wrong type"),
         ({"seed": True}, "'seed' is missing or of the wrong type"),
