@@ -30,7 +30,16 @@ def test_the_top_level_is_the_contract_field_for_field(sample_report: Sample) ->
 
     assert keys[0] == "schema"
     fields = {field.name for field in dataclasses.fields(Report)}
-    only_where_there_is_one = {"bundle", "rounding", "statistical", "nearby", "trace", "tool", "extensions"}
+    only_where_there_is_one = {
+        "bundle",
+        "rounding",
+        "statistical",
+        "nearby",
+        "trace",
+        "tool",
+        "extensions",
+        "stress",
+    }
     assert sorted(keys) == sorted(fields - only_where_there_is_one)
 
 
