@@ -16,6 +16,7 @@ from reprokit.core.checklist import (
     judge,
     judgement,
 )
+from reprokit.core.extension_record import ReportedExtension
 from reprokit.core.run_record import RecordedStress
 from reprokit.core.verdicts.agreement import difference
 from support import planted
@@ -562,3 +563,22 @@ def test_other_numbers_than_a_golden_of_an_unknown_environment_are_not_judged(fo
     found = judgement(planted.clean(golden=golden), rows(), registry=REGISTRY)
     assert found.verdict is Verdict.UNJUDGED
     assert found.because == because.format(noun=golden.noun, difference=difference(planted.DIFFERENT))
+
+
+def test_nothing_is_compared_with_a_golden_whose_extension_is_not_loaded():
+    evidence = planted.clean(extension_missing="the golden names pbs-queue 1.0, which is not loaded")
+    found = judgement(evidence, rows(), registry=REGISTRY)
+    assert (found.verdict, found.because) == (Verdict.UNJUDGED, evidence.extension_missing)
+
+
+@pytest.mark.parametrize(
+    ("had_say", "strict", "expected"),
+    [
+        (("read metrics",), True, Verdict.UNJUDGED),
+        (("read metrics",), False, Verdict.REPRODUCED),
+        ((), True, Verdict.REPRODUCED),
+    ],
+)
+def test_strict_passes_nothing_in_which_an_extension_had_a_say(had_say, strict, expected):
+    one = ReportedExtension(name="pbs-queue", version="1.0", digest="sha256:1", had_say=had_say)
+    assert verdict(planted.clean(extensions=(one,), strict=strict)) is expected
