@@ -1,4 +1,4 @@
-"""Lightning: a checkpoint in the middle of an epoch does not hold PyTorch's generator, so dropout draws anew.
+"""Lightning: a checkpoint inside an epoch does not hold PyTorch's generator, so dropout draws other numbers.
 
 python lightning_generator.py    # prints the last loss of a training, and of the same one resumed
 """

@@ -1,4 +1,4 @@
-"""A named distribution in the tool's own site-packages, every file of it held against its RECORD.
+"""A named distribution in the tool's own site-packages, with every file as its RECORD says.
 
 Only the folder ``NAME-VERSION.dist-info`` of that one distribution is looked at, so that it costs the same
 however many are installed. The bytes that were verified are what is imported later; nothing is read twice.
@@ -77,7 +77,7 @@ def find(named: NamedExtension, *, site_packages: Path) -> Path:
 
 
 def verify(named: NamedExtension, folder: Path, *, site_packages: Path) -> VerifiedExtension:
-    """Read every file of an extension once, and hold it against the RECORD.
+    """Read every file of an extension once, and compare it with the RECORD.
 
     Raises:
         RefusedError: A file is missing, was changed, lies elsewhere, or is of a kind that is not loaded.

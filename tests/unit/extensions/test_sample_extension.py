@@ -1,4 +1,4 @@
-"""The sample extension held against the suites that its author runs; and each suite finds planted faults."""
+"""The sample extension passes the suites that its author runs; and each suite finds planted faults."""
 
 import json
 import os

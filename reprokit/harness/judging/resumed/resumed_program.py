@@ -208,7 +208,7 @@ def _aligned(whole: runs.StoredRun, stopped: runs.StoredRun | None, resumed: run
 
 
 def _begins_again(seen: ResumeEvidence, found: Rejoined, resumed: runs.StoredRun) -> ResumeEvidence:
-    """A log that begins with the first step: the run started again, or continued and counts anew."""
+    """A log that begins with the first step: the run started again, or counts its steps again."""
     begun = begun_after(read_places(Path(seen.counted)), read_places(resumed.path)) if seen.counted else None
     if not begun or not found.before_the_stop:
         return replace(seen, problem=_nothing_shows(found))
