@@ -99,7 +99,9 @@ def _in_what(case: VerdictCase) -> str:
     outputs = case.evidence.outputs
     if outputs is None:
         return ""
-    return f" in every metric{f' and in {listed(outputs)}' if outputs else ''}"
+    left_out = sorted({*case.evidence.volatile_metrics, *case.evidence.ignored_metrics})
+    metrics = f"every metric but {listed(left_out)}" if left_out else "every metric"
+    return f" in {metrics}{f' and in {listed(outputs)}' if outputs else ''}"
 
 
 def _uncompared(case: VerdictCase) -> str:

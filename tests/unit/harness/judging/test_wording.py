@@ -181,6 +181,9 @@ SAID = {
     ),
     "an override, and no golden": case(Verdict.NO_GOLDEN, evidence=MODIFIED, failed=("unmodified",)),
     "required rows failed, and no golden": case(Verdict.NO_GOLDEN, failed=("headline_results", "seeded")),
+    "no golden, and a metric that was left out": case(
+        Verdict.NO_GOLDEN, evidence=replace(EVIDENCE, outputs=(), volatile_metrics={"seconds": "the clock"})
+    ),
     "no golden, and changes that no commit holds": case(Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE)),
     "no golden, and a file that git does not have": case(
         Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE, "train.py", "out/train.log")
