@@ -34,6 +34,7 @@ def prepared(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_runs_that_are_equal_and_resumed_are_told_with_what_they_ran_on(prepared, tmp_path):
     done = bare("run", prepared, "--device", "cpu", "--output", tmp_path / "findings.json")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -195,6 +195,7 @@ def test_two_tools_at_once_make_one_image_with_no_network_in_the_build(outputs):
     assert sum("step" in output for output in outputs) == 1
 
 
+@pytest.mark.slow
 def test_where_no_registry_answers_the_base_is_made_from_packages_and_that_is_said(client, shared, outputs):
     assert sum("cannot reach 127.0.0.1:9/base" in output for output in outputs) == 1
     realisation = make(shared, on_progress=pytest.fail)

@@ -70,6 +70,7 @@ def faster(made: Repository, settings: str) -> str:
     return commit_of(made)
 
 
+@pytest.mark.slow
 def test_bisect_goes_back_beyond_the_commit_that_moved_the_program_and_does_not_blame_it(repository):
     laid_out_as_before(repository)
     good = commit_of(repository)

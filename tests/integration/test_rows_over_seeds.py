@@ -123,6 +123,7 @@ def test_a_member_that_crashed_fails_both_rows_and_is_a_row_of_the_statistics(th
     assert reasons == ["seed 5: crashed: the program ended with exit code 1: no five"]
 
 
+@pytest.mark.slow
 def test_without_a_sweep_the_rows_do_not_apply(theirs):
     project = Project.around(theirs.root)
     request = Request(backend="local", strict=True)

@@ -115,6 +115,7 @@ def test_a_checkpoint_that_is_cut_short_is_red_at_that_place_alone(program):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_a_place_before_the_first_checkpoint_cannot_be_judged(program):
     made = program("clean")
     made.promote(made.reproduce(), allow_failed=True)

@@ -552,6 +552,7 @@ class TestPromotion:
             fresh.bless(min_seeds=10)
         assert refused.value.actual == "left out: 3, 7"
 
+    @pytest.mark.slow
     def test_seeds_that_were_left_out_are_recorded_and_told_in_every_answer(self, worst):
         here, chosen = worst
         made = here.bless(min_seeds=10, allow_left_out=True)

@@ -101,6 +101,7 @@ def test_two_trainings_are_aligned_and_the_first_batch_that_differs_is_named(tmp
     assert dict(found.generators) == {}
 
 
+@pytest.mark.slow
 def test_the_line_that_drew_more_is_named_where_every_draw_of_one_update_is_watched(tmp_path):
     orders = {"mode": "deep", "from": [4, 0], "to": [5, 0]}
     folders = [run(tmp_path, f"draws{n}", LEARNER, orders, EXTRA=n)[1] for n in ("0", "6")]

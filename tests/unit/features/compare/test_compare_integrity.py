@@ -129,6 +129,7 @@ def compared(repository, *, num_seeds=None, **typed):
 
 
 @pytest.mark.parametrize("before", [REWRITES, DELETES, CHANGES], ids=["rewrites", "deletes", "changes"])
+@pytest.mark.sample(1)
 def test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, before):
     recipe = RECIPE.replace('"{run_dir}"', '"{run_dir}", "plain"')
     repository.write(train_py=WRITES.format(before=before), recipes__train__recipe_yaml=recipe)
@@ -160,12 +161,14 @@ def test_with_broken_seals_a_run_that_was_made_anew_is_believed(repository, monk
         test_a_run_that_touches_another_one_that_had_ended_is_never_judged(repository, REWRITES)
 
 
+@pytest.mark.slow
 def test_where_runs_lie_below_the_working_tree_its_files_are_found(repository, monkeypatch):
     monkeypatch.setattr(SideTree, "runs_dir", property(lambda tree: tree.project.runs_dir))
     with pytest.raises(AssertionError, match=r"opened a file that is not its own.*settings\.yaml"):
         test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository)
 
 
+@pytest.mark.slow
 def test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_own_commit(repository):
     repository.write(train_py=SEARCHES, settings_yaml="0.5", recipes__train__recipe_yaml=RECIPE)
     (repository.root / "settings.yaml").write_text("0.25")
@@ -179,6 +182,7 @@ def test_a_program_that_searches_upwards_for_the_repository_finds_that_of_its_ow
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", OPENS)
+@pytest.mark.sample(1)
 def test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_named(repository, how):
     file, link = repository.root / "settings.yaml", repository.root / "runs" / "link"
     link.parent.mkdir()
@@ -193,6 +197,7 @@ def test_a_file_of_the_working_tree_that_a_side_opens_by_its_absolute_path_is_na
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", LISTS)
+@pytest.mark.sample(1)
 def test_a_folder_of_the_working_tree_that_a_side_lists_is_named_since_names_tell_something(repository, how):
     folder, link = repository.root / "settings", repository.root / "runs" / "link"
     link.parent.mkdir()
@@ -208,6 +213,7 @@ def test_a_folder_of_the_working_tree_that_a_side_lists_is_named_since_names_tel
     assert answer.sentence == f"side a listed a folder that is not its own: {folder.resolve()}/"
 
 
+@pytest.mark.slow
 def test_a_folder_of_data_that_git_ignores_may_be_listed_there(repository):
     (repository.root / "data").mkdir()
     (repository.root / "data" / "rate-0.5").touch()
@@ -231,6 +237,7 @@ def without_folders(real, spec, **how):
     return {**found, "lists": False} if (found := real(spec, **how)) else found
 
 
+@pytest.mark.slow
 def test_a_program_that_goes_on_from_an_earlier_run_is_not_judged(repository):
     repository.write(train_py=GOES_ON.format(rate=0.5), recipes__train__recipe_yaml=RECIPE)
     (repository.root / "train.py").write_text(GOES_ON.format(rate=0.25))
@@ -240,6 +247,7 @@ def test_a_program_that_goes_on_from_an_earlier_run_is_not_judged(repository):
 
 
 @pytest.mark.parametrize("how", DEPENDS)
+@pytest.mark.sample(1)
 def test_runs_of_before_are_not_used_again_where_a_program_can_depend_on_more_than_its_inputs(
     repository, monkeypatch, how
 ):

@@ -79,6 +79,7 @@ def test_two_commits_with_equal_inputs_are_equal_without_runs(repository, monkey
     assert not (repository.root / "runs" / "train").exists()
 
 
+@pytest.mark.slow
 def test_a_program_on_this_host_runs_all_the_same_since_it_can_read_more_of_its_tree(repository):
     program = (
         "import json, sys\nfrom pathlib import Path\n"
@@ -131,6 +132,7 @@ def test_a_side_is_named_by_the_commit_that_was_asked_for_not_by_that_of_earlier
     assert not audit(report / FILE).follows
 
 
+@pytest.mark.slow
 def test_what_differs_is_said_of_the_recipes_that_were_asked_for_not_of_those_of_earlier_runs(
     repository, monkeypatch
 ):
@@ -237,6 +239,7 @@ def test_a_declared_file_that_git_ignores_is_shared_where_that_is_asked_for(repo
     assert not (repository.root / ".git" / "worktrees").exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_git_ignores_and_a_side_lacks_is_named_and_shared_where_that_is_asked_for(
     repository,
 ):
@@ -281,6 +284,7 @@ def test_a_submodule_that_differs_is_not_judged_since_no_run_has_its_files(
         compared(repository, **typed)
 
 
+@pytest.mark.slow
 def test_a_work_tree_has_all_files_of_its_commit_where_the_working_tree_has_but_some(repository):
     program = READS_LARGE.replace('open("large.bin").read()', 'open("x/size.txt").read()')
     for size in ("x", "xx"):
@@ -300,6 +304,7 @@ def kept_by_git_lfs(repository, content: bytes) -> str:
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
 
 
+@pytest.mark.slow
 def test_a_file_of_git_lfs_has_its_content_in_the_tree_of_a_commit(repository):
     (repository.root / ".gitattributes").write_text("*.bin filter=lfs -text\n")
     large = repository.root / "large.bin"

@@ -61,6 +61,7 @@ def test_a_drop_is_different_with_direction_and_size(project):
     assert "return is worse" in answer.sentence
 
 
+@pytest.mark.slow
 def test_too_few_seeds_are_unjudged_and_more_are_named(project):
     project.write(settings_py=NOISIER)
     answer, _ = compared(project, 3)
@@ -68,6 +69,7 @@ def test_too_few_seeds_are_unjudged_and_more_are_named(project):
     assert answer.hint.startswith("--seeds ")
 
 
+@pytest.mark.slow
 def test_the_margin_is_that_of_side_a(project):
     wider = RECIPE.replace("margin: 2.0", "margin: 1000.0")
     project.write(settings_py=WORSE, recipes__train__recipe_yaml=wider)

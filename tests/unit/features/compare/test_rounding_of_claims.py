@@ -74,6 +74,7 @@ def judged(repository, *claims):
     return {row.id.removeprefix("same_under/"): row for row in own}, report, folder
 
 
+@pytest.mark.slow
 def test_what_only_rounds_passes_and_what_does_more_fails_with_its_place(repository):
     rows, report, folder = judged(repository, ROUNDS, MORE)
     passed, failed = rows["args --off 8e-8"], rows["args --rate 0.1001"]
@@ -101,12 +102,14 @@ def test_what_changes_nothing_passes_without_a_twin(repository):
     assert "rounding" not in row.evidence
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_finish_fails_whatever_is_allowed(repository):
     rows, _, _ = judged(repository, '{args: "--break", as: rounding}')
     (row,) = rows.values()
     assert (row.status, "does not finish" in row.reason) == (Status.FAILED, True)
 
 
+@pytest.mark.slow
 def test_a_program_without_twins_is_no_pass(repository, monkeypatch):
     monkeypatch.setattr(of_pair, "updates_of", lambda folder: 0)
     rows, report, folder = judged(repository, ROUNDS)
@@ -124,6 +127,7 @@ def test_without_the_feature_nothing_is_called_rounding(repository, monkeypatch)
     assert (row.status, "nothing that is installed" in row.reason) == (Status.ERROR, True)
 
 
+@pytest.mark.slow
 def test_a_report_whose_twins_were_exchanged_does_not_stand(repository, monkeypatch):
     rows, _, folder = judged(repository, ROUNDS)
     (judgement,) = rows["args --off 8e-8"].evidence["rounding"].values()

@@ -28,6 +28,7 @@ def theirs(tmp_path) -> Path:
     return prepare(tmp_path / "theirs").root
 
 
+@pytest.mark.slow
 def test_one_and_three_workers_give_the_same_bytes_and_more_trials_add_to_them(theirs):
     one = tuned(theirs, runs="r1", workers=1, trials=8)
     three = tuned(theirs, runs="r2", workers=3, trials=6)
@@ -50,6 +51,7 @@ def sizes(*numbers: int) -> str:
     return f"env.SIZE: {{type: categorical, choices: [{', '.join(map(str, numbers))}]}}\n"
 
 
+@pytest.mark.slow
 def test_a_trial_that_fails_is_a_row_and_is_run_again_only_when_asked(theirs):
     (theirs / "space.yaml").write_text(sizes(3, 7))
     study = tuned(theirs, sampler="grid", trials=None)
@@ -65,6 +67,7 @@ def test_a_trial_that_fails_is_a_row_and_is_run_again_only_when_asked(theirs):
     assert len(run_folders(theirs)) == 3
 
 
+@pytest.mark.slow
 def test_a_run_that_was_changed_is_made_again_and_named_and_what_waited_for_it_was_not_run(theirs):
     before = tuned(theirs, trials=8)
     changed = folder_of(theirs, before, trial=1)
@@ -109,6 +112,7 @@ def test_a_dry_run_says_what_would_be_run_and_runs_nothing(theirs):
     assert not (theirs / "runs" / "sweeps").exists()
 
 
+@pytest.mark.slow
 def test_a_pruned_trial_is_one_however_far_its_run_came(theirs):
     """Programs of a moment end before anyone can stop them: the rule is applied to what they reported."""
     study = tuned(theirs, runs="r1", trials=13, workers=2, pruner="median", seed=1)
@@ -175,6 +179,7 @@ def test_a_platform_that_the_trials_would_not_get_is_refused(theirs):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.sample(1)
 def test_a_metric_that_is_never_logged_stops_the_search_after_the_first_trial(theirs, workers):
     with pytest.raises(UsageError) as refused:
         tuned(theirs, trials=6, metric="retrun", direction="maximize", workers=workers)
@@ -189,6 +194,7 @@ def test_a_metric_that_is_never_logged_stops_the_search_after_the_first_trial(th
     assert 0 in tuned(theirs, trials=1, metric="return").reused, "nothing is lost"
 
 
+@pytest.mark.slow
 def test_a_program_without_any_result_stops_it_too(tmp_path):
     program = PROGRAM.replace('"return"', '"cost"')
     root = prepare(tmp_path / "theirs", program=program).root
@@ -224,6 +230,7 @@ def test_a_first_trial_without_the_metric_fails_alone_where_another_run_has_it(t
     assert study.trials[0].message == "no metric is called return"
 
 
+@pytest.mark.slow
 def test_a_setting_that_the_program_never_reads_is_named(tmp_path):
     root = prepare(tmp_path / "theirs", recipe=RECIPE.replace("SIZE:", "NOPE: '0', SIZE:")).root
     (root / "space.yaml").write_text("env.NOPE: {type: int, low: 1, high: 3}\n")
@@ -300,6 +307,7 @@ if how == "kill":
 """
 
 
+@pytest.mark.slow
 def test_however_a_program_ends_its_trial_is_a_row_that_says_so(tmp_path):
     root = prepare(tmp_path / "theirs", recipe=RECIPE.replace('SIZE: "3"', "HOW: fine"), program=ENDS).root
     (root / "space.yaml").write_text(

@@ -84,6 +84,7 @@ def test_a_claim_that_holds_passes_and_a_planted_wrong_one_fails_with_its_place(
 
 
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="runs side by side have a core each, which takes two")
+@pytest.mark.slow
 def test_runs_with_a_claim_have_as_many_cores_as_those_that_they_are_compared_with(repository):
     program = PROGRAM.replace("value = 1.0", "value = 1.0 * len(os.sched_getaffinity(0))")
     report, _ = judged(
@@ -112,6 +113,7 @@ else:
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="runs side by side have a core each, which takes two")
 @pytest.mark.parametrize("looks", [True, False], ids=["looked at", "as before"])
 @pytest.mark.parametrize("place", ["result.jsonl", ".cache/study/result.jsonl"])
+@pytest.mark.sample(1)
 def test_a_run_with_a_claim_that_read_what_the_pair_left_is_not_judged(
     repository, monkeypatch, tmp_path_factory, looks, place
 ):
@@ -131,6 +133,7 @@ def test_what_was_not_asked_for_does_not_apply(repository):
     assert rows(report) == {"args --batch 8": (Status.SKIPPED, False)}
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_finish_with_it_fails(repository):
     report, _ = judged(repository, '{args: "--break"}')
     assert rows(report) == {"args --break": (Status.FAILED, True)}
@@ -150,6 +153,7 @@ def test_threads_are_in_force_or_the_row_is_no_pass(repository):
     assert "threads_2" in (run / "run.json").read_text()
 
 
+@pytest.mark.slow
 def test_as_many_threads_as_the_runs_have_already_prove_nothing(repository):
     report, _ = judged(repository, "{threads: 2}", further='env: {OMP_NUM_THREADS: "2"}\n')
     assert rows(report)["threads 2"] == (Status.ERROR, True)

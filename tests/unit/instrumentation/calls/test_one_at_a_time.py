@@ -74,6 +74,7 @@ def test_what_threads_do_comes_in_the_same_order_in_each_run(tmp_path, source):
     assert not any(facts["late"] for _, facts in runs)
 
 
+@pytest.mark.slow
 def test_a_thread_that_holds_all_others_up_is_noted_and_the_program_ends(tmp_path):
     printed, facts = told(tmp_path, f"import threading\n{HELD_UP}", "run")
     assert (printed, facts["late"]) == ("done\n", 1)
