@@ -14,7 +14,7 @@ It is loaded with every pytest that has reprokit next to it, so it imports next 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,19 @@ def _golden_of(request: pytest.FixtureRequest) -> GoldenFixture:
 def reprokit_run(request: pytest.FixtureRequest, tmp_path: Path) -> RunFixture:
     """Runs a recipe of the test's project, or a command, into the test's own folder."""
     return RunFixture(start=request.path.parent, folder=tmp_path)
+
+
+def _judged(judge: Callable[[], str]) -> None:
+    """Fail with what ``judge`` says. Its errors show the line of the test, and no code of this package."""
+    __tracebackhide__ = True
+    from reprokit.errors import ReprokitError  # noqa: PLC0415  (only where something is compared)
+
+    try:
+        failure = judge()
+    except ReprokitError as error:
+        raise error.with_traceback(None) from None
+    if failure:
+        pytest.fail(failure, pytrace=False)
 
 
 class RunFixture:
@@ -192,9 +205,7 @@ class GoldenFixture:
         __tracebackhide__ = True
         from reprokit.pytest_plugin import golden_file  # noqa: PLC0415  (numpy)
 
-        failure = golden_file.judge(metrics, **self.question(name, rtol, atol, tolerances))
-        if failure:
-            pytest.fail(failure, pytrace=False)
+        _judged(lambda: golden_file.judge(metrics, **self.question(name, rtol, atol, tolerances)))
 
     def question(
         self, name: str, rtol: float, atol: float, tolerances: Mapping[str, Mapping[str, Any]] | None
@@ -256,16 +267,18 @@ class GoldenRunFixture:
         from reprokit.pytest_plugin import command_run  # noqa: PLC0415  (numpy)
 
         self._asked += 1
-        words = command_run.words_of(command)
-        from_test = self._seed if any("{seed}" in word for word in words) else None
-        asked = command_run.GoldenCommand(
-            words=words,
-            seed=from_test if seed is None else seed,
-            cwd=self._cwd,
-            folder=self._folder / f"golden-run-{self._asked}",
-            timeout_s=timeout_s,
-            ignore=ignore,
-        )
-        failure = command_run.check(asked, **self._golden.question(name, rtol, atol, tolerances))
-        if failure:
-            pytest.fail(failure, pytrace=False)
+
+        def judge() -> str:
+            words = command_run.words_of(command)
+            from_test = self._seed if any("{seed}" in word for word in words) else None
+            asked = command_run.GoldenCommand(
+                words=words,
+                seed=from_test if seed is None else seed,
+                cwd=self._cwd,
+                folder=self._folder / f"golden-run-{self._asked}",
+                timeout_s=timeout_s,
+                ignore=ignore,
+            )
+            return command_run.check(asked, **self._golden.question(name, rtol, atol, tolerances))
+
+        _judged(judge)

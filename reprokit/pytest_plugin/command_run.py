@@ -95,7 +95,8 @@ def _records(command: GoldenCommand, name: str) -> Records:
     _run(command, run_dir)
     sources = adapters.find_all(run_dir, skipped={_PRINTED})
     if not sources and (run_dir / _PRINTED).stat().st_size:
-        sources = adapters.find_all(run_dir, skipped=())
+        # Text that is no log by its look may hold one result, printed once.
+        sources = adapters.find_all(run_dir, skipped=()) or _results_in(run_dir / _PRINTED)
     records = [
         _named(reading.record, f"{source.name}:" if len(sources) > 1 else "")
         for source in sources
@@ -107,9 +108,23 @@ def _records(command: GoldenCommand, name: str) -> Records:
         raise MetricsError(
             "the command logged no metric into {run_dir}, and printed no number",
             where=shlex.join(command.words),
-            fix="write metrics below {run_dir}, or print them; and look at `ignore`",
+            fix=_where_to_log(command),
         )
     return found
+
+
+def _where_to_log(command: GoldenCommand) -> str:
+    if command.ignore:
+        return "look at `ignore`: it may leave out all there is"
+    if any("{run_dir}" in word for word in command.words):
+        return "write metrics below {run_dir}, or print them"
+    return (
+        'tell the program where to log: golden_run("python train.py --out {run_dir}"); or print the metrics'
+    )
+
+
+def _results_in(printed: Path) -> tuple[adapters.MetricsSource, ...]:
+    return (adapters.source_of(printed),) if golden_file.has_a_value(printed) else ()
 
 
 def _run(command: GoldenCommand, run_dir: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -47,6 +48,7 @@ def judge(
         ReprokitError: The metrics cannot be written down or compared.
     """
     content, suffix = as_bytes(metrics)
+    _refuse_tolerances_of_nothing(tolerances, content, suffix)
     golden, obtained = folder / f"{stem}{suffix}", folder / f"{stem}.obtained{suffix}"
     provenance = folder / f"{stem}.provenance.json"
     may_write = not os.environ.get("CI")  # a test that is tried again would pass against what it just wrote
@@ -79,12 +81,25 @@ def judge(
         )
     workspace.write_atomic(obtained, content)
     comparison = adapters.compare(golden, obtained, tolerances=tolerances)
-    says_something = comparison.comparable and _has_a_value(golden)
+    says_something = comparison.comparable and has_a_value(golden)
     if says_something and comparison.within_tolerance:
         obtained.unlink()
         return ""
     recorded = environment_json.or_empty(read_json(provenance).get("environment") or {})
     return _failure(comparison, recorded, golden=golden, obtained=obtained, says_something=says_something)
+
+
+def _refuse_tolerances_of_nothing(tolerances: Tolerances, content: bytes, suffix: str) -> None:
+    """A tolerance whose metric is misspelt would be none, without a word."""
+    if not tolerances.metrics:
+        return
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / f"metrics{suffix}"
+        path.write_bytes(content)
+        names = adapters.summarise(path).metric_names
+    for metric in tolerances.metrics:
+        if metric not in names:
+            raise adapters.fits_no_metric(metric, names, option="tolerances")
 
 
 def _write(golden: Path, provenance: Path, content: bytes) -> None:
@@ -105,8 +120,8 @@ def _is_written(golden: Path, provenance: Path) -> bool:
     return bool(read_json(provenance).get("sha256") == workspace.sha256_of(golden))
 
 
-def _has_a_value(golden: Path) -> bool:
-    """Whether a golden holds one finite value: without, it agrees with any training that fails."""
+def has_a_value(golden: Path) -> bool:
+    """Whether a file holds one finite value: a golden without agrees with any training that fails."""
     found = adapters.summarise(golden)
     return bool(set(found.metric_names) - set(found.without_value))
 

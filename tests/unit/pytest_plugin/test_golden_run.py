@@ -135,3 +135,32 @@ def test_nothing_passes_that_did_not_run_or_logged_nothing(suite, pytester):
         for told in NOTHING.values():
             result.stdout.fnmatch_lines([told])
     assert not (pytester.path / "test_training").exists()
+
+
+PRINTS_ONCE = """
+def test_result(golden_run):
+    golden_run(["python", "-c", "print('accuracy', VALUE)"])
+"""
+
+
+def test_one_result_that_is_printed_once_is_compared(suite):
+    suite(PRINTS_ONCE.replace("VALUE", "0.25")).assert_outcomes(failed=1)
+    suite(PRINTS_ONCE.replace("VALUE", "0.25")).assert_outcomes(passed=1)
+    other = suite(PRINTS_ONCE.replace("VALUE", "0.26"))
+    other.assert_outcomes(failed=1)
+    other.stdout.fnmatch_lines(["*REGRESSION*"])
+
+
+def test_what_is_asked_for_wrongly_shows_the_line_of_the_test_and_no_code_of_the_tool(suite):
+    result = suite("""
+def test_nothing_is_logged(golden_run):
+    golden_run(["python", "-c", "print('hello')"])
+
+def test_a_metric_is_misspelt(reprokit_golden):
+    reprokit_golden.check([{"step": 1, "loss": 2.0}], tolerances={"lss": {"rtol": 0.1}})
+""")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*tell the program where to log: *--out {run_dir}*"])
+    result.stdout.fnmatch_lines(["*tolerances: no metric matches 'lss'*the nearest names: 'loss'*"])
+    result.stdout.no_fnmatch_line("*command_run.py*")
+    result.stdout.no_fnmatch_line("*golden_file.py*")
