@@ -28,7 +28,18 @@ DEFAULTS = Request()
 #: Further back no run was made: a century.
 MOST_DAYS = 36_500
 _PLAIN = "reprokit.plain_command"
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class _Folder(click.Path):
+    """A folder; an empty word, as of a variable that is not set, is none: it would be the working folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name of the folder is empty; is a variable not set?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FOLDER = _Folder(file_okay=False, path_type=Path)
 
 
 class FiniteRange(click.FloatRange):

@@ -44,6 +44,8 @@ RANKING_HEAD = (
     "p",
 )
 _LEAST_NEEDED = ("std error", "std", "median", "IQM", "max", "min")
+#: Reasons why runs do not count, named without ``-v``.
+_MOST_REASONS = 3
 _SHAPES = {
     "normal": "normal returns",
     "ceiling": "half of them tied at a ceiling",
@@ -63,7 +65,7 @@ def page_lines(found: Any, *, verbose: bool = False) -> Iterator[str]:
         verbose: Add what varies, whether values look normal, and the learning curves.
     """
     if found.rankings:
-        yield from _ranked_lines(found)
+        yield from _ranked_lines(found, verbose=verbose)
         if not verbose:
             yield ""
             yield "-v shows every metric of each setting."
@@ -84,11 +86,12 @@ def names_of(found: Any) -> dict[str, str]:
     return {group.group.name: group.group.called for group in found.groups}
 
 
-def _ranked_lines(found: Any) -> Iterator[str]:
+def _ranked_lines(found: Any, *, verbose: bool) -> Iterator[str]:
     yield folded(f"{shown(found.sweep)}: {sweep_line(found)}", indent=2)
     for group in found.groups:
         yield from (
-            folded(f"  {shown(group.group.called, limit=1000)}: {line}", indent=4) for line in remarks(group)
+            folded(f"  {shown(group.group.called, limit=1000)}: {line}", indent=4)
+            for line in remarks(group, briefly=not verbose)
         )
     yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in found.warnings)
     for ranking in found.rankings:
@@ -251,16 +254,26 @@ def _ranges(seeds: Sequence[int]) -> Iterator[str]:
             start = at
 
 
-def remarks(one: Any) -> Iterator[str]:
-    """Runs of a group that do not count, and what is odd about the others."""
+def remarks(one: Any, *, briefly: bool = False) -> Iterator[str]:
+    """Runs of a group that do not count, and what is odd about the others.
+
+    Args:
+        one: A group and its statistics.
+        briefly: Name the commonest reasons for which runs do not count, and only count the others.
+    """
     if one.group.is_mixed:
         yield "MIXED: machines of several kinds made these runs, so they differ by more than their seeds"
     left_out: dict[str, list[str]] = {}
     for run in one.group.left_out:
         left_out.setdefault(run.reason, []).append(shown(run.folder.name))
-    for reason, names in left_out.items():
+    reasons = sorted(left_out.items(), key=lambda item: -len(item[1]))
+    named = reasons[:_MOST_REASONS] if briefly else reasons
+    for reason, names in named:
         runs = names[0] if len(names) == 1 else f"{len(names)} runs, {names[0]} to {names[-1]}"
         yield f"left out: {runs}: {shown(short_digests(reason), limit=1000)}"
+    if more := reasons[len(named) :]:
+        runs = counted(sum(len(names) for _, names in more), "more run")
+        yield f"left out: {runs}, for {counted(len(more), 'more reason')} (-v names them)"
     if one.group.again:
         yield f"counted once: {counted(len(one.group.again), 'more run')} of the same seeds, equal"
     for note in one.notes:
@@ -289,7 +302,7 @@ def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
     if len(table := summary_table(one)) > 1:
         yield from fitting(table, num_left=2) if verbose else _narrow(table)
         yield ""
-    yield from (folded(f"  {line}", indent=4) for line in remarks(one))
+    yield from (folded(f"  {line}", indent=4) for line in remarks(one, briefly=not verbose))
     yield from (folded(line, indent=2) for line in caveats(one))
     if verbose:
         if len(table := variability_table(one)) > 1:

@@ -228,8 +228,8 @@ class InstrumentedProgram:
     def _until_cut(self, spec: RunSpec, stage: Path, given: Conditions) -> RunResult | None:
         """Run to the end, or until it may be cut: None."""
         shown = f"run {self.made}"
-        if self.about:
-            shown += f" of about {max(self.about, self.made)}"
+        if self.about and self.made <= self.about:
+            shown += f" of about {self.about}"
         whole = self.left or in_container(self.spec)
         cut = self.cut if given.short and not whole else None
 

@@ -154,6 +154,19 @@ def test_runs_left_out_for_one_reason_are_one_line(cartpole, capsys):
     assert f"left out: 3 runs, {others[0].name} to {others[-1].name}: runs are not comparable" in told
 
 
+def test_of_many_reasons_the_commonest_are_named_and_the_others_counted(cartpole, capsys):
+    values = [other for other in range(6) for _ in range(2 + (other == 5))]
+    for seed, other in enumerate(values, start=7):
+        finish(cartpole, seed, [1.0] * 12, digests={"program": "sha256:2"}, modified=[f"a={other}"])
+    _, out, _ = reprokit(capsys, "cartpole", "--window", "last")
+    told = " ".join(out.split())
+    assert told.count("left out: 3 runs, ") == 1, told
+    assert told.count("left out: ") == 4, told
+    assert "left out: 6 more runs, for 3 more reasons (-v names them)" in told
+    _, out, _ = reprokit(capsys, "cartpole", "--window", "last", "-v")
+    assert " ".join(out.split()).count("left out: ") == 6
+
+
 def test_what_is_left_out_and_refused_is_said(cartpole, capsys):
     other = finish(cartpole, 7, [1.0] * 12, digests={"program": "sha256:2"}, modified=["a=1"])
     finish(cartpole, 8, [1.0, "torn"])
