@@ -19,6 +19,7 @@ from reprokit.core.checklist import (
 from reprokit.core.extension_record import ReportedExtension
 from reprokit.core.run_record import RecordedStress
 from reprokit.core.verdicts.agreement import difference
+from reprokit.core.verdicts.rows import FOREIGN
 from support import planted
 
 REGISTRY = {"a": False, "b": False, "c": True}
@@ -325,6 +326,34 @@ def test_no_golden_comes_before_failed_checks():
     assert verdict(planted.clean(golden=None), rows(a=Status.FAILED)) is Verdict.NO_GOLDEN
 
 
+def stopped(evidence):
+    """The same runs, stopped where they differ from the golden."""
+    return replace(
+        evidence, runs=[replace(run, complete=False, stopped_at_golden=True) for run in evidence.runs]
+    )
+
+
+@pytest.mark.parametrize(
+    ("fingerprint_equal", "expected"), [(True, Verdict.REGRESSION), (False, Verdict.STALE_GOLDEN)]
+)
+def test_runs_that_were_stopped_where_they_differ_are_what_whole_ones_would_be(fingerprint_equal, expected):
+    differ = planted.on_golden(comparison=planted.DIFFERENT, fingerprint_equal=fingerprint_equal)
+    assert verdict(stopped(differ(planted.clean()))) is expected
+
+
+def test_runs_that_were_stopped_and_do_not_differ_are_unjudged_with_the_reason():
+    told = judgement(stopped(planted.clean()), rows(), registry=REGISTRY)
+    assert told.verdict is Verdict.UNJUDGED
+    assert "were stopped where they differ from the golden, but they do not differ" in told.because
+
+
+def test_runs_that_were_stopped_at_a_golden_that_is_not_there_are_unjudged_with_the_reason():
+    evidence = stopped(planted.clean(golden=None, golden_missing_because="it was removed"))
+    told = judgement(evidence, rows(), registry=REGISTRY)
+    assert told.verdict is Verdict.UNJUDGED
+    assert told.because == "the runs were stopped at a golden: it was removed"
+
+
 def test_other_numbers_with_the_same_fingerprint_are_a_regression():
     evidence = planted.on_golden(comparison=planted.DIFFERENT)(planted.clean())
     told = judgement(evidence, rows(a=Status.FAILED), registry=REGISTRY)
@@ -405,6 +434,12 @@ def test_an_advisory_row_decides_under_strict_even_if_it_says_it_is_not_required
 def test_a_bad_row_is_not_excused_by_saying_itself_that_it_is_not_required(status):
     found = [row("a"), row("b", status, required=False), row("c", required=False)]
     assert exit_code(verdict(planted.clean(), found)) != 0
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.ERROR])
+def test_a_row_of_an_extension_never_decides_whatever_it_says_of_itself(status):
+    foreign = row(f"{FOREIGN}drift", status, required=True)
+    assert verdict(planted.clean(), [*rows(), foreign]) is Verdict.REPRODUCED
 
 
 def test_an_advisory_row_that_the_recipe_requires_decides():
