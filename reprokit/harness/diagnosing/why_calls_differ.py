@@ -24,6 +24,7 @@ _POOLS = {
     "MKL": ("MKL_NUM_THREADS",),
     "rayon": ("RAYON_NUM_THREADS",),
     "numba": ("NUMBA_NUM_THREADS",),
+    "Polars": ("POLARS_MAX_THREADS",),
 }
 _LIKELY = {"OpenMP": 8.0}
 #: A look at one pool of those that were shown to decide is repeated where luck would give it as often.
@@ -135,9 +136,18 @@ class Reasons:
         inquiry = self._proof.inquiry
         lab = inquiry.lab
         place = there(lab.spec, folder=lab.apart)
-        made = {found.name: found for found in survey(place, only=("address_layout", "memory_pattern")).made}
-        layout, memory = made.get("address_layout"), made.get("memory_pattern")
-        return what_decides(self._proof, one, inquiry.taps, layout=layout, memory=memory)
+        only = ("address_layout", "memory_pattern", "cpu_affinity")
+        made = {found.name: found for found in survey(place, only=only).made}
+        cores = made.get("cpu_affinity")
+        threads = any(record.get("native_threads") for record in self._around(one))
+        return what_decides(
+            self._proof,
+            one,
+            inquiry.taps,
+            layout=made.get("address_layout"),
+            memory=made.get("memory_pattern"),
+            cores=cores if cores and cores.start and threads else None,
+        )
 
     def _around(self, call: Candidate) -> list[dict[str, Any]]:
         """What was around a line's first call, in each of the two runs."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 _MOST_IN_PIPE, _MOST_NEXT = 10, 2
+_MOST_OF_A_SENTENCE = 2_000
 
 
 def page_lines(found: Any, *, root: Path) -> Iterator[str]:
@@ -44,7 +45,7 @@ def _lines(found: Any, *, root: Path) -> Iterator[str]:
     yield from _where_they_part(found)
     for cause in found.causes:
         place = f"{shown(_as_typed(cause.file, root))}:{cause.line}" if cause.file else "no line"
-        yield f"  cause: {cause.category} at {place}: {shown(cause.what)}"
+        yield f"  cause: {cause.category} at {place}: {shown(cause.what, limit=_MOST_OF_A_SENTENCE)}"
         if cause.source:
             yield f"  source: {shown(cause.source)}"
         if cause.fix:
@@ -69,7 +70,7 @@ def headline(found: Any, *, root: Path) -> str:
     if cause is None or (cause.category == "unknown" and cause.confidence != "high"):
         return f"NONDETERMINISTIC: {where}; cause unknown: {_unknown_text(cause, root)}"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
-    what = shown(_cause_text(cause, root))
+    what = shown(_cause_text(cause, root), limit=_MOST_OF_A_SENTENCE)
     return f"NONDETERMINISTIC: {where}; {_certainty_text(cause)}: {what}{fix}"
 
 
@@ -77,7 +78,7 @@ def _unknown_text(cause: Cause | None, root: Path) -> str:
     """What stands in a cause's place: the first inexplicable call, or that nothing was shown."""
     if cause is None or not cause.file:
         return "no experiment shows one"
-    return shown(_cause_text(cause, root))
+    return shown(_cause_text(cause, root), limit=_MOST_OF_A_SENTENCE)
 
 
 def what_differs(found: Any) -> str:
@@ -185,7 +186,7 @@ def _cause_text(cause: Cause, root: Path) -> str:
     """What a cause does, with its place: ``np.random.shuffle at train.py:88 draws from …``."""
     if not cause.file:
         return cause.what
-    subject, _, rest = cause.what.rpartition(": ")
+    subject, _, rest = cause.what.partition(": ")
     place = f"{_as_typed(cause.file, root)}:{cause.line}"
     return f"{subject} at {place} {rest}" if subject else f"{place}: {rest}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reprokit import diagnosis
@@ -13,18 +13,19 @@ from reprokit.harness.diagnosing.taps.preloaded import Taps
 from reprokit.harness.diagnosing.taps.seen import Asked, asked_around, asked_in
 from reprokit.variations import Variation
 
-ADDRESSES, MEMORY = "addresses", "memory"
+ADDRESSES, MEMORY, CORES = "addresses", "memory", "cores"
 #: A look at some of what was shown to decide is repeated where luck would give it as often.
 _LUCK_IN_SEARCH = 0.1
 _LIKELY = {"entropy": 4.0}
 #: Held only where nothing else is enough: fixed addresses make unwritten memory mostly the same, too.
-_LAST = {"clock", ADDRESSES}
+_LAST = {"clock", ADDRESSES, CORES}
 #: Category → what to do; the first of what is held gives the category.
 _FIXES = {
     "unseeded_rng": "no seed of the program reaches it: make it once, keep that and load it in every run",
     "clock": "what it takes from the clock must not reach a number: give it that as a setting",
     "concurrency": "let it work with one thread",
     "uninitialised_memory": "it reads memory that was not written before: give it memory that was",
+    "hash_order": "sort what it gives, or ask it to keep the order of its input",
 }
 _CATEGORIES = {
     "entropy": "unseeded_rng",
@@ -40,7 +41,12 @@ _SAYS = {
     "locks": "threads that {0} {starts} take locks in another order",
     MEMORY: "it depends on what fresh memory holds",
     ADDRESSES: "it depends on addresses in memory",
+    CORES: "it depends on threads that work at the same time",
 }
+#: What decides together with threads, the likeliest first.
+_USUAL = ((), (ADDRESSES,), ("entropy",), ("clock",), ("clock", ADDRESSES), ("entropy", ADDRESSES))
+#: Libraries make the keys of hash tables from both, so that nobody can foresee an order; no generator does.
+_KEYS_OF_HASHES = {"clock", ADDRESSES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,8 @@ class Decided:
     """What was shown to decide.
 
     Attributes:
-        held: The smallest set of ``entropy``, ``clock``, ``threads``, ``locks``, ``memory``, ``addresses``.
+        held: The smallest set of ``entropy``, ``clock``, ``threads``, ``locks``, ``memory``, ``addresses``
+            and ``cores``, of which one is left.
         why: In words.
     """
 
@@ -65,6 +72,7 @@ def what_decides(
     *,
     layout: Variation | None,
     memory: Variation | None = None,
+    cores: Variation | None = None,
 ) -> Decided | None:
     """The smallest set that is enough to hold; None where all of what was seen is not.
 
@@ -74,18 +82,30 @@ def what_decides(
         taps: What to preload, or None.
         layout: How addresses are held; None where they cannot be.
         memory: How the contents of fresh memory are held; None where they cannot be.
+        cores: How all threads share one core, tried where the rest is not enough; None where there are none.
     """
     asked = _asked(proof, one) if taps and proof.kept else ()
     kinds = [kind for kind in _CATEGORIES if any(kind in other.kinds for other in asked)]
     units = (*kinds, *([MEMORY] if memory else []), *([ADDRESSES] if layout else []))
-    held = _isolated(proof, taps, units, layout=layout, memory=memory) if units else None
+    ways = {ADDRESSES: layout, MEMORY: memory, CORES: cores}
+    held = _isolated(proof, taps, units, ways) if units else None
+    if held is None and cores is not None:
+        held = _first_enough(proof, taps, units, ways)
     if not held:
         return None
-    category = next((_CATEGORIES[kind] for kind in held if kind in _CATEGORIES), "")
-    if not category and layout:
-        return Decided(held=held, category=layout.category, why=_SAYS[ADDRESSES], fix=layout.fix)
-    why = ", and ".join(_says(kind, asked) for kind in held)
-    return Decided(held=held, category=category, why=why, fix=_FIXES[category])
+    category = _category(held, layout)
+    fix = layout.fix if layout and category == layout.category else _FIXES[category]
+    keys = _KEYS_OF_HASHES if category == "hash_order" else set()
+    said = ["the keys of its hash tables come from a clock and from addresses in memory"] if keys else []
+    why = ", and ".join([*said, *(_says(kind, asked) for kind in held if kind not in keys)])
+    return Decided(held=held, category=category, why=why, fix=fix)
+
+
+def _category(held: Sequence[str], layout: Variation | None) -> str:
+    if set(held) >= _KEYS_OF_HASHES and not {"entropy", MEMORY} & set(held):
+        return "hash_order"
+    found = next((_CATEGORIES[kind] for kind in held if kind in _CATEGORIES), "")
+    return found or (layout.category if layout and ADDRESSES in held else "concurrency")
 
 
 def _asked(proof: Proof, one: Candidate) -> tuple[Asked, ...]:
@@ -97,13 +117,54 @@ def _asked(proof: Proof, one: Candidate) -> tuple[Asked, ...]:
     return inside + earlier if inside else asked_in(ran)
 
 
+def _first_enough(
+    proof: Proof, taps: Taps | None, units: tuple[str, ...], ways: Mapping[str, Variation | None]
+) -> tuple[str, ...] | None:
+    """The first of the usual sets with which runs on one core repeat one another.
+
+    Each is asked alone: runs in which more is held repeat too, and may give something else.
+    """
+    sets = [(*some, CORES) for some in _USUAL if set(some) <= set(units)]
+    for looks, some in enumerate(sets, start=1):
+        found = _alike(proof, taps, some, ways, looks=looks)
+        before = found.odds.repeated if found else 0
+        if found and _alike(
+            proof, taps, some, ways, like=found, accepted=ACCEPTED, before=before, looks=looks
+        ):
+            return some
+    return None
+
+
+def _alike(
+    proof: Proof,
+    taps: Taps | None,
+    some: Sequence[str],
+    ways: Mapping[str, Variation | None],
+    *,
+    like: Alike | None = None,
+    accepted: float = _LUCK_IN_SEARCH,
+    before: int = 0,
+    looks: int,
+) -> Alike | None:
+    """Runs that repeat one another, or ``like``, while some is held; None where one differs."""
+    kinds = tuple(kind for kind in some if kind not in ways)
+    given = [way for kind in some if (way := ways.get(kind))]
+    return proof.equal_under(
+        taps=replace(taps, hold=kinds) if taps and kinds else None,
+        start=tuple(word for way in given for word in way.start),
+        environment={name: value for way in given for name, value in way.environment.items()},
+        like=like.run if like else None,
+        accepted=accepted,
+        before=before,
+        looks=looks,
+    )
+
+
 def _isolated(
     proof: Proof,
     taps: Taps | None,
     units: tuple[str, ...],
-    *,
-    layout: Variation | None,
-    memory: Variation | None,
+    ways: Mapping[str, Variation | None],
 ) -> tuple[str, ...] | None:
     """The smallest set with which runs equal those in which all is held."""
     made: dict[tuple[str, ...], int] = {}
@@ -111,16 +172,8 @@ def _isolated(
     def alike(
         some: Sequence[str], *, like: Alike | None = None, accepted: float = _LUCK_IN_SEARCH, before: int = 0
     ) -> Alike | None:
-        kinds = tuple(kind for kind in some if kind not in {ADDRESSES, MEMORY})
-        return proof.equal_under(
-            taps=replace(taps, hold=kinds) if taps and kinds else None,
-            start=layout.start if layout and ADDRESSES in some else (),
-            environment=memory.environment if memory and MEMORY in some else None,
-            like=like.run if like else None,
-            accepted=accepted,
-            before=before,
-            looks=max(1, len(made) - 1),  # all of them were no choice
-        )
+        tried = max(1, len(made) - 1)  # all of them were no choice
+        return _alike(proof, taps, some, ways, like=like, accepted=accepted, before=before, looks=tried)
 
     everything = alike(units)
     if everything is None:

@@ -115,3 +115,34 @@ def test_without_taps_addresses_alone_are_tried(tmp_path):
     given = proof(tmp_path, decides=["--fixed-addresses"], inside={"lib.so": (1, 8, 1, 1)})
     assert what_decides(given, CALL, None, layout=LAYOUT).held == ("addresses",)
     assert what_decides(given, CALL, None, layout=None) is None
+
+
+CORES = Variation(
+    name="cpu_affinity", says="", category="concurrency", fix="one worker", start=("--cores", "1")
+)
+
+
+def test_hash_tables_keyed_by_a_clock_and_addresses_are_found_where_threads_share_one_core(tmp_path):
+    decides = ["clock", "--fixed-addresses", "--cores"]
+    given = proof(tmp_path, decides=decides, inside={"lib.so": (1, 8, 3, 2)})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT, memory=MEMORY, cores=CORES)
+    assert (found.held, found.category) == (("clock", "addresses", "cores"), "hash_order")
+    keys = "the keys of its hash tables come from a clock and from addresses in memory"
+    assert found.why == f"{keys}, and it depends on threads that work at the same time"
+    assert what_decides(given, CALL, TAPS, layout=LAYOUT, memory=MEMORY) is None
+
+
+@pytest.mark.parametrize(
+    ("decides", "category"),
+    [(["--cores"], "concurrency"), (["entropy", "--cores"], "unseeded_rng"), (["clock", "--cores"], "clock")],
+)
+def test_what_decides_together_with_threads_gives_the_category(tmp_path, decides, category):
+    given = proof(tmp_path, decides=decides, inside={"lib.so": (1, 8, 3, 2)})
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT, cores=CORES)
+    assert (found.held[-1], found.category) == ("cores", category)
+
+
+def test_what_decides_without_threads_is_not_tried_on_one_core(tmp_path):
+    given = proof(tmp_path, decides=["entropy"], inside={"lib.so": (1, 8, 3, 2)})
+    assert what_decides(given, CALL, TAPS, layout=LAYOUT, cores=CORES).held == ("entropy",)
+    assert not any("--cores" in held for held in given.made)
