@@ -175,20 +175,33 @@ def brought(
         UsageError: One has a name of ``core``: what is built in cannot be replaced. Or it cannot be imported,
             or is not of the ``form``; a function where that is None.
     """
+    for one, name, found, why in brought_or_why(kind, core=core, form=form):
+        if why:
+            raise UsageError(f"the {KINDS[kind]} {name} of the extension {one.label} {why}")
+        yield one, name, found
+
+
+def brought_or_why(
+    kind: str, *, core: Collection[str] = (), form: type | None = None
+) -> Iterator[tuple[LoadedExtension, str, Any, str]]:
+    """As ``brought``, for what the tool can go on without: the object, or None and why, a clause.
+
+    Raises:
+        UsageError: One has a name of ``core``.
+    """
     for one in _STATE.loaded:
         must_be_new(one, kind, core)
         for name, place in getattr(one.declaration, kind).items():
-            where = f"the {KINDS[kind]} {name} of the extension {one.label}"
             try:
                 found = load_place(place)
             except (Exception, SystemExit) as error:
-                raise UsageError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
-            if not (callable(found) if form is None else isinstance(found, form)):
-                expected = "a function" if form is None else f"a {form.__name__}"
-                raise UsageError(
-                    f"{where} is not what it should be", expected=expected, actual=repr(found)[:80]
-                )
-            yield one, name, found
+                yield one, name, None, f"cannot be imported: {type(error).__name__}: {error}"
+                continue
+            if callable(found) if form is None else isinstance(found, form):
+                yield one, name, found, ""
+                continue
+            wanted = "a function" if form is None else f"a {form.__name__}"
+            yield one, name, None, f"is not {wanted}: {repr(found)[:80]}"
 
 
 def must_be_new(extension: LoadedExtension, kind: str, core: Collection[str]) -> None:

@@ -39,7 +39,7 @@ def run_folder(folder, where):
 
 
 def test_there_is_a_template_of_each_kind_and_none_is_longer_than_a_screen():
-    assert set(FILES) == {"__init__", "log_format", "row", "verb", "variation", "place"}
+    assert set(FILES) == {"__init__", "log_format", "row", "verb", "variation", "place", "section", "cause"}
     assert max(text.count("\n") for text in FILES.values()) <= 60
 
 
@@ -68,3 +68,15 @@ def test_the_variation():
 def test_the_place(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{write_commands(tmp_path / 'pbs')}:{os.environ['PATH']}")
     testing.check_place(of("place").open_place, settings={"queue": "work"}, folder=tmp_path)
+
+
+def test_the_section(tmp_path):
+    one, other = run_folder(tmp_path / "1", "pbs"), run_folder(tmp_path / "2", "local")
+    testing.check_section(of("section").SECTION, runs=[one, other])
+
+
+def test_the_cause():
+    tap = {"kind": "process_id", "file": "/lab/train.py", "line": 3, "differs": True}
+    testing.check_cause(
+        "job_number", of("cause").CAUSE, is_it={"taps": [tap]}, is_not={"taps": [{**tap, "kind": "clock"}]}
+    )

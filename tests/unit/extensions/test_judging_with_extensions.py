@@ -92,10 +92,10 @@ def test_a_row_gets_a_copy_of_the_recipe_that_it_may_spoil(loaded):
 
 def test_every_loaded_extension_is_named_with_what_it_did():
     evidence = planted.clean(extensions=(READER, ReportedExtension(name="b", version="2", digest="sha256:1")))
-    assert build_report._of_others(evidence) == (
+    assert build_report._of_others(evidence.extensions) == (
         "Loaded from outside reprokit: logs 1.0 (its log format x read a.x), b 2."
     )
-    assert build_report._of_others(planted.clean()) == ""
+    assert build_report._of_others(planted.clean().extensions) == ""
 
 
 def test_under_strict_nothing_passes_in_which_an_extension_had_a_say():
