@@ -127,7 +127,8 @@ def check_row(row: Row, *, good: Sequence[Path], bad: Sequence[Path]) -> None:
             recipe=recipe, platform="cpu-x86_64", runs=tuple(folders), golden=None, strict=False
         )
         before = copy.deepcopy(recipe)
-        found, again = row.check(judged), row.check(judged)
+        with extensions.at_work():
+            found, again = row.check(judged), row.check(judged)
         assert found == again, "two answers about the same runs differ"
         assert recipe == before, "a row changes nothing"
         assert isinstance(found, Finding), "a row returns a Finding: passed(…), failed(…), …"
@@ -151,7 +152,8 @@ def check_section(section: Section, *, runs: Sequence[Path], verdict: Verdict = 
     assert section.title.strip(), "a section has a title"
     recipe: dict[str, Any] = {"name": "tested"}
     judged = JudgedRuns(recipe=recipe, platform="cpu-x86_64", runs=tuple(runs), golden=None, strict=False)
-    first, again = section.write(judged, verdict), section.write(judged, verdict)
+    with extensions.at_work():
+        first, again = section.write(judged, verdict), section.write(judged, verdict)
     assert first == again, "two answers about the same runs differ, which `report verify` would find"
     assert recipe == {"name": "tested"}, "a section changes nothing"
     problem = sections.problem_of(first)
@@ -172,7 +174,8 @@ def check_cause(name: str, cause: NamedCause, *, is_it: Mapping[str, Any], is_no
     """
     assert name.replace("-", "_") not in CATEGORIES, f"{name}: that category is built in"
     found, before = copy.deepcopy(dict(is_it)), copy.deepcopy(dict(is_it))
-    proposal, again = cause.propose(found), cause.propose(found)
+    with extensions.at_work():
+        proposal, again = cause.propose(found), cause.propose(found)
     assert proposal is not None, "nothing is proposed where it is the cause"
     assert proposal == again, "two answers about the same diagnosis differ"
     assert found == before, "a cause changes nothing"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reprokit.core.extension_record import ReportedProposal
-from reprokit.extensions.registry import LoadedExtension, brought_or_why
+from reprokit.extensions.registry import LoadedExtension, at_work, brought_or_why
 
 _MOST_CHARACTERS = 2_000
 
@@ -77,7 +77,8 @@ def _asked(one: ForeignCause, found: Mapping[str, Any]) -> ReportedProposal | No
     if one.cause is None:
         return replace(empty, problem=f"it {one.why}")
     try:
-        proposal: object = one.cause.propose(copy.deepcopy(dict(found)))
+        with at_work():
+            proposal: object = one.cause.propose(copy.deepcopy(dict(found)))
         if proposal is None:
             return None
         if problem := problem_of(proposal):

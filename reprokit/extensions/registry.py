@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,10 @@ class BrokenExtension:
 
     named: NamedExtension
     why: str
+
+
+#: Whether code of an extension runs now: what it asks of ``reprokit.api`` then loads no other list.
+_AT_WORK: ContextVar[bool] = ContextVar("_AT_WORK", default=False)
 
 
 @dataclass(slots=True)
@@ -149,6 +155,21 @@ def _declaration(extension: installed.VerifiedExtension) -> Extension:
             if not isinstance(place, str) or place.partition(":")[0] not in extension.modules:
                 raise ValueError(f"the {word} {name} is at {place!r}, which is not one of its modules")
     return found
+
+
+@contextmanager
+def at_work() -> Iterator[None]:
+    """While a row, a section or a cause of an extension is asked."""
+    token = _AT_WORK.set(True)
+    try:
+        yield
+    finally:
+        _AT_WORK.reset(token)
+
+
+def is_at_work() -> bool:
+    """Whether one is asked now."""
+    return _AT_WORK.get()
 
 
 def listed_by() -> str:

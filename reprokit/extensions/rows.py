@@ -11,7 +11,7 @@ from typing import Any
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
 from reprokit.core.verdicts.rows import FOREIGN, CheckResult, Finding, Status, unjudged
-from reprokit.extensions.registry import brought
+from reprokit.extensions.registry import at_work, brought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,8 @@ def judged_runs(evidence: Evidence) -> JudgedRuns:
 def _found(row: Row, evidence: Evidence, *, label: str) -> Finding:
     report_it = f"report it to the authors of {label}"
     try:
-        finding = row.check(judged_runs(evidence))
+        with at_work():
+            finding = row.check(judged_runs(evidence))
         is_whole = isinstance(finding, Finding) and isinstance(finding.status, Status) and finding.reason
         if not is_whole:
             return unjudged("the row is faulty: it returned no finding with a reason", report_it)

@@ -9,7 +9,7 @@ from typing import Any
 from reprokit.core.checklist import Verdict
 from reprokit.core.evidence import Evidence
 from reprokit.core.extension_record import ReportedExtension, ReportedSection, SectionTable
-from reprokit.extensions.registry import brought_or_why
+from reprokit.extensions.registry import at_work, brought_or_why
 from reprokit.extensions.rows import JudgedRuns, judged_runs
 
 _MOST_PARTS, _MOST_COLUMNS, _MOST_ROWS, _MOST_CHARACTERS = 50, 20, 500, 2_000
@@ -77,7 +77,8 @@ def _filled(
     empty: ReportedSection, section: Section, judged: JudgedRuns, verdict: Verdict
 ) -> ReportedSection:
     try:
-        content: object = section.write(judged, verdict)
+        with at_work():
+            content: object = section.write(judged, verdict)
         problem = problem_of(content)
         if not isinstance(content, SectionContent) or problem:
             return replace(empty, problem=f"it is faulty: {problem}")
