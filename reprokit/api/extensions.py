@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reprokit.adapters.of_extensions import LogFormat
     from reprokit.adapters.reading import Reading
+    from reprokit.core.extension_record import SectionTable
     from reprokit.core.verdicts.rows import Finding, failed, passed, skipped, unjudged
+    from reprokit.extensions.causes import NamedCause, Proposal
     from reprokit.extensions.declaration import Extension
     from reprokit.extensions.rows import JudgedRuns, Row
+    from reprokit.extensions.sections import Section, SectionContent
     from reprokit.feature import Verb
     from reprokit.features.machines.place import Task, TaskState, TaskStatus
     from reprokit.variations.of_extensions import NamedVariation
@@ -25,9 +28,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "reprokit.adapters.of_extensions": "LogFormat",
     "reprokit.adapters.reading": "Reading",
+    "reprokit.core.extension_record": "SectionTable",
     "reprokit.core.verdicts.rows": "Finding failed passed skipped unjudged",
+    "reprokit.extensions.causes": "NamedCause Proposal",
     "reprokit.extensions.declaration": "Extension",
     "reprokit.extensions.rows": "JudgedRuns Row",
+    "reprokit.extensions.sections": "Section SectionContent",
     "reprokit.feature": "Verb",
     "reprokit.features.machines.place": "Task TaskState TaskStatus",
     "reprokit.variations.of_extensions": "NamedVariation",
@@ -40,10 +46,15 @@ __all__ = [
     "Finding",
     "JudgedRuns",
     "LogFormat",
+    "NamedCause",
     "NamedVariation",
+    "Proposal",
     "Reading",
     "Row",
     "RunPlace",
+    "Section",
+    "SectionContent",
+    "SectionTable",
     "Task",
     "TaskState",
     "TaskStatus",

@@ -126,7 +126,7 @@ def load_extensions_of(project: Project) -> None:
     Raises:
         UsageError: The list cannot be met, or this process has loaded another project's.
     """
-    if extensions.listed_by():  # a gate has said which: this is called by one of them
+    if extensions.listed_by() or extensions.is_at_work():  # this is called by one of them
         return
     commit = os.environ.get(EXTENSIONS_FROM, "")
     load_named(project.root, commit=commit, warn=lambda text: warnings.warn(text, stacklevel=4))

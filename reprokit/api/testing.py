@@ -18,34 +18,33 @@ from typing import Any
 from reprokit import adapters, extensions, variations
 from reprokit.adapters.of_extensions import LogFormat, as_adapter
 from reprokit.core import problems
+from reprokit.core.checklist import Verdict
 from reprokit.core.records import canonical_json
 from reprokit.core.verdicts.rows import Finding, Status
+from reprokit.diagnosis import CATEGORIES
 from reprokit.errors import MetricsError
+from reprokit.extensions import causes, sections
+from reprokit.extensions.causes import NamedCause
 from reprokit.extensions.declaration import KINDS, Extension
 from reprokit.extensions.rows import JudgedRuns, Row
+from reprokit.extensions.sections import Section
 from reprokit.feature import load
 from reprokit.features.machines import place as machines
 from reprokit.variations.of_extensions import NamedVariation, as_row
 from reprokit.variations.variation import RunPlace, Variation
 
 __all__ = [
+    "check_cause",
     "check_extension",
     "check_log_format",
     "check_place",
     "check_row",
+    "check_section",
     "check_variation",
     "check_verb",
 ]
 
 _WAIT_S = 60.0
-#: What a cause may be, as `reprokit diagnose` names it.
-_CATEGORIES = frozenset(
-    {
-        *("unseeded_rng", "hash_order", "file_order", "clock", "process_identity", "concurrency"),
-        *("uninitialised_memory", "environment", "resume_state", "leftover_state", "nondeterministic_kernel"),
-        *("simulator", "nonportable_numerics", "unknown"),
-    }
-)
 
 
 def check_extension(extension: Extension) -> None:
@@ -61,6 +60,7 @@ def check_extension(extension: Extension) -> None:
         "log_formats": {adapter.NAME for adapter in adapters.adapters()},
         "variations": variations.names(),
         "places": (*machines.ELSEWHERE, "local"),
+        "causes": {name.replace("_", joint) for name in CATEGORIES for joint in "_-"},
     }
     own = {kind: getattr(extension, kind) for kind in KINDS}
     loaded = {(kind, name) for one in extensions.loaded() for kind in KINDS for name in one.names(kind)}
@@ -127,7 +127,8 @@ def check_row(row: Row, *, good: Sequence[Path], bad: Sequence[Path]) -> None:
             recipe=recipe, platform="cpu-x86_64", runs=tuple(folders), golden=None, strict=False
         )
         before = copy.deepcopy(recipe)
-        found, again = row.check(judged), row.check(judged)
+        with extensions.at_work():
+            found, again = row.check(judged), row.check(judged)
         assert found == again, "two answers about the same runs differ"
         assert recipe == before, "a row changes nothing"
         assert isinstance(found, Finding), "a row returns a Finding: passed(…), failed(…), …"
@@ -135,6 +136,52 @@ def check_row(row: Row, *, good: Sequence[Path], bad: Sequence[Path]) -> None:
         assert found.reason, "a finding has a reason"
         assert bool(found.remedy) is not wanted, "a remedy belongs to what is not PASSED, and only there"
         canonical_json(found.evidence)
+
+
+def check_section(section: Section, *, runs: Sequence[Path], verdict: Verdict = Verdict.REPRODUCED) -> None:
+    """See that a section writes what a report can show, and the same the second time.
+
+    Args:
+        section: The section.
+        runs: Run folders of which it has something to say.
+        verdict: Theirs.
+
+    Raises:
+        AssertionError: It does not.
+    """
+    assert section.title.strip(), "a section has a title"
+    recipe: dict[str, Any] = {"name": "tested"}
+    judged = JudgedRuns(recipe=recipe, platform="cpu-x86_64", runs=tuple(runs), golden=None, strict=False)
+    with extensions.at_work():
+        first, again = section.write(judged, verdict), section.write(judged, verdict)
+    assert first == again, "two answers about the same runs differ, which `report verify` would find"
+    assert recipe == {"name": "tested"}, "a section changes nothing"
+    problem = sections.problem_of(first)
+    assert not problem, problem
+
+
+def check_cause(name: str, cause: NamedCause, *, is_it: Mapping[str, Any], is_not: Mapping[str, Any]) -> None:
+    """See that a cause is proposed where it is one, with a fix, and not where it is none.
+
+    Args:
+        name: What the extension calls it.
+        cause: The cause.
+        is_it: A diagnosis, as ``reprokit diagnose --json`` prints it, of a program that has this cause.
+        is_not: One of a program that has another.
+
+    Raises:
+        AssertionError: It is not.
+    """
+    assert name.replace("-", "_") not in CATEGORIES, f"{name}: that category is built in"
+    found, before = copy.deepcopy(dict(is_it)), copy.deepcopy(dict(is_it))
+    with extensions.at_work():
+        proposal, again = cause.propose(found), cause.propose(found)
+    assert proposal is not None, "nothing is proposed where it is the cause"
+    assert proposal == again, "two answers about the same diagnosis differ"
+    assert found == before, "a cause changes nothing"
+    problem = causes.problem_of(proposal)
+    assert not problem, problem
+    assert cause.propose(copy.deepcopy(dict(is_not))) is None, "it is proposed where it is not the cause"
 
 
 def check_variation(name: str, variation: NamedVariation) -> None:
@@ -154,7 +201,7 @@ def check_variation(name: str, variation: NamedVariation) -> None:
             assert "is faulty" not in made.why, made.why
             continue
         assert made.fix, "a variation says what would fix a program that depends on it"
-        assert made.category in _CATEGORIES, f"{made.category} is none of {', '.join(sorted(_CATEGORIES))}"
+        assert made.category in CATEGORIES, f"{made.category} is none of {', '.join(sorted(CATEGORIES))}"
         changes = (made.environment, made.vary, made.start, made.run_folder, made.cpu)
         assert any(changes), "it changes nothing"
 

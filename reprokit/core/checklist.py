@@ -10,7 +10,7 @@ from typing import Any
 
 from reprokit.core.comparing.difference import Divergence, NearbyRecord
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
-from reprokit.core.extension_record import ReportedExtension
+from reprokit.core.extension_record import ReportedExtension, ReportedSection
 from reprokit.core.report_parts import Attribution, CodeChanges, DrawnCurve, ReportComparisons, TraceMap
 from reprokit.core.verdicts import ensemble_tier, stopped_at_golden
 from reprokit.core.verdicts.agreement import (
@@ -117,6 +117,7 @@ class Report:
             (a ``GateOutcome`` as JSON), ``margins`` (metric → margin) and ``rates``.
         tool: Which tool judged: ``name``, ``version`` and ``code``, the digest of its files.
         extensions: The extensions that were loaded, and what they had to do with this report.
+        sections: What they wrote into it, which nothing follows from.
     """
 
     verdict: Verdict
@@ -153,6 +154,7 @@ class Report:
     trace: TraceMap | None = None
     tool: Mapping[str, str] | None = None
     extensions: tuple[ReportedExtension, ...] = ()
+    sections: tuple[ReportedSection, ...] = ()
     schema: int = 1
 
 

@@ -4,6 +4,7 @@ Pure: traces in, causes out. The runs are made in ``harness.diagnosing``.
 """
 
 from reprokit.diagnosis.cause_names import (
+    CATEGORIES,
     Cause,
     category_of,
     cause_of,
@@ -25,6 +26,7 @@ from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, r
 
 __all__ = [
     "ANEW",
+    "CATEGORIES",
     "LATER",
     "Began",
     "Cause",

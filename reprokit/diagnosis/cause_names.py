@@ -124,6 +124,14 @@ _KINDS: dict[str, tuple[str, str, str]] = {
         "make the value a setting",
     ),
 }
+#: All that a cause can be called; those that follow from no kind of line are of experiments.
+CATEGORIES = frozenset(
+    {
+        *(category for category, _, _ in _KINDS.values()),
+        *("resume_state", "leftover_state", "nondeterministic_kernel", "simulator", "nonportable_numerics"),
+        "unknown",
+    }
+)
 _UNKNOWN = ("unknown", "depends on its conditions", "")
 
 

@@ -18,6 +18,8 @@ class Extension:
         rows: Name → a ``Row``.
         variations: Name → a ``NamedVariation``.
         places: Name → a function ``open_place(settings, *, folder)`` that returns a ``Place``.
+        sections: Name → a ``Section`` of reports.
+        causes: Name → a ``NamedCause`` for ``diagnose``.
     """
 
     verbs: Mapping[str, Verb] = field(default_factory=dict)
@@ -25,6 +27,8 @@ class Extension:
     rows: Mapping[str, str] = field(default_factory=dict)
     variations: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 #: The kinds, as the attributes are called, and what one of each is called in messages.
@@ -34,4 +38,6 @@ KINDS = {
     "rows": "row",
     "variations": "variation",
     "places": "place",
+    "sections": "report section",
+    "causes": "cause",
 }

@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,10 @@ class BrokenExtension:
 
     named: NamedExtension
     why: str
+
+
+#: Whether code of an extension runs now: what it asks of ``reprokit.api`` then loads no other list.
+_AT_WORK: ContextVar[bool] = ContextVar("_AT_WORK", default=False)
 
 
 @dataclass(slots=True)
@@ -151,6 +157,21 @@ def _declaration(extension: installed.VerifiedExtension) -> Extension:
     return found
 
 
+@contextmanager
+def at_work() -> Iterator[None]:
+    """While a row, a section or a cause of an extension is asked."""
+    token = _AT_WORK.set(True)
+    try:
+        yield
+    finally:
+        _AT_WORK.reset(token)
+
+
+def is_at_work() -> bool:
+    """Whether one is asked now."""
+    return _AT_WORK.get()
+
+
 def listed_by() -> str:
     """The commit that the list is of; "" where it is that of the working tree."""
     return _STATE.listed_by
@@ -175,20 +196,33 @@ def brought(
         UsageError: One has a name of ``core``: what is built in cannot be replaced. Or it cannot be imported,
             or is not of the ``form``; a function where that is None.
     """
+    for one, name, found, why in brought_or_why(kind, core=core, form=form):
+        if why:
+            raise UsageError(f"the {KINDS[kind]} {name} of the extension {one.label} {why}")
+        yield one, name, found
+
+
+def brought_or_why(
+    kind: str, *, core: Collection[str] = (), form: type | None = None
+) -> Iterator[tuple[LoadedExtension, str, Any, str]]:
+    """As ``brought``, for what the tool can go on without: the object, or None and why, a clause.
+
+    Raises:
+        UsageError: One has a name of ``core``.
+    """
     for one in _STATE.loaded:
         must_be_new(one, kind, core)
         for name, place in getattr(one.declaration, kind).items():
-            where = f"the {KINDS[kind]} {name} of the extension {one.label}"
             try:
                 found = load_place(place)
             except (Exception, SystemExit) as error:
-                raise UsageError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
-            if not (callable(found) if form is None else isinstance(found, form)):
-                expected = "a function" if form is None else f"a {form.__name__}"
-                raise UsageError(
-                    f"{where} is not what it should be", expected=expected, actual=repr(found)[:80]
-                )
-            yield one, name, found
+                yield one, name, None, f"cannot be imported: {type(error).__name__}: {error}"
+                continue
+            if callable(found) if form is None else isinstance(found, form):
+                yield one, name, found, ""
+                continue
+            wanted = "a function" if form is None else f"a {form.__name__}"
+            yield one, name, None, f"is not {wanted}: {repr(found)[:80]}"
 
 
 def must_be_new(extension: LoadedExtension, kind: str, core: Collection[str]) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
 from reprokit.core.verdicts.rows import FOREIGN, CheckResult, Finding, Status, unjudged
-from reprokit.extensions.registry import brought
+from reprokit.extensions.registry import at_work, brought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRuns:
-    """What a row of an extension may look at.
+    """What a row or a report section of an extension may look at.
 
     Attributes:
         recipe: The recipe as plain data; None for a plain command.
@@ -61,17 +61,22 @@ def foreign_rows(evidence: Evidence) -> Iterator[CheckResult]:
         )
 
 
-def _found(row: Row, evidence: Evidence, *, label: str) -> Finding:
-    judged = JudgedRuns(
+def judged_runs(evidence: Evidence) -> JudgedRuns:
+    """What of the evidence extensions are shown: copies, which they may spoil."""
+    return JudgedRuns(
         recipe=copy.deepcopy(dict(evidence.recipe)) if evidence.recipe is not None else None,
         platform=evidence.platform,
         runs=tuple(Path(run.path) for run in evidence.runs),
         golden=Path(evidence.golden.path) if evidence.golden else None,
         strict=evidence.strict,
     )
+
+
+def _found(row: Row, evidence: Evidence, *, label: str) -> Finding:
     report_it = f"report it to the authors of {label}"
     try:
-        finding = row.check(judged)
+        with at_work():
+            finding = row.check(judged_runs(evidence))
         is_whole = isinstance(finding, Finding) and isinstance(finding.status, Status) and finding.reason
         if not is_whole:
             return unjudged("the row is faulty: it returned no finding with a reason", report_it)

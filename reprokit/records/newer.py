@@ -35,7 +35,7 @@ def refuse_newer_tool(data: Mapping[str, Any], *, name: str, where: str, error: 
         UsageError: A later one did; an ``error`` of the file's kind.
     """
     tool = data.get("tool")
-    version = tool.get("version") if isinstance(tool, Mapping) else None
+    version = tool.get("version") if isinstance(tool, Mapping) else tool
     if isinstance(version, str) and _numbers(version) > _numbers(__version__):
         raise error(
             f"{name} was written by a newer version of reprokit, {version[:40]}, and has what this one lacks",

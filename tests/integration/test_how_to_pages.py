@@ -45,6 +45,7 @@ NOT_RUN = {
     "many-machines": _CLUSTER,
     "tune-settings": "twenty trainings: test_tune_killed.py makes shorter ones",
     "pip install": _PACKAGE,
+    "write-an-extension": "a second wheel beside that of reprokit: test_sample_extension.py",
     "reprokit reproduce train.tar.gz": "a pinned environment in the bundle: test_bundles.py",
     "reprokit verify --selftest-only cartpole_baseline --faults": "minutes of CPU, and runs of a trainer",
     "reprokit reproduce cartpole_baseline --resume": "typed before the page, which resumes its stopped run",

@@ -127,6 +127,34 @@ def test_its_log_is_read_and_every_record_names_it(place):
     assert (row["status"], row["required"]) == ("PASSED", False)
 
 
+def test_its_section_stands_in_every_format_below_its_name(place):
+    assert place.run("reproduce", "train").returncode == 0
+    assert "its section pbs_jobs was added" in place.report()["sentence"]
+    (section,) = place.report()["sections"]
+    assert section["paragraphs"] == ["REPRODUCED was judged from 2 runs."]
+    page = (place.newest_report() / "report.md").read_text()  # the HTML needs an extra
+    assert "Extension pbs-queue 1.0: Where the runs were made" in page
+    shown = place.run("report", "show", str(place.newest_report()), "-v").stdout
+    assert "section: Extension pbs-queue 1.0: Where the runs were made" in shown
+
+
+def test_its_cause_is_proposed_beside_that_of_diagnose_and_changes_no_exit_code(place):
+    text = PROGRAM.replace("random.random()", "os.getpid()").replace("import random", "import os, random")
+    (place.root / "pid.py").write_text(text)
+    words = ("diagnose", "--json", "--", "python", "pid.py", "{seed}", "{run_dir}")
+    told = place.run(*words)
+    assert told.returncode == 1, told.stderr
+    found = json.loads(told.stdout)
+    (proposal,) = found["proposals"]
+    assert [one["name"] for one in found["extensions"]] == ["pbs-queue"]
+    assert found["cause"]["category"] == "process_identity"
+    assert (proposal["extension"], proposal["category"]) == ("pbs-queue", "job_number")
+    assert (proposal["confidence"], proposal["held_by"]) == (found["cause"]["confidence"], "process_identity")
+    assert "proposed by pbs-queue 1.0: job_number at" in place.run(*words[:1], *words[2:]).stdout
+    place.named("[tool.reprokit]\n")
+    assert place.run(*words).returncode == 2  # without it no one reads the log
+
+
 def test_its_verb_is_listed_and_answers(place):
     assert "pbs-nodes  List the nodes that can run jobs." in place.run("--help").stdout
     assert place.run("pbs-nodes").stdout == "node1\nnode2\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict, exit_code
 from reprokit.core.comparing.difference import Comparison, Divergence, MetricSummary, NearbyRecord, Problem
+from reprokit.core.extension_record import ReportedSection, SectionTable
 from reprokit.core.report_parts import (
     Attribution,
     AttributionCell,
@@ -342,6 +343,20 @@ def with_text(report: Report, text: str) -> Report:
         statistical=_statistical(text),
         nearby=(NearbyRecord(record=20, step=text, expected=text, actual=text, is_divergence=True),),
         trace=_trace(text),
+        sections=tuple(hostile_section(text, problem=problem) for problem in ("", text)),
+    )
+
+
+def hostile_section(text: str, *, problem: str) -> ReportedSection:
+    """What an extension writes that calls everything by this text."""
+    return ReportedSection(
+        extension=text,
+        version=text,
+        name=text,
+        title=text,
+        paragraphs=(text,),
+        tables=(SectionTable(head=(text, text), rows=((text, text),)),),
+        problem=problem,
     )
 
 
@@ -363,7 +378,17 @@ def hostile_cause(text: str) -> dict[str, Any]:
         "replay": [text],
         "folder": text,
         "runs": text,
+        "proposals": [
+            _proposal(text),
+            {**_proposal(text), "held_by": text},
+            {**_proposal(text), "problem": text},
+        ],
     }
+
+
+def _proposal(text: str) -> dict[str, Any]:
+    names = ("extension", "version", "category", "what", "fix", "file", "confidence", "ruled_out")
+    return {**dict.fromkeys(names, text), "line": 3, "held_by": "", "problem": ""}
 
 
 def with_rows(report: Report, texts: list[str]) -> Report:

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from reprokit.errors import BundleError
+from reprokit.records.newer import refuse_newer_schema, refuse_newer_tool
 from reprokit.records.strict import without_repeats
 
 FORMAT = 1
@@ -85,7 +86,10 @@ def read(data: bytes, *, where: str) -> BundleManifest:
     """
     try:
         value = json.loads(data, object_pairs_hook=without_repeats)
-        if isinstance(value, dict) and repr(value.get("format")) != repr(FORMAT):
+        is_whole = isinstance(value, dict)
+        if is_whole:
+            refuse_newer_schema(value.get("format"), name="this bundle", where=where, error=BundleError)
+        if is_whole and repr(value.get("format")) != repr(FORMAT):
             raise BundleError(
                 "this bundle has another format",
                 where=where,
@@ -95,6 +99,8 @@ def read(data: bytes, *, where: str) -> BundleManifest:
             )
         manifest: BundleManifest = TypeAdapter(BundleManifest).validate_json(data, strict=True)
     except (ValueError, RecursionError, ValidationError) as error:
+        if isinstance(error, ValidationError) and is_whole:
+            refuse_newer_tool(value, name="this bundle", where=where, error=BundleError)
         first = str(error).splitlines()[0]
         raise BundleError(f"the manifest is malformed: {first}", where=where) from error
     for what, name in (("recipe", manifest.recipe), ("variant", manifest.variant)):

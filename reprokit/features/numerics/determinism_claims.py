@@ -20,6 +20,7 @@ from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.features.numerics import determinism_claims_page, environment_probe
 from reprokit.probes import known_claims
 from reprokit.probes.claims_schema import MAX_BYTES, mistake_in, parse
+from reprokit.records.newer import refuse_newer_schema
 from reprokit.request import Request
 from reprokit.session import Session
 from reprokit.workspace import write_atomic
@@ -99,6 +100,7 @@ def read_findings(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or "rows" not in found:
         raise ReportError("this file holds no findings about determinism claims", where=str(path), fix=_FIX)
     schema = found.get("schema")
+    refuse_newer_schema(schema, name=path.name, where=str(path), error=ReportError)
     if repr(schema) != repr(SCHEMA):  # True and 1.0 equal 1
         raise ReportError(
             "these findings have another format",

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.errors import ReportError
 from reprokit.features.tune.definition_data import DefinitionData
 from reprokit.layout import STUDY
+from reprokit.records.newer import refuse_newer_schema
+from reprokit.records.strict import read_object
 from reprokit.workspace import write_json
 
 
@@ -103,6 +106,20 @@ def as_data(
         "best": None if best is None else best.number,
         "trials": [trial.as_data() for trial in trials],
     }
+
+
+def must_not_be_newer(folder: Path) -> None:
+    """Refuse to write over the record of a search that a later version made; one that is damaged is replaced.
+
+    Raises:
+        UsageError: It is one.
+    """
+    file = folder / STUDY
+    try:
+        said = read_object(file)
+    except (OSError, ValueError):
+        return
+    refuse_newer_schema(said.get("schema"), name=STUDY, where=str(file), error=ReportError)
 
 
 def write(folder: Path, data: StudyData) -> Path:

@@ -88,6 +88,7 @@ def tune(
         if after.save_as is not None:
             must_be_free(after.save_as, project)
         folder = sweeps.folder_of(project.runs_dir, definition.name)
+        studies.must_not_be_newer(folder)
         with nullcontext() if dry_run else workspace.exclusive(folder):
             search = _search(
                 definition, group, project=project, folder=folder, retry_failed=asked.retry_failed

@@ -11,6 +11,7 @@ from reprokit import adapters, recipes
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError
 from reprokit.execution import local as local_backend
+from reprokit.harness.diagnosing import proposing
 from reprokit.harness.diagnosing.answers import answer, provisional
 from reprokit.harness.diagnosing.diagnosis import (
     Diagnosis,
@@ -148,6 +149,7 @@ def _written(
 ) -> Diagnosis:
     """The answer, written next to its runs with the command that shows it again."""
     kept: list[Investigation] = []
+    proposing.must_be_new()
     try:
         with lab:
             lab.progress.note(_budget_told(lab))
@@ -185,5 +187,6 @@ def _finished(
     found = in_source(found, recipe) if recipe else found
     found = with_source_lines(found, below=recipe.project_dir if recipe else None)
     found = replace(found, replay=(shell_line(["reprokit", "diagnose", *arguments]),))
+    found = proposing.with_proposals(found, note=lab.progress.note)
     write_json(lab.folder / "diagnosis.json", found.as_data())
     return found

@@ -17,6 +17,7 @@ from reprokit.core.comparing import clock_metrics
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
+from reprokit.harness.diagnosing import proposing
 from reprokit.harness.diagnosing.answers import left_out_of
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
@@ -64,6 +65,7 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
     folder = session.project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
+    proposing.must_be_new()
     with InstrumentedProgram(
         plan,
         folder=folder,
@@ -73,6 +75,7 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
         ignore=request.ignore,
     ) as lab:
         found = with_source_lines(_diagnose(lab, words, request, session=session))
+    found = proposing.with_proposals(found, note=session.progress.note)
     write_json(folder / "diagnosis.json", found.as_data())
     return found
 

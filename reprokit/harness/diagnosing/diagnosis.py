@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.comparing.difference import Divergence
+from reprokit.core.extension_record import ReportedProposal
 from reprokit.core.records import to_json
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.odds import Odds
@@ -65,6 +66,8 @@ class Diagnosis:
         not_seen: What the watch of calls could not read: type → how often.
         next: What to type where the cause is unknown.
         equality: What is known where nothing differs; empty where conditions were varied too.
+        proposals: Causes that extensions propose; none of them changes anything of the answer.
+        extensions: Those that were loaded: ``name``, ``version`` and ``digest``.
     """
 
     verdict: str
@@ -86,6 +89,8 @@ class Diagnosis:
     tried: tuple[Tried, ...] = ()
     not_seen: Mapping[str, int] = field(default_factory=dict)
     next: tuple[str, ...] = ()
+    proposals: tuple[ReportedProposal, ...] = ()
+    extensions: tuple[Mapping[str, str], ...] = ()
 
     @property
     def cause(self) -> Cause | None:
@@ -111,6 +116,15 @@ class Diagnosis:
             "tried": [asdict(one) for one in self.tried],
             "not_seen": dict(self.not_seen),
             "next": list(self.next),
+            **self._of_extensions(),
+        }
+
+    def _of_extensions(self) -> dict[str, Any]:
+        if not self.extensions:
+            return {}
+        return {
+            "extensions": [dict(one) for one in self.extensions],
+            "proposals": [asdict(one) for one in self.proposals],
         }
 
     def _cause(self) -> dict[str, Any] | None:

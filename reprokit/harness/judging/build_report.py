@@ -14,10 +14,12 @@ from reprokit import adapters, checks, runs, workspace
 from reprokit.compressed import stored
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
+from reprokit.core.extension_record import ReportedExtension
 from reprokit.core.report_parts import DrawnCurve, ReportComparisons
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts import same_under
 from reprokit.core.verdicts.rows import CheckResult
+from reprokit.extensions.sections import foreign_sections, named_beside
 from reprokit.harness.judging.records_nearby import differing_sides, records_nearby
 from reprokit.harness.judging.trace_map import trace_map
 from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
@@ -64,6 +66,8 @@ def report_of(
         failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
         advice=next((row.remedy for row in rows if _fails_beside(row)), ""),
     )
+    sections = foreign_sections(evidence, verdict)
+    others = named_beside(evidence.extensions, sections)
     first = evidence.runs[0] if evidence.runs else None
     name = str(evidence.recipe["name"] if evidence.recipe else first.run.recipe if first else "")
     bundle = _bundle(evidence)
@@ -72,7 +76,7 @@ def report_of(
     return Report(
         verdict=verdict,
         exit_code=exit_code(verdict),
-        sentence=" ".join(filter(None, (sentence(case), _of_others(evidence), _origin(bundle)))),
+        sentence=" ".join(filter(None, (sentence(case), _of_others(others), _origin(bundle)))),
         next_command=next_command(case),
         recipe=name,
         platform=evidence.platform,
@@ -101,7 +105,8 @@ def report_of(
         stress=evidence.stress.as_data() if evidence.stress else None,
         statistical=ensemble.gate if ensemble else None,
         tool=this_tool(),
-        extensions=evidence.extensions,
+        extensions=others,
+        sections=sections,
     )
 
 
@@ -121,10 +126,10 @@ def _origin(bundle: Mapping[str, str] | None) -> str:
     return f"Code and golden are those of the bundle {bundle['file']} ({bundle['sha256']})." if bundle else ""
 
 
-def _of_others(evidence: Evidence) -> str:
+def _of_others(extensions: Sequence[ReportedExtension]) -> str:
     """Every extension that was loaded: its code ran in the process that judges, whatever it brings."""
     told = []
-    for one in evidence.extensions:
+    for one in extensions:
         did = "; ".join((*one.had_say, *one.beside))
         told.append(f"{one.label} ({did})" if did else one.label)
     return f"Loaded from outside reprokit: {', '.join(told)}." if told else ""

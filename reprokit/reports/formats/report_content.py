@@ -10,6 +10,7 @@ from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.core.comparing.difference import Comparison, MetricSummary, Problem
+from reprokit.core.extension_record import ReportedSection
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, log_lines, one_line
 from reprokit.reports.format_values import (
@@ -106,6 +107,16 @@ class FactGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignSection:
+    """What an extension wrote: ``title`` and ``note`` say whose it is, the rest is its own text."""
+
+    title: Visible
+    note: Visible
+    paragraphs: tuple[Visible, ...]
+    tables: tuple[tuple[tuple[Visible, ...], ...], ...]  # the names of the columns are the first row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """A report, ready to be drawn. ``tone`` is ``good``, ``bad``, ``plain`` or ``unknown``."""
 
@@ -134,6 +145,7 @@ class Outline:
     comparisons: tuple[Compared, ...]
     environment: tuple[FactGroup, ...]
     timing: Facts
+    sections: tuple[ForeignSection, ...]
 
 
 def _next_command(report: Report) -> str:
@@ -176,6 +188,7 @@ def outline(report: Report) -> Outline:
         comparisons=tuple(_compared(title, one) for title, one in _comparisons(report)),
         environment=_environment(report.environment),
         timing=in_words(facts_of(report.timing)),
+        sections=tuple(map(_foreign, report.sections)),
     )
 
 
@@ -311,6 +324,20 @@ def _environment(record: Mapping[str, Any]) -> tuple[FactGroup, ...]:
 def _group(name: str, record: Mapping[str, Any]) -> FactGroup:
     facts = facts_of(record)
     return FactGroup(name=one_line(name), facts=facts[:_MAX_FACTS], num_cut=max(0, len(facts) - _MAX_FACTS))
+
+
+def _foreign(section: ReportedSection) -> ForeignSection:
+    told = "no verdict follows from it"
+    if section.problem:
+        told = f"it could not be written: {section.problem}"
+    return ForeignSection(
+        title=one_line(f"Extension {section.label}: {section.title}"),
+        note=one_line(f"The extension {section.label} wrote this section {section.name}; {told}."),
+        paragraphs=tuple(map(one_line, section.paragraphs)),
+        tables=tuple(
+            tuple(tuple(map(one_line, row)) for row in (table.head, *table.rows)) for table in section.tables
+        ),
+    )
 
 
 def _size(error: Any) -> float:

@@ -81,7 +81,7 @@ def step_summary(reports: Sequence[Report], *, limit_bytes: int = SUMMARY_BYTES)
                 parts.append(body)
                 room -= _size(body)
             else:
-                cut.append(f"“{section.title}”")
+                cut.append(section.name or f"“{section.title}”")
     if cut:
         named = ", ".join(cut[:10]) + (f" and {len(cut) - 10:,} more" if len(cut) > 10 else "")
         parts.append(

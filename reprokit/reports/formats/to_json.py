@@ -20,6 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, core_schema
 
 from reprokit.core.checklist import Report, exit_code
+from reprokit.core.extension_record import ReportedProposal
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.core.statistics.gate_plan import GateOutcome
 from reprokit.errors import ReportError
@@ -73,6 +74,7 @@ _PARTS: Mapping[str, Any] = {
     "stress.not_made": Mapping[str, str],
     "cause.divergence": Mapping[str, Any] | None,
     **{f"cause.{name}": _OBJECTS for name in ("causes", "ruled_out", "not_varied", "taps", "tried")},
+    "cause.proposals": Sequence[ReportedProposal],
     **{f"cause.{name}": Sequence[str] for name in ("known", "replay", "limits")},
 }
 _ABSENT = object()
@@ -100,6 +102,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "trace",
         "tool",
         "extensions",
+        "sections",
     ):  # reports that are older than these stay what they were
         if getattr(report, name) in (None, ()):
             names.remove(name)

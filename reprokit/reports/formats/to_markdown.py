@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from reprokit.core.checklist import Report, Status
 from reprokit.reports.escaping import markdown, markdown_block, markdown_code, markdown_prose
 from reprokit.reports.format_values import Facts
-from reprokit.reports.formats.report_content import Compared, FactGroup, Outline, ReportRow, outline
+from reprokit.reports.formats.report_content import (
+    Compared,
+    FactGroup,
+    ForeignSection,
+    Outline,
+    ReportRow,
+    outline,
+)
 from reprokit.reports.pages.cause import cause_facts
 
 _VERDICT_SIGNS = {"good": "✅", "bad": "❌", "plain": "⚪", "unknown": "❔"}
@@ -17,10 +24,11 @@ _STATUS_SIGNS = {Status.PASSED: "✅", Status.FAILED: "❌", Status.SKIPPED: "�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and what stands under it; ``name`` says which it is where others chose the heading."""
 
     title: str
     text: str
+    name: str = ""
 
 
 def to_markdown(report: Report) -> str:
@@ -60,6 +68,10 @@ def sections(found: Outline) -> tuple[Section, ...]:
         Section(title="Subject", text=_facts(found.subject)),
         Section(title="Timing", text=_facts(found.timing)),
         Section(title="Environment", text="\n\n".join(map(_group, found.environment))),
+        *(
+            Section(title=markdown(one.title), text=_foreign(one), name="what an extension wrote")
+            for one in found.sections
+        ),
         Section(title="Made by", text=markdown_block((found.command,)) if found.command else ""),
     )
     return tuple(section for section in candidates if section.text)
@@ -83,6 +95,12 @@ def _checklist(rows: Sequence[ReportRow]) -> str:
         for row in rows
     ]
     return _table(("Status", "Check", "Why"), cells) if cells else ""
+
+
+def _foreign(one: ForeignSection) -> str:
+    escaped = [[tuple(map(markdown, row)) for row in rows] for rows in one.tables]
+    tables = [_table(head, rows) for head, *rows in escaped]
+    return "\n\n".join([markdown(one.note), *map(markdown, one.paragraphs), *tables])
 
 
 def _differences(found: Outline) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
+from reprokit.core.extension_record import ReportedProposal
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, value_text
 
@@ -31,6 +32,19 @@ class CauseCard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalCard:
+    """A cause that an extension proposes, or why it was not asked."""
+
+    by: Visible
+    category: Visible
+    place: Visible
+    what: Visible
+    fix: Visible
+    standing: Visible
+    problem: Visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TapRow:
     """One line of the program whose values depend on its conditions."""
 
@@ -51,6 +65,7 @@ class CausePage:
     values: tuple[Visible, Visible, Visible, Visible] | None  # metric, step, and the value of either run
     tried: tuple[tuple[Visible, Visible, Visible], ...]  # experiments: how many runs, of what, how they ended
     cards: tuple[CauseCard, ...]  # the causes
+    proposals: tuple[ProposalCard, ...]  # what extensions propose
     known: tuple[Visible, ...]  # further findings, in the order in which they were made
     ruled_out: Facts  # what is not a cause, and how that is known
     not_varied: Facts  # what was not varied, and why
@@ -81,6 +96,7 @@ def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
             for one in list(found.get("tried") or ())[:_MOST_ROWS]
         ),
         cards=cards,
+        proposals=tuple(map(_proposal, list(found.get("proposals") or ())[:_MOST_ROWS])),
         known=_lines(found.get("known")),
         ruled_out=_pairs(found.get("ruled_out")),
         not_varied=_pairs(found.get("not_varied")),
@@ -104,6 +120,11 @@ def cause_facts(page: CausePage | None) -> Facts:
             ("fix", card.fix),
             ("confidence", card.confidence),
         ]
+    for one in page.proposals:
+        what = f"not asked: {one.problem}" if one.problem else f"at {one.place}: {one.what}"
+        facts.append((f"proposed by {one.by}", f"{one.category} {what}"))
+        if not one.problem:
+            facts += [(f"fix of {one.by}", one.fix), (f"confidence of {one.by}", one.standing)]
     facts += [("known", one) for one in page.known]
     facts += [("ruled out", f"{what}: {how}") for what, how in page.ruled_out]
     facts += [("not varied", f"{what}: {why}") for what, why in page.not_varied]
@@ -140,6 +161,20 @@ def _card(cause: Mapping[str, Any]) -> CauseCard:
         place=_place(cause),
         around=tuple(_around(cause)),
         **texts,
+    )
+
+
+def _proposal(told: Mapping[str, Any]) -> ProposalCard:
+    names = {field.name for field in fields(ReportedProposal)}
+    one = ReportedProposal(**{name: value for name, value in told.items() if name in names})
+    return ProposalCard(
+        by=one_line(one.label),
+        category=one_line(one.category),
+        place=_place(told),
+        what=one_line(one.what),
+        fix=one_line(one.fix),
+        standing=one_line(one.standing),
+        problem=one_line(one.problem),
     )
 
 

@@ -15,6 +15,7 @@ from reprokit.reports.escaping import one_line
 from reprokit.reports.tables import shown
 
 if TYPE_CHECKING:
+    from reprokit.core.extension_record import ReportedProposal
     from reprokit.diagnosis import Cause
 
 _MOST, _MOST_TAPS, _FEW = 30, 12, 4
@@ -52,6 +53,11 @@ def _lines(found: Any, *, root: Path) -> Iterator[str]:
             yield f"  fix: {shown(cause.fix)}"
         if cause.category != "unknown" or cause.confidence == "high":
             yield f"  confidence: {confidence_text(cause)}"
+    for one in found.proposals:
+        yield f"  proposed by {proposal_text(one, root)}"
+        if not one.problem:
+            yield f"    fix: {shown(one.fix)}"
+            yield f"    confidence: {shown(one.standing)}"
     if found.odds is not None:
         yield f"  odds: {found.odds.sentence()}"
     yield from (f"  known: {shown(one)}" for one in found.known)
@@ -67,11 +73,24 @@ def headline(found: Any, *, root: Path) -> str:
     where, cause = what_differs(found), found.cause
     if found.divergence is None:
         return f"{'UNJUDGED' if found.verdict == 'UNJUDGED' else 'REPEATABLE'}: {where}"
+    proposed = "".join(
+        f"; proposed by {proposal_text(one, root)} (confidence {shown(one.standing)})"
+        for one in found.proposals
+        if not one.problem
+    )
     if cause is None or (cause.category == "unknown" and cause.confidence != "high"):
-        return f"NONDETERMINISTIC: {where}; cause unknown: {_unknown_text(cause, root)}"
+        return f"NONDETERMINISTIC: {where}; cause unknown: {_unknown_text(cause, root)}{proposed}"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
     what = shown(_cause_text(cause, root), limit=_MOST_OF_A_SENTENCE)
-    return f"NONDETERMINISTIC: {where}; {_certainty_text(cause)}: {what}{fix}"
+    return f"NONDETERMINISTIC: {where}; {_certainty_text(cause)}: {what}{fix}{proposed}"
+
+
+def proposal_text(one: ReportedProposal, root: Path) -> str:
+    """Whose proposal it is, and what it says: ``pbs-queue 1.0: job_id at train.py:3: reads …``."""
+    if one.problem:
+        return shown(f"{one.label}: {one.category}: not asked: {one.problem}")
+    place = f" at {_as_typed(one.file, root)}:{one.line}" if one.file else ""
+    return shown(f"{one.label}: {one.category}{place}: {one.what}")
 
 
 def _unknown_text(cause: Cause | None, root: Path) -> str:

@@ -15,7 +15,7 @@ from reprokit.reports.charts.axes import Tick
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts
 from reprokit.reports.escaping import Visible, pieces
 from reprokit.reports.format_values import Facts
-from reprokit.reports.formats.report_content import Compared, Outline, ReportRow, outline
+from reprokit.reports.formats.report_content import Compared, ForeignSection, Outline, ReportRow, outline
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.pages.report_page import ReportPage, report_page
 
@@ -85,6 +85,10 @@ def _sections(pages: _Paper, found: Outline, shown: ReportPage) -> Iterator[tupl
         yield str(title), pages.facts(facts)
     yield "Environment, compared with the golden's", pages.differences(found)
     yield f"All rows: {found.counts}", pages.checklist(found.rows)
+    for one in found.sections[: pages.room.rows]:
+        yield str(one.title), pages.foreign(one)
+    if cut := _more(len(found.sections) - pages.room.rows, "sections of extensions"):
+        yield "Extensions", [{"kind": "text", "text": cut}]
     yield "Environment", pages.environment(found)
     yield "Runs and timing", pages.facts((*found.subject, *found.timing))
     rerun = [pages.command(found.rerun)] if found.rerun else []
@@ -116,11 +120,11 @@ class _Paper:
     """The parts of a report in a certain room."""
 
     def __init__(self, room: Room) -> None:
-        self._room = room
+        self.room = room
 
     def text(self, value: str) -> Visible:
         """One text, cut at the room's number of characters, with signs that the fonts have."""
-        most = self._room.characters
+        most = self.room.characters
         cut = f"{value[:most]}… ({len(value) - most:,} more characters)" if len(value) > most else value
         return Visible(NO_SIGN.sub(_name, cut))
 
@@ -130,18 +134,18 @@ class _Paper:
     def steps(self, shown: ReportPage) -> list[Part]:
         kept = [
             {"words": self.text(one.words), "command": self.text(one.command)}
-            for one in shown.steps[: self._room.rows]
+            for one in shown.steps[: self.room.rows]
         ]
         more = _more(len(shown.steps) - len(kept), "steps")
         return [{"kind": "steps", "steps": kept, "more": more}] if kept else []
 
     def facts(self, facts: Facts) -> list[Part]:
-        kept = [(self.text(label), self.text(value)) for label, value in facts[: self._room.rows]]
+        kept = [(self.text(label), self.text(value)) for label, value in facts[: self.room.rows]]
         more = _more(len(facts) - len(kept), "facts")
         return [{"kind": "facts", "rows": kept, "more": more}] if kept else []
 
     def log(self, lines: Sequence[str]) -> list[Part]:
-        kept = [self.text(line) for line in lines[-self._room.lines :]]
+        kept = [self.text(line) for line in lines[-self.room.lines :]]
         return [_title("The end of its log"), {"kind": "code", "lines": kept}] if kept else []
 
     def rows(self, rows: Sequence[ReportRow]) -> list[Part]:
@@ -154,7 +158,7 @@ class _Paper:
                 "reason": pieces(self.text(row.reason)),
                 "hint": pieces(self.text(row.remedy)),
             }
-            for row in rows[: self._room.rows]
+            for row in rows[: self.room.rows]
         ]
         head, more = ["Status", "Check", "Why, and hint"], _more(len(rows) - len(kept))
         return [{"kind": "rows", "head": head, "rows": kept, "more": more}] if kept else []
@@ -166,8 +170,8 @@ class _Paper:
         return self.table(["Status", "Row", "Check"], cells, widths=(1, 3, 5))
 
     def changed(self, shown: ReportPage) -> Iterator[Part]:
-        most = self._room.lines
-        for file in shown.changed[: self._room.rows]:
+        most = self.room.lines
+        for file in shown.changed[: self.room.rows]:
             yield {
                 "kind": "changed",
                 "path": self.text(file.path),
@@ -176,7 +180,7 @@ class _Paper:
                 "more": _more(len(file.lines) - most, "lines"),
             }
             most = max(2, most - len(file.lines))
-        if cut := _more(len(shown.changed) - self._room.rows, "files"):
+        if cut := _more(len(shown.changed) - self.room.rows, "files"):
             yield {"kind": "text", "text": cut}
 
     def nearby(self, shown: ReportPage) -> list[Part]:
@@ -201,7 +205,7 @@ class _Paper:
             for row in one.metrics
         ]
         yield from self.table(head, cells, widths=(4, 2, 2, 3, 3), num_cut=one.num_cut)
-        yield from ({"kind": "text", "text": self.text(each)} for each in one.problems[: self._room.rows])
+        yield from ({"kind": "text", "text": self.text(each)} for each in one.problems[: self.room.rows])
 
     def differences(self, found: Outline) -> list[Part]:
         head = ["Field", "Golden", "This run", "Can change numbers"]
@@ -221,6 +225,17 @@ class _Paper:
         num_cut = sum(group.num_cut for group in found.environment)
         return self.table(["What", "Field", "Value"], cells, widths=(2, 3, 6), num_cut=num_cut)
 
+    def foreign(self, one: ForeignSection) -> list[Part]:
+        texts = [{"kind": "text", "text": self.text(text)} for text in (one.note, *one.paragraphs)]
+        kept = texts[: self.room.rows]
+        if cut := _more(len(texts) - len(kept), "paragraphs"):
+            kept.append({"kind": "text", "text": cut})
+        shown = one.tables[: self.room.rows]
+        tables = [self.table(head, rows, widths=[1] * len(head)) for head, *rows in shown]
+        if cut := _more(len(one.tables) - len(shown), "tables"):
+            tables.append([{"kind": "text", "text": cut}])
+        return [*kept, *(part for table in tables for part in table)]
+
     def table(
         self,
         head: Sequence[str],
@@ -233,7 +248,7 @@ class _Paper:
         """A table, without the rows for which there is no room."""
         kept = [
             {"cells": [self.text(cell) for cell in row], "marked": number in marked}
-            for number, row in enumerate(rows[: self._room.rows])
+            for number, row in enumerate(rows[: self.room.rows])
         ]
         more = _more(len(rows) - len(kept) + num_cut)
         part = {
@@ -246,11 +261,11 @@ class _Paper:
         return [part] if kept else []
 
     def charts(self, drawn: Sequence[Chart], all_of_them: Charts) -> list[Part]:
-        kept = [_chart(chart, metric=self.text(chart.metric)) for chart in drawn[: self._room.charts]]
+        kept = [_chart(chart, metric=self.text(chart.metric)) for chart in drawn[: self.room.charts]]
         num_cut = len(drawn) - len(kept) + all_of_them.num_cut
         legend = [
             {"label": self.text(line.label), "kind": line.kind}
-            for line in all_of_them.legend[: self._room.rows]
+            for line in all_of_them.legend[: self.room.rows]
         ]
         part = {"kind": "charts", "charts": kept, "legend": legend, "more": _more(num_cut, "charts")}
         return [part] if kept else []

@@ -45,7 +45,11 @@ def screen(found: Any, *, subject: str, root: Path, again: Sequence[str], width:
     """The lines of the screen, paths relative to ``root``; ``again`` are commands that show it again."""
     page = cause_page(shorten.below(found.as_data(), str(root)))
     assert page is not None  # noqa: S101 - it is None for no answer only
-    above = [*_verdict(found, subject=subject, root=root, width=width), *_causes(found, page, width=width)]
+    above = [
+        *_verdict(found, subject=subject, root=root, width=width),
+        *_causes(found, page, width=width),
+        *_proposed(page, width=width),
+    ]
     below = [*_rest(page, width=width), *_where_to_look(found, again=again, root=root, width=width)]
     between: list[TerminalLine] = []
     for part in (_first(page, width=width), _known(page, width=width)):
@@ -86,6 +90,20 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine
         yield from (TerminalLine(text=text) for text in wrapped(told, width=width, lead="  "))
     if len(others) > _MOST_MORE_CAUSES:
         yield TerminalLine(text=f"  and {counted(len(others) - _MOST_MORE_CAUSES, 'more cause')}", tone="dim")
+
+
+def _proposed(page: CausePage, *, width: int) -> Iterator[TerminalLine]:
+    for one in page.proposals:
+        yield TerminalLine(text="")
+        yield TerminalLine(text=f"Proposed by {one.by}", tone="title")
+        told = f"not asked: {one.problem}" if one.problem else f"at {one.place}: {one.what}"
+        for text in wrapped(f"{one.category} {told}", width=width, lead="  "):
+            yield TerminalLine(text=text)
+        if not one.problem:
+            for text in wrapped(one.fix, width=width, lead="  → "):
+                yield TerminalLine(text=text, tone="hint")
+            for text in wrapped(f"confidence {one.standing}", width=width, lead="  "):
+                yield TerminalLine(text=text, tone="dim")
 
 
 def _cause(card: CauseCard, *, width: int) -> Iterator[TerminalLine]:

@@ -65,9 +65,20 @@ def _all_plain_lines(found: Outline) -> Iterator[str]:
     for title, facts in found.explanations:
         yield from (f"{title.lower()}: {label}: {value}" for label, value in facts)
     yield from _plain_differences(found)
+    yield from _plain_sections(found)
     for name, command in (("run again", found.rerun), ("next", found.next_command)):
         if command:
             yield f"{name}: {command}"
+
+
+def _plain_sections(found: Outline) -> Iterator[str]:
+    for one in found.sections:
+        yield f"section: {one.title}: {one.note}"
+        yield from (f"section: {one.title}: {text}" for text in one.paragraphs)
+        for head, *rows in one.tables:
+            for row in rows:
+                told = ", ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=True))
+                yield f"section: {one.title}: {told}"
 
 
 def _plain_differences(found: Outline) -> Iterator[str]:
@@ -109,6 +120,7 @@ def _whole(found: Outline, width: int) -> Iterator[TerminalLine]:
     for title, facts in found.explanations:
         yield from fact_lines(title, facts, width=width, most=len(facts))
     yield from _differences(found, width=width)
+    yield from _sections(found, width=width)
     for title, command in (("Run it again", found.rerun), ("Next", found.next_command)):
         if command:  # on one line, however long, so that it can be copied
             yield from _title(title, width=width)
@@ -168,6 +180,16 @@ def _differences(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     yield from _cut_off(len(mattering) + num_cut - _MAX_SHOWN, "fields")
     if num_harmless:
         yield from _paragraph(harmless(num_harmless), width=width, lead="  ", tone="dim")
+
+
+def _sections(found: Outline, *, width: int) -> Iterator[TerminalLine]:
+    for one in found.sections:
+        yield from _title(one.title, width=width)
+        yield from _paragraph(one.note, width=width, lead="  ", tone="dim")
+        for text in one.paragraphs:
+            yield from _paragraph(text, width=width, lead="  ")
+        for head, *rows in one.tables:
+            yield from _table(head, rows, width=width)
 
 
 def _table(

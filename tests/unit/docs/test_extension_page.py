@@ -5,11 +5,13 @@ import json
 import os
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from reprokit.api import testing
+from reprokit.api import extensions, testing
+from reprokit.diagnosis import CATEGORIES
 from support.stand_in_pbs import write_commands
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "extensions.md"
@@ -39,7 +41,7 @@ def run_folder(folder, where):
 
 
 def test_there_is_a_template_of_each_kind_and_none_is_longer_than_a_screen():
-    assert set(FILES) == {"__init__", "log_format", "row", "verb", "variation", "place"}
+    assert set(FILES) == {"__init__", "log_format", "row", "verb", "variation", "place", "section", "cause"}
     assert max(text.count("\n") for text in FILES.values()) <= 60
 
 
@@ -68,3 +70,46 @@ def test_the_variation():
 def test_the_place(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{write_commands(tmp_path / 'pbs')}:{os.environ['PATH']}")
     testing.check_place(of("place").open_place, settings={"queue": "work"}, folder=tmp_path)
+
+
+def test_the_section(tmp_path):
+    one, other = run_folder(tmp_path / "1", "pbs"), run_folder(tmp_path / "2", "local")
+    testing.check_section(of("section").SECTION, runs=[one, other])
+
+
+def test_the_cause():
+    tap = {"kind": "process_id", "file": "/lab/train.py", "line": 3, "differs": True}
+    testing.check_cause(
+        "job_number", of("cause").CAUSE, is_it={"taps": [tap]}, is_not={"taps": [{**tap, "kind": "clock"}]}
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *(
+            extensions.LogFormat,
+            extensions.Reading,
+            extensions.Row,
+            extensions.JudgedRuns,
+            extensions.Finding,
+        ),
+        *(extensions.NamedVariation, extensions.Task, extensions.TaskStatus, extensions.Section),
+        *(extensions.SectionContent, extensions.SectionTable, extensions.NamedCause, extensions.Proposal),
+    ],
+)
+def test_the_page_names_every_field_of_what_an_author_writes_or_gets(record):
+    text = PAGE.read_text()
+    names = [field.name for field in fields(record)]
+    assert names
+    assert [name for name in names if not re.search(rf"`{name}[`(]", text)] == []
+
+
+def test_the_page_names_everything_that_extensions_are_written_and_tested_with():
+    text = PAGE.read_text()
+    every = [*extensions.__all__, *testing.__all__]
+    assert [name for name in every if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_the_page_names_every_category():
+    assert [name for name in CATEGORIES if f"`{name}`" not in PAGE.read_text()] == []

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from reprokit import adapters, checks, extensions, variations
+from reprokit.api import read_run
 from reprokit.core.checklist import Status, Verdict, judgement
 from reprokit.core.extension_record import RecordedExtension, ReportedExtension
 from reprokit.errors import MetricsError, UsageError
+from reprokit.extensions.sections import foreign_sections
 from reprokit.harness.judging import build_report
 from reprokit.harness.judging.extension_evidence import missing_of
 from reprokit.variations.variation import RunPlace
@@ -90,12 +92,40 @@ def test_a_row_gets_a_copy_of_the_recipe_that_it_may_spoil(loaded):
     assert evidence.recipe == planted.clean().recipe
 
 
+@pytest.mark.parametrize("kind", ["row", "section"])
+def test_one_that_reads_a_run_does_so_wherever_the_process_was_started(loaded, tmp_path, monkeypatch, kind):
+    """The working folder names no extension, or another: that one is not what judges."""
+    code = {
+        "row": "EXTENSION = Extension(rows={'mine': 'planted_one:ROW'})\n"
+        "ROW = Row(title='Mine', check=lambda judged: read_run(FOLDER) and passed('read'))",
+        "section": "EXTENSION = Extension(sections={'mine': 'planted_one:SECTION'})\n"
+        "SECTION = Section(title='x', write=lambda judged, verdict: "
+        "read_run(FOLDER) and SectionContent(paragraphs=['read']))",
+    }[kind]
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"schema": 1}')
+    loaded(
+        "from reprokit.api import read_run\n"
+        "from reprokit.api.extensions import Extension, Row, Section, SectionContent, passed\n"
+        f"FOLDER = {str(run)!r}\n{code}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="this process has loaded other extensions"):
+        read_run(run)
+    if kind == "row":
+        assert checks.run_all(planted.clean())[-1].reason == "read"
+    else:
+        (section,) = foreign_sections(planted.clean(), Verdict.REPRODUCED)
+        assert section.paragraphs == ("read",)
+
+
 def test_every_loaded_extension_is_named_with_what_it_did():
     evidence = planted.clean(extensions=(READER, ReportedExtension(name="b", version="2", digest="sha256:1")))
-    assert build_report._of_others(evidence) == (
+    assert build_report._of_others(evidence.extensions) == (
         "Loaded from outside reprokit: logs 1.0 (its log format x read a.x), b 2."
     )
-    assert build_report._of_others(planted.clean()) == ""
+    assert build_report._of_others(planted.clean().extensions) == ""
 
 
 def test_under_strict_nothing_passes_in_which_an_extension_had_a_say():

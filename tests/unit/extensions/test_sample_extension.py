@@ -3,13 +3,27 @@
 import json
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reprokit.api import testing
-from reprokit.api.extensions import Extension, LogFormat, Reading, Row, TaskState, Variation, Verb, passed
+from reprokit.api.extensions import (
+    Extension,
+    LogFormat,
+    NamedCause,
+    Proposal,
+    Reading,
+    Row,
+    Section,
+    SectionContent,
+    TaskState,
+    Variation,
+    Verb,
+    passed,
+)
 from support.stand_in_pbs import write_commands
 
 SOURCE = Path(__file__).parents[2] / "sample_extension" / "src"
@@ -70,6 +84,56 @@ def test_its_place_passes_the_suite(pbs, tmp_path):
     from pbs_queue.place import open_place
 
     testing.check_place(open_place, settings={"queue": "work"}, folder=tmp_path)
+
+
+def test_its_section_passes_the_suite(tmp_path):
+    from pbs_queue.section import SECTION
+
+    testing.check_section(SECTION, runs=[run_folder(tmp_path / "1", "pbs"), run_folder(tmp_path / "2", "x")])
+
+
+TAP = {"kind": "process_id", "file": "/lab/train.py", "line": 3, "differs": True}
+IS_IT, IS_NOT = {"taps": [TAP]}, {"taps": [{**TAP, "differs": False}]}
+
+
+def test_its_cause_passes_the_suite():
+    from pbs_queue.cause import CAUSE
+
+    testing.check_cause("job_number", CAUSE, is_it=IS_IT, is_not=IS_NOT)
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        (lambda judged, verdict: SectionContent(paragraphs=[str(time.monotonic_ns())]), "two answers"),
+        (lambda judged, verdict: "<b>all is well</b>", "gave a str"),
+        (lambda judged, verdict: SectionContent(), "nothing to show"),
+        (
+            lambda judged, verdict: judged.recipe.clear() or SectionContent(paragraphs=["x"]),
+            "changes nothing",
+        ),
+    ],
+)
+def test_a_section_that_no_report_could_stand_on_is_found(tmp_path, write, told):
+    section = Section(title="x", write=write)
+    with pytest.raises(AssertionError, match=told):
+        testing.check_section(section, runs=[run_folder(tmp_path / "1", "pbs")])
+
+
+@pytest.mark.parametrize(
+    ("name", "propose", "told"),
+    [
+        ("job_number", lambda found: None, "nothing is proposed"),
+        ("job_number", lambda found: Proposal(what="x", fix="y"), "where it is not the cause"),
+        ("job_number", lambda found: Proposal(what="x", fix=str(time.monotonic_ns())), "two answers"),
+        ("job_number", lambda found: found.clear() or Proposal(what="x", fix="y"), "changes nothing"),
+        ("job_number", lambda found: Proposal(what="x", fix=""), "are texts"),
+        ("hash-order", lambda found: Proposal(what="x", fix="y"), "is built in"),
+    ],
+)
+def test_a_cause_that_says_nothing_or_always_the_same_is_found(name, propose, told):
+    with pytest.raises(AssertionError, match=told):
+        testing.check_cause(name, NamedCause(propose=propose), is_it=IS_IT, is_not=IS_NOT)
 
 
 def test_a_log_format_that_invents_records_of_a_torn_log_is_found(tmp_path):
@@ -134,6 +198,8 @@ def test_a_verb_without_an_example_is_found():
         {"log_formats": {"csv": "pbs_queue.log_format:FORMAT"}},
         {"variations": {"umask": "pbs_queue.variation:VARIATION"}},
         {"places": {"slurm": "pbs_queue.place:open_place"}},
+        {"causes": {"hash_order": "pbs_queue.cause:CAUSE"}},
+        {"causes": {"hash-order": "pbs_queue.cause:CAUSE"}},
         {"verbs": {"verify": Verb(command="pbs_queue.verb:command", help="")}},
     ],
 )

@@ -8,7 +8,10 @@ import pytest
 
 from reprokit import golden, recipes, runs
 from reprokit.errors import UsageError
+from reprokit.features.bundles import manifest as bundle_manifest
 from reprokit.features.compare import answer
+from reprokit.features.numerics import determinism_claims
+from reprokit.features.tune import studies
 from reprokit.harness import Project, Request, judge_again
 from reprokit.records import json_file
 from reprokit.reports import comparison_record, gate_record
@@ -53,6 +56,64 @@ def test_a_recipe_with_a_later_schema_is_wrong_usage_that_names_the_schema_that_
     (folder / "recipe.yaml").write_text("schema: 2\nname: x\n")
     with pytest.raises(UsageError, match="newer version of reprokit"):
         recipes.load("x", recipes_dir=folder.parent)
+
+
+def manifest(**changed):
+    told = {
+        "format": 1,
+        "of": "run",
+        "recipe": "x",
+        "platform": "",
+        "seed": 1,
+        "variant": "none",
+        "modified": [],
+        "digests": {},
+        "commit": "",
+        "tool": "0.1.0",
+        "vendored": False,
+        "left_out": [],
+        "files": {},
+    }
+    return json.dumps({**told, **changed}).encode()
+
+
+def test_a_bundle_with_a_later_form_is_of_a_newer_version():
+    assert bundle_manifest.read(manifest(), where="a.tar.gz").recipe == "x"
+    with pytest.raises(UsageError, match="this bundle was written by a newer version"):
+        bundle_manifest.read(manifest(format=2), where="a.tar.gz")
+
+
+@pytest.mark.parametrize(("tool", "newer"), [("99.0", True), ("0.0.1", False), (7, False)])
+def test_a_bundle_with_a_key_that_is_not_known_is_newer_only_if_its_version_is(tool, newer):
+    with pytest.raises(UsageError) as refused:
+        bundle_manifest.read(manifest(tool=tool, later=1), where="a.tar.gz")
+    assert ("newer version of reprokit, 99.0" in refused.value.what) is newer
+    assert ("malformed" in refused.value.what) is not newer
+    assert refused.value.exit_code == 2
+
+
+def test_a_bundle_that_is_no_object_is_malformed():
+    with pytest.raises(UsageError, match="malformed"):
+        bundle_manifest.read(b"[]", where="a.tar.gz")
+
+
+def test_the_record_of_a_search_of_a_newer_version_is_not_written_over(tmp_path):
+    studies.must_not_be_newer(tmp_path)
+    for said in ('{"schema": 1}', "{", "[]", "{}"):
+        (tmp_path / "study.json").write_text(said)
+        studies.must_not_be_newer(tmp_path)
+    (tmp_path / "study.json").write_text('{"schema": 2}')
+    with pytest.raises(
+        UsageError, match=r"study\.json was written by a newer version of reprokit"
+    ) as refused:
+        studies.must_not_be_newer(tmp_path)
+    assert refused.value.exit_code == 2
+
+
+def test_findings_of_a_newer_version_are_refused_as_that(tmp_path):
+    (tmp_path / "a.json").write_text('{"schema": 2, "rows": []}')
+    with pytest.raises(UsageError, match=r"a\.json was written by a newer version of reprokit"):
+        determinism_claims.read_findings(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from reprokit.capture.read_record import read_record
 from reprokit.core import fingerprint
 from reprokit.errors import GoldenError
 from reprokit.features.tune.studies import Trial, TrialState
-from reprokit.records import run_json
+from reprokit.harness.judging.extension_evidence import missing_of
+from reprokit.records import provenance_json, run_json
 from reprokit.reports.formats import to_json
 from reprokit.runs import sweeps
 
@@ -93,3 +94,49 @@ def test_a_search_is_written_with_the_keys_that_it_had():
     for said in json.loads(path.read_text())["trials"]:
         trial = Trial(number=said["number"], params=said["params"], state=TrialState(said["state"]))
         assert list(trial.as_data()) == list(said)
+
+
+WITH_EXTENSION = "a8bb277"
+PBS = ("pbs-queue", "1.0", "sha256:cd698bd6bd0da5025620f6114e4c5713b1af8a7edd675211364d0481c7764edb")
+
+
+def test_the_extensions_of_a_run_and_of_a_report_are_read_with_what_they_did():
+    run = run_of(SCHEMAS / "run.json" / f"plain-command-{WITH_EXTENSION}.json")
+    (one,) = run.extensions
+    assert (one.name, one.version, one.digest, one.log_formats, one.places) == (*PBS, ("pbslog",), ("pbs",))
+    report = to_json.load(SCHEMAS / "report.json" / f"plain-command-{WITH_EXTENSION}.json")
+    (told,) = report.extensions
+    assert (told.name, told.version, told.digest) == PBS
+    assert told.had_say == ("its log format pbslog read train.pbslog",)
+    (section,) = report.sections
+    assert (section.label, section.title) == ("pbs-queue 1.0", "Where the runs were made")
+    assert section.tables[0].head == ("Run", "Made at")
+    assert (
+        json.loads(to_json.to_json(report))["sections"]
+        == json.loads((SCHEMAS / "report.json" / f"plain-command-{WITH_EXTENSION}.json").read_text())[
+            "sections"
+        ]
+    )
+
+
+def test_a_golden_of_then_that_names_an_extension_is_not_judged_without_it():
+    file = SCHEMAS / "provenance.json" / f"command-recipe-{WITH_EXTENSION}.json"
+    found, _ = provenance_json.read_golden(file)
+    assert [(one.name, one.version, one.digest) for one in found.extensions] == [PBS]
+    assert missing_of(found.extensions, whose="the golden") == (
+        "the golden was promoted with it, and the extension pbs-queue 1.0 is not named in [tool.reprokit] "
+        "extensions"
+    )
+
+
+@pytest.mark.parametrize("name", ["run.json", "provenance.json", "report.json"])
+def test_what_was_written_before_extensions_names_none(name):
+    before = [path for path in examples(name) if WITH_EXTENSION not in path.name]
+    assert before
+    for path in before:
+        said = json.loads(path.read_text())
+        assert "extensions" not in said
+        if name == "run.json":
+            assert run_of(path).extensions == ()
+        elif name == "report.json":
+            assert to_json.load(path).extensions == ()

@@ -8,4 +8,6 @@ EXTENSION = Extension(
     rows={"one_place": "pbs_queue.row:ROW"},
     variations={"pbs_job": "pbs_queue.variation:VARIATION"},
     places={"pbs": "pbs_queue.place:open_place"},
+    sections={"pbs_jobs": "pbs_queue.section:SECTION"},
+    causes={"job_number": "pbs_queue.cause:CAUSE"},
 )

@@ -112,6 +112,16 @@ def test_a_dry_run_says_what_would_be_run_and_runs_nothing(theirs):
     assert not (theirs / "runs" / "sweeps").exists()
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_search_that_a_newer_version_went_on_with_is_left_as_it_is(theirs, dry_run):
+    study = tuned(theirs, trials=1)
+    newer = study.path.read_text().replace('"schema": 1', '"schema": 2')
+    study.path.write_text(newer)
+    with pytest.raises(UsageError, match="written by a newer version of reprokit"):
+        tuned(theirs, trials=2, dry_run=dry_run)
+    assert study.path.read_text() == newer
+
+
 @pytest.mark.slow
 def test_a_pruned_trial_is_one_however_far_its_run_came(theirs):
     """Programs of a moment end before anyone can stop them: the rule is applied to what they reported."""
