@@ -1,5 +1,6 @@
 """`reprokit diagnose --resume` on small programs, as a user types it."""
 
+import json
 import subprocess
 import sys
 
@@ -124,6 +125,20 @@ def test_where_two_resumed_runs_differ_the_line_is_no_cause(told):
 
 
 @pytest.mark.slow
+def test_where_two_uninterrupted_runs_differ_that_is_diagnosed(told, tmp_path, monkeypatch):
+    unseeded = PROGRAM.replace("import argparse, json", "import argparse, json, random").replace(
+        "point = optimizer.step(point)", "point = optimizer.step(point + random.random())"
+    )
+    monkeypatch.setitem(globals(), "PROGRAM", unseeded)
+    done = told(SPEED)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "point = optimizer.step(point + random.random())" in done.stdout
+    assert "confidence: high" in done.stdout
+    assert "two uninterrupted runs differ, which is diagnosed; resuming is not judged" in done.stderr
+    (kept,) = (tmp_path / "reports").glob("*/*-diagnose/diagnosis.json")
+    assert "resuming was not judged" in json.loads(kept.read_text())["known"][0]
+
+
 def test_words_that_stop_nothing_are_refused(told):
     done = told(f"{SPEED}; {CARRY}", stop="--stop-after 0")
     assert (done.returncode, "nothing was stopped" in done.stderr) == (2, True), done.stdout

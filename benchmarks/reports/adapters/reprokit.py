@@ -33,5 +33,5 @@ if __name__ == "__main__":
     more = {key: cause.get(key) for key in ("line", "category", "confidence")} if cause else {}
     verdict = {0: "equal", 1: "differs"}.get(done.returncode, "crash")
     if verdict == "crash":
-        more["why"] = done.stderr[-300:]
+        more["why"] = done.stderr.replace(f"{folder}/", "")[-300:]
     answer(verdict, runs=told.get("runs"), **more)

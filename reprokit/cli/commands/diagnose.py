@@ -182,9 +182,8 @@ def command(
         with show_report.progress() as progress:
             if resume:
                 words = Words(stop=stop or "", resume=go_on)
-                found = diagnose_resume(
-                    plain, request, words, session=Session(project=project, progress=progress)
-                )
+                session = Session(project=project, progress=progress)
+                found = diagnose_resume(plain, request, words, session=session, uninterrupted=how)
             elif recipe is not None:
                 found = diagnose_recipe(
                     recipe, request, session=Session(project=project, progress=progress), **how

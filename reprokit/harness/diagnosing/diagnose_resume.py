@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from reprokit import diagnosis
 from reprokit.core.comparing import clock_metrics
@@ -20,6 +21,7 @@ from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing import proposing
 from reprokit.harness.diagnosing.answers import left_out_of
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.diagnose import diagnose_command
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
@@ -36,6 +38,11 @@ from reprokit.session import Session
 from reprokit.workspace import write_json
 
 _KEEP = "save and restore with it what changes in training: generators, the optimizer, counters, buffers"
+_NOT_RESUMED = "two uninterrupted runs already differ, which is what was diagnosed: resuming was not judged"
+
+
+class _AlreadyDifferError(CannotJudgeError):
+    """Two uninterrupted runs differ: nothing can be said of resuming."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +59,23 @@ class Words:
     resume: str
 
 
-def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, session: Session) -> Diagnosis:
+def diagnose_resume(
+    command: Sequence[str],
+    request: Request,
+    words: Words,
+    *,
+    session: Session,
+    uninterrupted: Mapping[str, Any] | None = None,
+) -> Diagnosis:
     """Compare an uninterrupted run with one that was stopped and resumed; name what may be lost.
+
+    Where two uninterrupted runs differ already, that is diagnosed instead, as ``uninterrupted`` says: the
+    keywords of ``diagnose_command``.
 
     Raises:
         CannotRunError: One of the runs does not come to its end.
         UsageError: Nothing was stopped and nothing can be resumed, or nothing was resumed.
-        CannotJudgeError: Two uninterrupted runs differ already, or the records cannot be aligned.
+        CannotJudgeError: The records cannot be aligned, or two uninterrupted runs differ but no two do again.
     """
     seed, moment = request.seed if request.seed is not None else 0, stamp()
     plan = plan_command(
@@ -74,10 +91,30 @@ def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, s
         budget=5,
         ignore=request.ignore,
     ) as lab:
-        found = with_source_lines(_diagnose(lab, words, request, session=session))
+        try:
+            found = with_source_lines(_diagnose(lab, words, request, session=session))
+        except _AlreadyDifferError as differ:
+            found = _uninterrupted(command, request, lab, differ, session=session, how=uninterrupted or {})
     found = proposing.with_proposals(found, note=session.progress.note)
-    write_json(folder / "diagnosis.json", found.as_data())
+    write_json(found.folder / "diagnosis.json", found.as_data())
     return found
+
+
+def _uninterrupted(
+    command: Sequence[str],
+    request: Request,
+    lab: InstrumentedProgram,
+    differ: _AlreadyDifferError,
+    *,
+    session: Session,
+    how: Mapping[str, Any],
+) -> Diagnosis:
+    """Why two uninterrupted runs differ; equal ones are no answer here, since two have differed."""
+    session.progress.phase("two uninterrupted runs differ, which is diagnosed; resuming is not judged")
+    found = diagnose_command(command, request, session=session, **how)
+    if found.verdict != DIFFERS:
+        raise differ
+    return replace(found, known=(_NOT_RESUMED, *found.known), runs=found.runs + lab.made)
 
 
 def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, session: Session) -> Diagnosis:
@@ -123,7 +160,7 @@ def _twice(lab: InstrumentedProgram) -> tuple[InstrumentedRun, InstrumentedRun]:
     whole = first_of(lab, "whole", loops)
     again = need(lab.run("whole-again", loops))
     if not lab.equal(whole, again):
-        raise CannotJudgeError(
+        raise _AlreadyDifferError(
             "two uninterrupted runs already differ",
             where=str(lab.folder),
             fix="find out why first: run the same command without --resume",
