@@ -211,16 +211,17 @@ def learning(text: str, _folder: Path) -> str:
 
 
 def compare(text: str, folder: Path) -> str:
-    """Two sides that differ from record 12 on."""
+    """Two sides that differ from record 12 on in one metric, and never in another one."""
     generator = np.random.default_rng(4)
     noise = generator.normal(0, 0.05, 40)
-    metric = text or "losses/value"
+    metric, equal = text or "losses/value", f"{text}losses/policy"
     for side, shift in (("a", 0.0), ("b", 1e-7)):
         (folder / side).mkdir(exist_ok=True)
         lines = [
             {
                 "step": at,
                 metric: math.exp(-at / 9) + float(noise[at]) + (shift * 2 ** (at - 12) if at > 11 else 0),
+                equal: math.exp(-at / 20),
             }
             for at in range(40)
         ]
@@ -251,6 +252,7 @@ def compare(text: str, folder: Path) -> str:
         },
         metrics={
             metric: {"max_abs_error": 1.2, "max_rel_error": 3.0, "mismatches": 28, "first_step": 12},
+            equal: {"max_abs_error": 0.0, "max_rel_error": 0.0, "mismatches": 0, "first_step": None},
         },
         what_differs=({"kind": text or "code", "what": text or "train.py"},),
         notes=(text or "b was run first.",),

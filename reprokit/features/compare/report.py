@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +22,26 @@ from reprokit.layout import COMPARISON
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
 from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line, pieces
 from reprokit.reports.formats.to_html import WITH_CHARTS, page
+from reprokit.reports.pages.next_steps import NextStep
 
 HTML, MARKDOWN = "report.html", "report.md"
 #: What stands in place of the page where Jinja is not installed.
 NO_PAGE = reports.NO_PAGE.replace("report.json", COMPARISON)
 _POINTS = 400
 _MOST_CHARTS = 12
+_COMMIT = re.compile(r"commit ([0-9a-f]{7,40})")
 _TONES = {"equal": "good", "rounding": "unknown", "different": "bad"}
 _SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Both:
+    """One fact of both sides; ``differs`` also where it is meant to, as with the runs."""
+
+    name: Visible
+    a: Visible
+    b: Visible
+    differs: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +53,17 @@ class _Page:
     tone: str
     sentence: Visible
     hint: Visible
+    steps: Sequence[NextStep]
     sides: Sequence[tuple[Visible, Sequence[tuple[Visible, Visible]]]]
+    both: Sequence[_Both]
     first: Sequence[tuple[Visible, Visible]]
     differs: Sequence[tuple[Visible, Visible]]
     metrics: Sequence[Sequence[Visible]]
     seeds: Sequence[Sequence[Visible]]
     notes: Sequence[Visible]
     charts: Charts
+    differing: Sequence[Chart]  # all charts, where nothing differs
+    equal: Sequence[Chart]
     apart: Sequence[Chart]
     has_bound: bool
 
@@ -82,22 +100,58 @@ def _page(stored: StoredAnswer) -> _Page:
     answer = stored.answer
     word = str(answer["answer"] or "not run")
     whole, explained = _curves(answer["sides"]), _bounds(answer)
+    drawn = _charts(whole, answer["first"])
+    equal = [chart for chart in drawn.shown if chart.metric in _equal(answer)]
+    sides = [(one_line(name), _side(answer["sides"][name])) for name in SIDES]
     return _Page(
         name=one_line(stored.name),
         word=one_line(word),
         tone=_TONES.get(word, "unknown"),
         sentence=one_line(answer["sentence"]),
         hint=one_line(answer["hint"]),
-        sides=[(one_line(name), _side(answer["sides"][name])) for name in SIDES],
+        steps=_steps(answer),
+        sides=sides,
+        both=_both(*(dict(facts) for _, facts in sides)),
         first=[(one_line(name), one_line(text)) for name, text in first_facts(answer)],
         differs=[(one_line(one["kind"]), one_line(one["what"])) for one in answer["what_differs"]],
         metrics=[[one_line(cell) for cell in row] for row in metric_rows(answer["metrics"])],
         seeds=[[one_line(cell) for cell in row] for row in seed_rows(answer["statistical"])],
         notes=[one_line(note) for note in answer["notes"]],
-        charts=_charts(whole, answer["first"]),
+        charts=drawn,
+        differing=[chart for chart in drawn.shown if chart not in equal],
+        equal=equal,
         apart=_apart(whole, explained),
         has_bound=bool(explained),
     )
+
+
+def _steps(answer: Mapping[str, Any]) -> list[NextStep]:
+    """Where the sides differ: how to see the lines of code that do, and the records."""
+    if answer["first"] is None:
+        return []
+    a, b = (answer["sides"][name] for name in SIDES)
+    commits = [found[1] for side in (a, b) if (found := _COMMIT.fullmatch(side["what"]))]
+    steps = []
+    if len(commits) == len(SIDES) and any(one["kind"] == "code" for one in answer["what_differs"]):
+        steps.append(("See the lines of code that differ:", ["git", "diff", *commits]))
+    if a["runs"] and b["runs"]:
+        steps.append(("See every record that differs:", ["reprokit", "diff", a["runs"][0], b["runs"][0]]))
+    return [NextStep(words=Visible(words), command=one_line(shlex.join(line))) for words, line in steps]
+
+
+def _equal(answer: Mapping[str, Any]) -> set[Visible]:
+    """The metrics that are equal in every record, where another one is not."""
+    rows = answer["metrics"].items()
+    equal = {one_line(name) for name, found in rows if not found["mismatches"]}
+    return equal if len(equal) < len(rows) else set()
+
+
+def _both(a: Mapping[Visible, Visible], b: Mapping[Visible, Visible]) -> list[_Both]:
+    missing = Visible("-")
+    return [
+        _Both(name=name, a=a.get(name, missing), b=b.get(name, missing), differs=a.get(name) != b.get(name))
+        for name in dict.fromkeys([*a, *b])
+    ]
 
 
 def _side(side: Mapping[str, Any]) -> list[tuple[Visible, Visible]]:

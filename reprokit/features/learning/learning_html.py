@@ -50,7 +50,7 @@ def learning_to_html(found: Learned, curves: Mapping[str, DrawnCurve]) -> str:
     look = [one for one in found.answers if one.health is Health.LOOK]
     well = is_well(found.answers)
     shown = _Page(
-        word="Something is wrong" if wrong else "Look at it" if look else "Nothing is wrong",
+        word="Something is wrong" if wrong else "Look at it" if look else "Nothing wrong was seen",
         tone="bad" if not well else "unknown" if look else "good",
         sentence=_sentence(found.answers, wrong or look),
         run=one_line(f"{found.run.parent.name}/{found.run.name}"),

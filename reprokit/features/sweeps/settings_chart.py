@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from reprokit.core.setting_names import differences
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.charts.axes import finite
 from reprokit.reports.charts.parallel import MOST_SETTINGS, Column, Parallel, heights_between, parallel
@@ -14,13 +15,12 @@ from reprokit.reports.tables import few_digits
 def settings_chart(members: Sequence[Any]) -> Parallel | None:
     """The chart of a sweep's members; None where no setting differs, or fewer than two have a result."""
     done = [one for one in members if one.last_return is not None and finite(one.last_return[1]) is not None]
-    values = [_of(one.settings) for one in done]
-    names = list(dict.fromkeys(name for found in values for name in found))
-    names = [name for name in names if len({found.get(name, "") for found in values}) > 1]
+    values = _values([one.settings for one in done])
+    names = list(values[0]) if values else []
     if len(done) < 2 or not names or len({one.last_return[0] for one in done}) > 1:
         return None
     results = [float(one.last_return[1]) for one in done]
-    columns = [_setting(name, [found.get(name, "") for found in values]) for name in names[:MOST_SETTINGS]]
+    columns = [_setting(name, [found[name] for found in values]) for name in names[:MOST_SETTINGS]]
     order = sorted(range(len(done)), key=lambda at: (results[at], at))
     num_cut = len(names) - MOST_SETTINGS
     return parallel(
@@ -31,10 +31,11 @@ def settings_chart(members: Sequence[Any]) -> Parallel | None:
     )
 
 
-def _of(settings: Sequence[str]) -> dict[str, str]:
-    """Name → value of settings as they were typed."""
-    pairs = (setting.partition("=") for setting in settings)
-    return {name: value for name, _, value in pairs}
+def _values(sets: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+    """Of each member name → value of the settings that differ; of a command these are its options."""
+    return [
+        {name: told.removeprefix(f"{name}=") for name, told in found.items()} for found in differences(sets)
+    ]
 
 
 def _setting(name: str, values: Sequence[str]) -> Column:

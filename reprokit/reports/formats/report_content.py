@@ -45,6 +45,16 @@ MEANING: Mapping[Verdict, Visible] = {
 
 _TONES = {Verdict.NO_GOLDEN: "plain"}  # nothing is wrong: there is nothing yet to compare with
 _EFFECTS = ("yes", "maybe", "no")
+#: The groups of an environment record, as a reader calls them.
+_GROUPS = {
+    "inside": "Python, packages and libraries of the training",
+    "host": "Host",
+    "source": "Source",
+    "image": "Image",
+    "limits": "Limits",
+    "missing": "Not recorded, and why",
+    "other": "Other",
+}
 _MAX_METRICS = 50
 _MAX_DIFFERENCES = 200
 _MAX_FACTS = 2000
@@ -156,6 +166,11 @@ def _next_command(report: Report) -> str:
     return command.partition(", else: ")[0] if report.attribution else command
 
 
+def tone_of(verdict: Verdict, exit_code: int) -> str:
+    """The tone of a page about a verdict: ``good``, ``bad``, ``plain`` or ``unknown``."""
+    return _TONES.get(verdict, {0: "good", 1: "bad"}.get(exit_code, "unknown"))
+
+
 def outline(report: Report) -> Outline:
     """Everything a format says about a report, escaped."""
     report = from_root(report)
@@ -165,7 +180,7 @@ def outline(report: Report) -> Outline:
     return Outline(
         verdict=report.verdict,
         exit_code=report.exit_code,
-        tone=_TONES.get(report.verdict, {0: "good", 1: "bad"}.get(report.exit_code, "unknown")),
+        tone=tone_of(report.verdict, report.exit_code),
         recipe=one_line(report.recipe),
         platform=one_line(report.platform),
         seed=one_line(report.seed),
@@ -272,9 +287,9 @@ def _difference(row: Mapping[str, Any]) -> EnvironmentDifference:
 
 def _comparisons(report: Report) -> Iterator[tuple[str, Comparison]]:
     for number, comparison in enumerate(report.comparisons.repeats, start=2):
-        yield f"run 1 and run {number}", comparison
+        yield f"Run 1 and run {number}", comparison
     if golden := report.comparisons.golden:
-        yield "golden and run 1", golden
+        yield "Golden and run 1", golden
 
 
 def _compared(title: str, comparison: Comparison) -> Compared:
@@ -323,7 +338,11 @@ def _environment(record: Mapping[str, Any]) -> tuple[FactGroup, ...]:
 
 def _group(name: str, record: Mapping[str, Any]) -> FactGroup:
     facts = facts_of(record)
-    return FactGroup(name=one_line(name), facts=facts[:_MAX_FACTS], num_cut=max(0, len(facts) - _MAX_FACTS))
+    return FactGroup(
+        name=one_line(_GROUPS.get(name, name)),
+        facts=facts[:_MAX_FACTS],
+        num_cut=max(0, len(facts) - _MAX_FACTS),
+    )
 
 
 def _foreign(section: ReportedSection) -> ForeignSection:

@@ -19,7 +19,8 @@ from reprokit.reports.charts.curves import HEIGHT, WIDTH
 from reprokit.reports.escaping import one_line, pieces
 from reprokit.reports.formats.explanations import GATE_TITLE
 from reprokit.reports.formats.report_content import outline
-from reprokit.reports.pages.cause import cause_page
+from reprokit.reports.pages.cause import CausePage, cause_page
+from reprokit.reports.pages.next_steps import NextStep, after_cause, is_choice, next_steps
 from reprokit.reports.pages.report_page import report_page
 
 if TYPE_CHECKING:
@@ -50,13 +51,21 @@ def to_html(report: Report) -> str:
 def diagnosis_to_html(found: Mapping[str, Any], *, subject: str, sentence: str) -> str:
     """What `reprokit diagnose` found as a page of its own; ``subject`` is the recipe or command."""
     verdict = str(found.get("verdict") or "UNJUDGED")
+    cause = cause_page(found)
     return page(
         "diagnosis.html.jinja",
-        cause=cause_page(found),
+        cause=cause,
+        steps=_after(cause, found.get("next") or ()) if cause else (),
         verdict=one_line(verdict),
         subject=one_line(subject),
         sentence=one_line(sentence.removeprefix(f"{verdict}: ")),
     )
+
+
+def _after(cause: CausePage, commands: Sequence[str]) -> tuple[NextStep, ...]:
+    """What to do after a diagnosis: what it says itself, else to mend the cause and look once more."""
+    typed = tuple(step for one in commands for step in next_steps(one_line(one)))
+    return typed or after_cause(cause.cards, again=cause.replay[0] if cause.replay else one_line(""))
 
 
 def _gate(report: Report) -> Any:
@@ -105,6 +114,7 @@ def _page(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["is_choice"] = is_choice
     return environment.get_template(name)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from reprokit.core.extension_record import ReportedProposal
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts, value_text
 
@@ -66,6 +67,7 @@ class CausePage:
     tried: tuple[tuple[Visible, Visible, Visible], ...]  # experiments: how many runs, of what, how they ended
     cards: tuple[CauseCard, ...]  # the causes
     proposals: tuple[ProposalCard, ...]  # what extensions propose
+    odds: Visible  # how often pairs of runs differed, and runs repeated another one; empty where none did
     known: tuple[Visible, ...]  # further findings, in the order in which they were made
     ruled_out: Facts  # what is not a cause, and how that is known
     not_varied: Facts  # what was not varied, and why
@@ -81,7 +83,7 @@ def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
     if not found:
         return None
     cards = tuple(map(_card, found.get("causes") or ()))
-    taps = list(found.get("taps") or ())
+    taps = sorted(found.get("taps") or (), key=lambda one: one.get("differs") is not True)
     return CausePage(
         headline=_headline(found, cards),
         tone="unknown" if found.get("problem") else _TONES.get(str(found.get("verdict")), "good"),
@@ -97,6 +99,7 @@ def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
         ),
         cards=cards,
         proposals=tuple(map(_proposal, list(found.get("proposals") or ())[:_MOST_ROWS])),
+        odds=_odds(found.get("odds") or {}),
         known=_lines(found.get("known")),
         ruled_out=_pairs(found.get("ruled_out")),
         not_varied=_pairs(found.get("not_varied")),
@@ -184,6 +187,20 @@ def _around(cause: Mapping[str, Any]) -> Iterator[tuple[Visible, Visible, bool]]
     if isinstance(first, int) and isinstance(lines, list | tuple):
         for number, text in enumerate(lines[:_MOST_ROWS], start=first):
             yield one_line(number), one_line(text), number == cause.get("line")
+
+
+def _odds(odds: Mapping[str, Any]) -> Visible:
+    pairs, repeated = odds.get("pairs"), odds.get("repeated")
+    if not isinstance(pairs, int) or not pairs:
+        return Visible("")
+    told = f"Of {counted(pairs, 'comparison')} of runs, {odds.get('differ')} found a difference"
+    if not isinstance(repeated, int) or not repeated:
+        return one_line(told)
+    luck = odds.get("luck")
+    by_luck = f", by luck in {100 * luck:.2g} % of answers" if isinstance(luck, float) else ""
+    return one_line(
+        f"{told}; with the cause held equal, {counted(repeated, 'run')} repeated another one{by_luck}"
+    )
 
 
 def _values(first: Mapping[str, Any]) -> tuple[Visible, Visible, Visible, Visible] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,12 @@ from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.formats.report_content import outline
 from reprokit.reports.formats.to_html import page
 from reprokit.reports.pages.index_page import IndexEntry, address_of, tone_of
-from reprokit.reports.pages.next_steps import NextStep, next_steps
+from reprokit.reports.pages.next_steps import NextStep
+from reprokit.reports.pages.report_page import steps_of
 
 _TONES = {0: "good", 1: "bad"}
 _MOST_EARLIER = 20
+_LEFT_OUT = "LEFT OUT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,26 +68,29 @@ def gate_to_html(entries: Sequence[GateEntry], *, exit_code: int) -> str:
     passed = sum(one.exit_code == 0 and not one.left_out for one in entries)
     judged = sum(not one.left_out for one in entries)
     ordered = sorted(entries, key=lambda one: one.exit_code == 0)
+    rows = [_row(one) for one in ordered]
     return page(
         "gate.html.jinja",
         tone=_TONES.get(exit_code, "unknown"),
         title=Visible(f"{passed:,} of {judged:,} passed" if judged else "Nothing was judged"),
-        sentence=_sentence(len(entries) - judged, exit_code),
-        rows=[_row(one) for one in ordered],
+        sentence=_sentence(rows, len(entries) - judged, exit_code),
+        rows=rows,
     )
 
 
-def _sentence(num_left_out: int, exit_code: int) -> Visible:
+def _sentence(rows: Sequence[_Row], num_left_out: int, exit_code: int) -> Visible:
+    words = Counter(row.word for row in rows if row.word != _LEFT_OUT)
+    counts = ", ".join(f"{count:,} {word}" for word, count in words.items())
     left_out = (
         f" {counted(num_left_out, 'recipe')} left out: its numbers cannot have moved." if num_left_out else ""
     )
-    return Visible(f"Exit code {exit_code}.{left_out}")
+    return Visible(f"{counts}{'.' if counts else ''} Exit code {exit_code}.{left_out}".strip())
 
 
 def _row(entry: GateEntry) -> _Row:
     name, earlier = one_line(entry.recipe), _earlier(entry)
     if entry.report is None:
-        word, tone = ("LEFT OUT", "plain") if entry.left_out else ("ERROR", "bad")
+        word, tone = (_LEFT_OUT, "plain") if entry.left_out else ("ERROR", "bad")
         why = one_line(entry.left_out or entry.error)
         return _Row(
             word=Visible(word), tone=tone, recipe=name, about=Visible(""), sentence=why, earlier=earlier
@@ -96,7 +102,7 @@ def _row(entry: GateEntry) -> _Row:
         recipe=name,
         about=Visible(f"{found.platform}, seed {found.seed}"),
         sentence=found.sentence,
-        steps=next_steps(found.next_command),
+        steps=steps_of(found),
         link=address_of(entry.place) if entry.place else "",
         earlier=earlier,
         curve=_curve(entry.report),

@@ -9,10 +9,10 @@ from urllib.parse import quote
 from reprokit.core.checklist import Verdict, exit_code
 from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible, one_line, shortened
+from reprokit.reports.formats import report_content
 from reprokit.reports.formats.to_html import WITH_TABLES, page
 
 MOST_ROWS = 500
-_TONES = {0: "good", 1: "bad"}
 _ANSWERS = {"equal": "good", "different": "bad"}
 
 
@@ -65,10 +65,11 @@ def index_to_html(entries: Sequence[IndexEntry]) -> str:
 
 
 def tone_of(entry: IndexEntry) -> str:
-    """``good``, ``bad`` or ``unknown``, as on the page of the report itself."""
+    """``good``, ``bad``, ``plain`` or ``unknown``, as on the page of the report itself."""
     if entry.verdict not in set(Verdict):
         return _ANSWERS.get(entry.verdict, "unknown")
-    return _TONES.get(exit_code(Verdict(entry.verdict)), "unknown")
+    verdict = Verdict(entry.verdict)
+    return report_content.tone_of(verdict, exit_code(verdict))
 
 
 def address_of(place: str) -> str:

@@ -17,6 +17,7 @@ from reprokit.reports.escaping import Visible, pieces
 from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.report_content import Compared, ForeignSection, Outline, ReportRow, outline
 from reprokit.reports.pages.cause import cause_facts
+from reprokit.reports.pages.next_steps import is_choice
 from reprokit.reports.pages.report_page import ReportPage, report_page
 
 #: What the fonts inside typst have a sign for. Any other is named by its number: a box says nothing.
@@ -137,7 +138,8 @@ class _Paper:
             for one in shown.steps[: self.room.rows]
         ]
         more = _more(len(shown.steps) - len(kept), "steps")
-        return [{"kind": "steps", "steps": kept, "more": more}] if kept else []
+        numbered = not is_choice(shown.steps)
+        return [{"kind": "steps", "steps": kept, "numbered": numbered, "more": more}] if kept else []
 
     def facts(self, facts: Facts) -> list[Part]:
         kept = [(self.text(label), self.text(value)) for label, value in facts[: self.room.rows]]

@@ -10,10 +10,11 @@ from reprokit.core.comparing.difference import Comparison
 from reprokit.core.report_parts import FileChange
 from reprokit.reports.charts.curves import Chart, Charts, charts
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.format_values import Facts, relative_text, value_text
+from reprokit.reports.format_values import Facts, facts_of, in_words, relative_text, value_text
 from reprokit.reports.formats.explanations import ATTRIBUTION_TITLE, CODE_TITLE
+from reprokit.reports.formats.html_tables import HtmlTable, html_table
 from reprokit.reports.formats.report_content import Outline, ReportRow, sides_of
-from reprokit.reports.pages.next_steps import NextStep, next_steps
+from reprokit.reports.pages.next_steps import NextStep, after_cause, next_steps
 from reprokit.reports.pages.trace_heat import TraceHeat, trace_heat
 
 _KINDS = {"+": "added", "-": "removed", "@": "place"}
@@ -66,6 +67,8 @@ class ReportPage:
     different: tuple[Chart, ...]  # all charts, where nothing differs
     equal: tuple[EqualMetric, ...]
     left: tuple[tuple[Visible, Facts], ...]  # explanations with no place of their own
+    runs: HtmlTable | None  # when each run was made, and how long it took
+    timing: Facts  # the same of the phases
 
 
 def report_page(report: Report, found: Outline) -> ReportPage:
@@ -77,7 +80,7 @@ def report_page(report: Report, found: Outline) -> ReportPage:
     changed = tuple(_changed(file) for file in files if file.diff)
     shown = {file.path for file in changed}
     return ReportPage(
-        steps=next_steps(found.next_command),
+        steps=steps_of(found),
         far=_far(report),
         not_passed=rows,
         not_passed_title=_title_of(rows),
@@ -91,7 +94,26 @@ def report_page(report: Report, found: Outline) -> ReportPage:
         different=different,
         equal=equal,
         left=tuple(explained.items()),
+        runs=_runs(report.timing.get("runs")),
+        timing=in_words(facts_of({name: one for name, one in report.timing.items() if name != "runs"})),
     )
+
+
+def _runs(made: object) -> HtmlTable | None:
+    """A row a run; None where nothing is known of any."""
+    rows = [dict(in_words(facts_of(one))) for one in made] if isinstance(made, list | tuple) else []
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not names:
+        return None
+    cells = ([number, *(row.get(name) for name in names)] for number, row in enumerate(rows, start=1))
+    return html_table([["run", *names], *cells])
+
+
+def steps_of(found: Outline) -> tuple[NextStep, ...]:
+    """What to do next; where the cause is known and nothing else is, to mend it and to run again."""
+    if found.next_command or not found.cause:
+        return next_steps(found.next_command)
+    return after_cause(found.cause.cards, again=found.rerun)
 
 
 def _far(report: Report) -> Visible:

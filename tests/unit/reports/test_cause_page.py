@@ -12,6 +12,7 @@ from reprokit.reports.formats.to_github import annotation_commands, cause_comman
 from reprokit.reports.formats.to_html import diagnosis_to_html, to_html
 from reprokit.reports.formats.to_markdown import to_markdown
 from reprokit.reports.pages.cause import cause_facts, cause_page
+from reprokit.reports.pages.next_steps import after_cause
 from reprokit.reports.shorten import below
 
 HOSTILE = "x\x1b[2J\n::error::y<script>alert(1)</script>`|%0A,line=1"
@@ -47,7 +48,43 @@ def test_the_page_of_a_diagnosis_is_the_reports_section(report):
     )
     section = re.search(r"<h2>Cause</h2>.*?</section>", to_html(report), re.DOTALL)[0]
     assert section in page
-    assert '<p class="sentence">it differs</p>' in page
+    assert '<p class="sentence">It differs</p>' in page
+
+
+def test_where_the_cause_is_known_the_page_says_to_mend_it_and_then_to_run_again(report):
+    found = dataclasses.replace(report, next_command="reprokit diagnose cartpole_baseline")
+    page = to_html(found)
+    steps = page[page.index("What to do next") : page.index("</header>")]
+    assert "Mend the cause at recipes/trainers/ppo.py:88: seed it from a setting" in steps
+    assert f'Then run it again:</p><div class="copied"><pre class="command">{found.rerun}</pre>' in steps
+    assert "reprokit diagnose" not in steps
+
+
+def test_a_cause_that_is_less_than_sure_is_to_be_mended_as_a_probable_one(report):
+    (card,) = cause_page(report.cause).cards
+    unsure = dataclasses.replace(card, confidence="medium")
+    (step,) = after_cause([unsure], again="")
+    assert step.words.startswith("Mend the probable cause at recipes/trainers/ppo.py:88: ")
+    assert after_cause([dataclasses.replace(card, fix="")], again="reprokit reproduce a") == ()
+
+
+def test_the_page_says_how_often_runs_differed_and_were_equal_again(report):
+    odds = {"pairs": 4, "differ": 3, "repeated": 7, "luck": 0.0076}
+    told = "Of 4 comparisons of runs, 3 found a difference"
+    again = "with the cause held equal, 7 runs repeated another one"
+    assert cause_page({**report.cause, "odds": odds}).odds == f"{told}; {again}, by luck in 0.76 % of answers"
+    assert cause_page({**report.cause, "odds": {**odds, "luck": None}}).odds == f"{told}; {again}"
+    assert cause_page({**report.cause, "odds": {**odds, "repeated": 0}}).odds == told
+    assert cause_page({**report.cause, "odds": None}).odds == ""
+
+
+def test_lines_whose_values_differ_stand_before_the_others(report):
+    taps = [{"file": "a.py", "line": at, "differs": at == 2} for at in (1, 2, 3)]
+    assert [row.place for row in cause_page({**report.cause, "taps": taps}).taps] == [
+        "a.py:2",
+        "a.py:1",
+        "a.py:3",
+    ]
 
 
 def test_a_cause_that_is_less_than_sure_is_called_probable(report):

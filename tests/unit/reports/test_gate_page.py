@@ -30,6 +30,7 @@ def test_what_did_not_pass_comes_first_each_with_its_sentence_and_its_report(sam
     words = re.findall(r'<b class="answer">(.*?)</b>', page)
     assert words == ["REGRESSION", "ERROR", "LEFT OUT", "REPRODUCED"]
     assert "1 of 3 passed" in page
+    assert "1 REGRESSION, 1 ERROR, 1 REPRODUCED. Exit code 1. 1 recipe left out" in page
     assert bad.sentence in page
     assert re.findall('href="(.*?)"', page) == ["./b%20c/T/report.html", "./a/T/report.html"]
     assert '<header class="bad">' in page

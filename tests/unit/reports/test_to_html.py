@@ -122,7 +122,7 @@ def test_each_step_of_what_to_do_next_can_be_copied(sample_report: Sample) -> No
     page = to_html(dataclasses.replace(sample_report(Verdict.REGRESSION), next_command=steps))
 
     header = page[: page.index("</header>")]
-    assert "if it is meant: commit the changes" in header
+    assert "If it is meant: commit the changes" in header
     commands = re.findall(
         r'<pre class="command">(.*?)</pre><button type="button" class="copy" hidden>', header
     )

@@ -31,10 +31,7 @@ def study_to_html(study: StudyData, *, importance: Mapping[str, float], fresh: s
         history=history(study),
         importance=[(one_line(name), share) for name, share in importance.items()],
         parallel=across_settings(study, importance),
-        trials=HtmlTable(
-            head=tuple(map(one_line, ("trial", "state", "value", *names, "why"))),
-            rows=tuple(map(tuple, _rows(study, names))),
-        ),
+        trials=_table(study, names),
         scripts=(*WITH_CHARTS, *WITH_TABLES),
         plot_width=f"{WIDTH:g}",
     )
@@ -51,6 +48,14 @@ def _sentence(study: StudyData) -> str:
     best = trials[study["best"]]
     settings = ", ".join(f"{name} = {json.dumps(value)}" for name, value in best["params"].items())
     return f"{what}. Trial {best['number']} is the best: {metric} {best['value']:.6g} with {settings}."
+
+
+def _table(study: StudyData, names: list[str]) -> HtmlTable:
+    """A row a trial; the column of messages only where a trial has one."""
+    head, rows = ["trial", "state", "value", *names, "why"], list(_rows(study, names))
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    return HtmlTable(head=tuple(map(one_line, head)), rows=tuple(map(tuple, rows)))
 
 
 def _rows(study: StudyData, names: list[str]) -> Iterator[list[Visible]]:

@@ -58,7 +58,7 @@ def test_what_has_no_room_is_counted_and_equal_results_lie_in_the_middle():
 
 
 def test_long_names_stand_in_two_rows_and_are_whole_in_their_titles():
-    names = [f"training.optimizer.setting_number_{at}" for at in range(8)]
+    names = [f"setting_number_{at}_of_the_optimizer" for at in range(8)]
     found = settings_chart([member(float(value), *(f"{name}={value}" for name in names)) for value in "12"])
     assert [axis.name_at for axis in found.axes[:3]] == [262, 279, 262]
     assert all(len(axis.name) <= 26 for axis in found.axes)
@@ -69,3 +69,12 @@ def test_of_many_values_as_many_are_named_as_there_is_room_for():
     found = settings_chart([member(float(at), f"seed_of_data={at}") for at in range(40)])
     heights = sorted(tick.at for tick in found.axes[0].ticks)
     assert min(after - before for before, after in itertools.pairwise(heights)) >= 14
+
+
+def test_a_command_stands_on_an_axis_for_each_of_its_options():
+    words = "python, train.py, --rate, {rate}, --width, {width}"
+    found = settings_chart(
+        [member(1.0, f"command=[{words.format(rate=rate, width=8)}]") for rate in ("3", "0.2", "0.8")]
+    )
+    assert [str(axis.name) for axis in found.axes] == ["rate", "last loss"]
+    assert [str(tick.label) for tick in found.axes[0].ticks] == ["0.2", "0.8", "3"]
