@@ -38,6 +38,7 @@ def test_the_top_level_is_the_contract_field_for_field(sample_report: Sample) ->
         "trace",
         "tool",
         "extensions",
+        "sections",
         "stress",
     }
     assert sorted(keys) == sorted(fields - only_where_there_is_one)
