@@ -4,7 +4,7 @@ Each repository is cloned from a bare one that lies below `--sources`, at two ne
 to which a recipe and a lock are added. Prints a table, a line for each form: what was answered, and how long
 it took. Exits 1 where an answer is not the expected one.
 
-    python benchmarks/compare_foreign.py --sources DIR [--only NAME] [--folder DIR] [--locks DIR]
+    python benchmarks/compare_foreign.py --sources DIR [--only NAME] [--commits] [--locks DIR]
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class Foreign:
         more: Further lines of the recipe.
         base: What head is compared with; its parent where left out.
         forms: Words of `compare` → the expected answer; None for whichever it is.
+        repository: Its owner and name, where there is another entry of it.
+        folder: What alone is taken of it; "" for all.
     """
 
     head: str
@@ -60,9 +62,22 @@ class Foreign:
     more: str = ""
     base: str = ""
     plain: list[str] = field(default_factory=list)
+    repository: str = ""
+    folder: str = ""
 
 
 TORCH = "torch\ntensorboard\nnumpy\nsetuptools\n"
+COMMITS = "--a HEAD~1 --b HEAD"
+REGRESSION: dict[str, str] = {
+    "base": "fe8abc3",
+    "head": "00ef8a7",
+    "printed": r"Loss: (?P<loss>[\d.]+) after (?P<step>\d+) batches",
+    "requirements": TORCH,
+    "file": "regression/main.py",
+    "repository": "pytorch/examples",
+    "folder": "regression",
+}
+SEEDED = "import runpy, torch; torch.manual_seed({seed}); runpy.run_path('regression/main.py')"
 FOREIGN = {
     "karpathy/makemore": Foreign(
         base="c079e1c",
@@ -96,6 +111,35 @@ FOREIGN = {
             "-n",
             "0",
         ],
+    ),
+    "karpathy/makemore, another model added": Foreign(
+        repository="karpathy/makemore",
+        base="b697f43",
+        head="c079e1c",
+        command='[python, makemore.py, -o, "{run_dir}", --type, rnn, --max-steps, "41", -n, "0", '
+        '--seed, "{seed}"]',
+        printed=r"step (?P<step>\d+) \| loss (?P<loss>[\d.]+)",
+        requirements=TORCH,
+        file="makemore.py",
+        forms={COMMITS: "equal"},
+    ),
+    "karpathy/minGPT, to its newest commit": Foreign(
+        repository="karpathy/minGPT",
+        base="d9ea878",
+        head="37baab7",
+        command="[python, -m, projects.adder.adder, --trainer.max_iters=40, "
+        '--trainer.num_workers=0, "--system.seed={seed}"]',
+        printed=r"iter (?P<step>\d+): train loss (?P<loss>[\d.]+)",
+        requirements=TORCH,
+        file="mingpt/trainer.py",
+        more="collect: [out/]\n",
+        forms={COMMITS: "equal"},
+    ),
+    "pytorch/examples, seeded": Foreign(
+        command=f'[python, -c, "{SEEDED}"]', forms={COMMITS: "equal"}, **REGRESSION
+    ),
+    "pytorch/examples": Foreign(
+        command="[python, regression/main.py]", forms={COMMITS: "unjudged"}, **REGRESSION
     ),
     "karpathy/minGPT": Foreign(
         head="c4c650e",
@@ -154,12 +198,17 @@ def reprokit(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def prepared(name: str, one: Foreign, folder: Path, *, sources: Path, locks: Path) -> None:
     """Clone it with two commits: base and head, each with the recipe and the lock."""
-    bare = sources / name.replace("/", "+") / "repo"
+    bare = sources / (one.repository or name).replace("/", "+") / "repo"
     subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(bare), str(folder)], check=True)
     base = one.base or f"{one.head}~1"
     lock = locks / ("torch" if one.requirements == TORCH else name.partition("/")[2])
     for commit in (base, one.head):
-        if commit == base:
+        if one.folder:
+            shutil.rmtree(folder / one.folder, ignore_errors=True)
+            git(folder, "symbolic-ref", "HEAD", "refs/heads/compared")
+            git(folder, "read-tree", "--empty")
+            git(folder, "read-tree", "-u", f"--prefix={one.folder}/", f"{commit}:{one.folder}")
+        elif commit == base:
             git(folder, "checkout", "--quiet", "--detach", commit)
         else:
             git(folder, "rm", "-rq", "--cached", ".")
@@ -222,6 +271,7 @@ def main() -> int:
     )
     parser.add_argument("--sources", type=Path, required=True, help="OWNER+NAME/repo: bare repositories")
     parser.add_argument("--only", choices=FOREIGN, help="this repository alone")
+    parser.add_argument("--commits", action="store_true", help="two commits alone, no other form")
     parser.add_argument("--locks", type=Path, help="keep the locks here, or use those that are here")
     options = parser.parse_args()
     wrong = 0
@@ -236,12 +286,13 @@ def main() -> int:
             remarked = folder / one.file
             remarked.write_text(remarked.read_text() + "# a remark\n")
             python = environment(folder)
-            for form, expected in one.forms.items():
+            forms = {form: to for form, to in one.forms.items() if form == COMMITS or not options.commits}
+            for form, expected in forms.items():
                 words = shlex.split(form)
                 answer = asked(folder, ["train", *words, "--backend", "local", "--json"])
                 wrong += expected not in {None, answer["answer"]}
                 print(row(name, f"compare train {form}".strip(), expected, answer), flush=True)
-            if one.plain:
+            if one.plain and not options.commits:
                 text = (folder / one.plain[0]).read_text()
                 (folder / one.plain[1]).write_text(text + "# a remark\n")
                 first, other = ([python, file, *one.plain[2:]] for file in one.plain[:2])

@@ -7,7 +7,7 @@ a list of allowed names, addresses lose their credentials, and every text is loo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,10 +40,13 @@ _OF_OTHERS = {"source", "plain_inside"}  # what a host says of a run to come, in
 _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 
-def capture_host(project: Path, *, source: Mapping[str, Any] | None = None) -> MachineFacts:
+def capture_host(
+    project: Path, *, source: Mapping[str, Any] | None = None, only: Sequence[str] = ()
+) -> MachineFacts:
     """The section ``host`` of environment.json with its ``missing``, and as ``source`` the project's tree.
 
-    With ``source`` that is what is said of the tree, and none of its files is read.
+    With ``source`` that is what is said of the tree, and none of its files is read. With ``only`` the tree
+    has but those files and folders of its commit.
     """
     # Not above: this package is imported inside the environment that trains, without psutil and tomllib.
     from reprokit.capture.hardware import capture_hardware  # noqa: PLC0415
@@ -53,7 +56,7 @@ def capture_host(project: Path, *, source: Mapping[str, Any] | None = None) -> M
     missing = {**(machine.pop("missing") or {}), **programs.pop("missing")}
     if source is None:
         told = settings_of(project)
-        source = capture_source(project, apart_from=(told.runs, told.reports))
+        source = capture_source(project, apart_from=(told.runs, told.reports), only=only)
     return cast("MachineFacts", {**programs, **machine, "missing": missing, "source": source})
 
 

@@ -183,10 +183,11 @@ def worktree(project: Path, *, commit: str, empty: bool = False) -> Iterator[Pat
             run_git(top, "worktree", "prune")  # git forgets the trees whose folders are gone
 
 
-def check_out(project: Path, paths: Sequence[str] = ()) -> None:
+def check_out(project: Path, paths: Sequence[str] = ()) -> tuple[str, ...]:
     """Put files of its commit into a project in an empty work tree: all that it lacks, or those below paths.
 
     Its index has every file at once, as in a sparse checkout, so that attributes count that lie elsewhere.
+    What comes back are the files of git-lfs whose contents this clone lacks.
     """
     below = git(project, "rev-parse", "--show-prefix").strip()
     listed = Path(git(project, "rev-parse", "--path-format=absolute", "--git-path", _LISTED).strip())
@@ -196,7 +197,7 @@ def check_out(project: Path, paths: Sequence[str] = ()) -> None:
     git(project, *_ON_ALL_CORES, *_LISTED_BELOW, "read-tree", "-m", "-u", "HEAD")
     if not paths:
         listed.unlink()
-    put_large_files(project)
+    return put_large_files(project)
 
 
 def put_large_files(project: Path) -> tuple[str, ...]:

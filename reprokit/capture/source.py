@@ -22,8 +22,12 @@ MOST_BYTES = 2 << 30
 _MOST_NAMED = 5
 
 
-def capture_source(project: Path, *, apart_from: Sequence[str] = ("runs", "reports")) -> dict[str, Any]:
+def capture_source(
+    project: Path, *, apart_from: Sequence[str] = ("runs", "reports"), only: Sequence[str] = ()
+) -> dict[str, Any]:
     """What git says of the tree that holds ``project``, apart from its folders of results.
+
+    With ``only``, files and folders of the project, the others of its commit need not be there.
 
     Returns:
         ``commit``, ``branch`` (None when detached), ``dirty``, ``unrecorded`` (whether something is
@@ -38,18 +42,23 @@ def capture_source(project: Path, *, apart_from: Sequence[str] = ("runs", "repor
     if repository.root is None:
         return {"missing": {"commit": "a repository without a work tree"}}
     try:
-        return _facts(repository, repository.root, project.resolve(), apart_from=apart_from)
+        return _facts(repository, repository.root, project.resolve(), apart_from=apart_from, only=only)
     except GitError as error:
         return {"missing": {"commit": error.what}}
     except OSError as error:
         return {"missing": {"commit": f"cannot read {error.filename}: {error.strerror}"}}
 
 
-def _facts(repository: Repository, root: Path, project: Path, *, apart_from: Sequence[str]) -> dict[str, Any]:
+def _facts(
+    repository: Repository, root: Path, project: Path, *, apart_from: Sequence[str], only: Sequence[str]
+) -> dict[str, Any]:
     missing: dict[str, str] = {}
     folder = project.relative_to(root).as_posix()
-    results = tuple(f"{'' if folder == '.' else folder + '/'}{name}/" for name in apart_from)
-    found = compare(repository, apart_from=results)
+    results, there = (
+        tuple(f"{'' if folder == '.' else folder + '/'}{name}/" for name in names)
+        for names in (apart_from, only)
+    )
+    found = compare(repository, apart_from=results, only=there)
     if not found.commit:
         missing["commit"] = "the repository has no commit yet"
     return {

@@ -62,12 +62,19 @@ class TreeComparison:
 
 
 def compare(
-    repository: Repository, *, within: str = "", apart_from: tuple[str, ...] = (), depth: int = 0
+    repository: Repository,
+    *,
+    within: str = "",
+    apart_from: tuple[str, ...] = (),
+    only: tuple[str, ...] = (),
+    depth: int = 0,
 ) -> TreeComparison:
     """Compare every file of a work tree with HEAD.
 
     Only what lies below ``within`` counts, and in ``apart_from`` (folders from the root that end in ``/``)
     only what the commit has: results that lie there are no change, code that is imported from there is.
+    Where ``only`` names files and folders, each with a ``/`` at its end, no other file of the commit need be
+    there.
 
     Raises:
         GitError: The repository cannot be read.
@@ -80,7 +87,7 @@ def compare(
     submodules: dict[str, str] = {}
     differing = {}
     for path, entry in entries.items():
-        if not path.startswith(within):
+        if not path.startswith(within) or (only and not f"{path}/".startswith(only)):
             continue
         if entry.mode == SUBMODULE:
             state = _submodule(root / path, entry, depth=depth)

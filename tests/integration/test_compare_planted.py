@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -75,6 +76,7 @@ PLANTED = {
     "setting": ({"b_overrides": ("env.SCALE=0.5",)}, {"loss"}, "variable", "SCALE absent → 0.5"),
     "package": ({"b_packages": ("tiny==2.0",)}, {"of_package"}, "package", "tiny 1.0 → 2.0"),
     "lock": ({"b_lock": "other.lock"}, {"of_package"}, "package", "tiny 1.0 → 2.0"),
+    "variant": ({"b_variant": "other"}, {"of_package"}, "package", "tiny 1.0 → 2.0"),
     "python": ({"b_python": OTHER}, {"of_python"}, "python", OTHER),
     "threads": ({"b_threads": 2}, {"of_threads"}, "condition", "2 threads"),
 }
@@ -95,13 +97,26 @@ def repository(shared_small_project, tmp_path_factory):
         patch.setenv("UV_CACHE_DIR", str(tmp_path_factory.mktemp("uv")))
         patch.chdir(small.root)
         small.lock.write_text(small.add_wheel(text="RATE = 0.5\n"))
-        (small.root / "other.lock").write_text(small.add_wheel(version="2.0", text="RATE = 0.25\n"))
+        other = small.add_wheel(version="2.0", text="RATE = 0.25\n")
+        (small.root / "other.lock").write_text(other)
+        add_variant(small, "other", packages=other)
         found = Repository(small.root)
         found.git("init", "--quiet")
         (small.root / ".gitignore").write_text("runs/\nreports/\n")
         found.write(train_py=PROGRAM, settings_py="RATE = 0.1\n", recipes__train__recipe_yaml=RECIPE)
         found.write(settings_py="RATE = 0.2\n")
         yield found
+
+
+def add_variant(small, name: str, *, packages: str) -> None:
+    """Another environment with what the first one has, but for its packages."""
+    lock = small.root / "images" / "lock.toml"
+    text = lock.read_text(encoding="utf-8")
+    own = re.search(r"(?ms)^\[variants\.cpu\]\n.*?(?=^\[|\Z)", text)
+    assert own is not None
+    lock.write_text(f"{text}\n{own[0].replace('variants.cpu', f'variants.{name}')}", encoding="utf-8")
+    (small.root / "images" / name).mkdir()
+    (small.root / "images" / name / small.lock.name).write_text(packages)
 
 
 def compared(repository, *, backend="local", only=None, **typed):

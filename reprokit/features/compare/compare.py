@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reprokit import adapters
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, StoredAnswer, Word
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
@@ -76,7 +77,8 @@ def compare_recipe(
     with ExitStack() as stack:
         if coming is None:
             only_bits = num_seeds is None and rounding is None
-            trees = trees_begun(name, asked, share=share, only_bits=only_bits, project=session.project)
+            begun: dict[str, Any] = {"share": share, "backend": request.backend, "project": session.project}
+            trees = trees_begun(name, asked, only_bits=only_bits, **begun)
             coming = stack.enter_context(trees)
         how: dict[str, Any] = {"num_seeds": num_seeds, "seals": seals, "session": session}
         and_then = twins.make if twins else None
@@ -101,6 +103,18 @@ def compare_recipe(
         )
 
 
+def _must_be_there(every: Sequence[Path], selected: Selected) -> None:
+    """Refuse the name of a metric, or a pattern of those left out, that fits nothing on either side."""
+    if not (selected.only or selected.ignore):
+        return
+    sources = [source for run in every for source in adapters.find_all(run)]
+    adapters.must_fit(sources, selected.ignore, option="--ignore-metric")
+    known = {f"{source.name}:{name}": name for source in sources for name in adapters.names_in(source)}
+    for name in selected.only or ():
+        if known and name not in {*known, *known.values()}:
+            raise adapters.fits_no_metric(name, dict.fromkeys(known.values()), option="--metric")
+
+
 def _equal_inputs(made: MadeSides) -> Answer:
     return Answer(
         answer=Word.EQUAL,
@@ -122,11 +136,17 @@ def answered(
     rounding: RoundingAsked | None = None,
     twins: MadeTwins | None = None,
 ) -> tuple[Answer, Path]:
-    """Judge the runs of both sides and write the report."""
+    """Judge the runs of both sides and write the report.
+
+    Raises:
+        UsageError: A metric was named that no run has.
+    """
     with session.phase("judge"):
         lacked = lacked_files(made, asked.working_tree)
         asked = replace(asked, touched=seals.broken(), lacked=lacked)
         answer = answer_on(made, selected=selected, asked=asked, over_seeds=over_seeds)
+        if answer.answer is not None and not asked.touched:
+            _must_be_there([run for side in SIDES for run in made[side]], selected)
         if rounding is not None and twins is not None:
             answer = with_rounding(answer, made, twins, asked=rounding)
     name = next(folder.parent.name for side in SIDES for folder in made[side])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reprokit import recipes, runs
-from reprokit.errors import CannotJudgeError, CannotRunError, ReportError, UsageError
+from reprokit.errors import CannotJudgeError, CannotRunError, ReportError, ReprokitError, UsageError
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.describe import commit_told
@@ -23,7 +23,9 @@ from reprokit.features.compare.side_runs import (
     one_more_run,
     seeds_of_sides,
 )
+from reprokit.features.compare.tree_parts import Part
 from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree
+from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.programs.program_files import may_see
 from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.recipes import Recipe, StatisticalMetric
@@ -164,21 +166,58 @@ def _both_ready(
     _must_have(name, trees)
     _must_have_same_submodules(name, trees)
     _must_differ(asked, trees)
-    whole = {tree.commit: tree.whole() for side, tree in trees.items() if side not in known}
-    trees = {side: whole.get(tree.commit, tree) for side, tree in trees.items()}
+    trees = _with_needed(name, asked, trees, request, but=known)
     recipe_of = {}
     for side in SIDES:
         with trees[side].named_by_commit():
             recipe_of[side] = recipe_on(name, asked[side], trees[side], request)
         _must_have_contents(side, trees[side], recipe_of[side])
+    _must_differ_once_set(asked, trees, recipe_of)
     if over_seeds:
         _must_fit_seeds(asked, recipe_of)
     ready = dict(known)
+    how: dict[str, Any] = {"stack": stack, "session": session}
     for side in SIDES:
         if side not in ready:
-            how: dict[str, Any] = {"stack": stack, "session": session}
-            ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
+            try:
+                ready[side] = _ready(side, asked[side], trees[side], recipe_of[side], request, **how)
+            except CannotRunError:
+                raise
+            except ReprokitError:  # told of the whole tree, where it is so there too
+                if trees[side].part is Part.WHOLE:
+                    raise
+                tree = trees[side].with_part(Part.WHOLE)
+                ready[side] = _ready(side, asked[side], tree, recipe_of[side], request, **how)
     return ready
+
+
+def _with_needed(
+    name: str,
+    asked: Mapping[str, SideAsked],
+    trees: Mapping[str, SideTree],
+    request: Request,
+    *,
+    but: Container[str],
+) -> dict[str, SideTree]:
+    """The trees with every file that a run of their side can see; sides of one commit have one tree."""
+    parts: dict[str | None, Part] = {}
+    for side in SIDES:
+        if side not in but:
+            commit, part = trees[side].commit, _part_needed(name, asked[side], trees[side], request)
+            parts[commit] = max(part, parts.get(commit, part))
+    first = {tree.commit: tree for tree in trees.values()}
+    made = {commit: first[commit].with_part(part) for commit, part in parts.items()}
+    return {side: made.get(tree.commit, tree) for side, tree in trees.items()}
+
+
+def _part_needed(name: str, asked: SideAsked, tree: SideTree, request: Request) -> Part:
+    """Of a trainer in a container what is mounted there; of every other program all files."""
+    if tree.part is not Part.WHOLE:
+        with suppress(ReprokitError):  # told of the whole tree, where it is so there too
+            recipe = recipe_on(name, asked, tree, request)
+            if recipe.trainer is not None and backend_of(recipe, request) == "docker":
+                return Part.MOUNTED
+    return Part.WHOLE
 
 
 def _ready(
@@ -195,12 +234,27 @@ def _ready(
 def _must_differ(asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree]) -> None:
     one, two = (dataclasses.replace(asked[side], revision=None) for side in SIDES)
     if one == two and is_same_tree(trees["a"], trees["b"]):
-        commit = trees["a"].commit or trees["b"].commit or "the working tree"
-        raise SameSidesError(
-            "the two sides are the same commit with the same settings",
-            where=commit,
-            fix="name another with --a or --b, or set something on one side, such as --b-set PATH=VALUE",
-        )
+        raise _same_sides(trees)
+
+
+def _must_differ_once_set(
+    asked: Mapping[str, SideAsked], trees: Mapping[str, SideTree], recipe_of: Mapping[str, Recipe]
+) -> None:
+    """Refuse what is set to what it is already, such as no arguments or the recipe's own variant."""
+    in_recipe: dict[str, Any] = {"revision": None, "overrides": (), "arguments": None, "variant": None}
+    one, two = (dataclasses.replace(asked[side], **in_recipe) for side in SIDES)
+    is_same_recipe = recipe_of["a"].plain == recipe_of["b"].plain
+    if one == two and is_same_recipe and is_same_tree(trees["a"], trees["b"]):
+        raise _same_sides(trees)
+
+
+def _same_sides(trees: Mapping[str, SideTree]) -> SameSidesError:
+    return SameSidesError(
+        "the two sides are the same commit with the same settings",
+        where=trees["a"].commit or trees["b"].commit or "the working tree",
+        fix="name another with --a or --b, or set something on one side that it is not yet, such as "
+        "--b-set PATH=VALUE",
+    )
 
 
 def _must_have(name: str, trees: Mapping[str, SideTree]) -> None:

@@ -23,12 +23,12 @@ from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import OtherTree
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.features.compare.asked import SideAsked
-from reprokit.harness.running.numbers import package_of, trainers_paths
+from reprokit.features.compare.tree_parts import PROJECT_FILE, Files, Part, is_likely_mounted, put_files
+from reprokit.harness.running.numbers import package_of
 from reprokit.layout import RECIPE
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.records import environment_json
 
-_PROJECT_FILE = "pyproject.toml"
 _SHORT = 12
 
 
@@ -42,7 +42,7 @@ class SideTree:
         project: Its recipes and environments, with the runs and reports of the project that asks.
         host: What this machine is, and what the tree is.
         other_tree: The working tree, of which no program of a commit may open a file; None for itself.
-        is_whole: False where only the files are there that tell what a trainer's runs stand on.
+        part: Which of its files are there.
         pointers: Its files of git-lfs whose contents this clone does not have.
     """
 
@@ -51,16 +51,16 @@ class SideTree:
     project: Project
     host: MachineFacts
     other_tree: OtherTree | None = None
-    is_whole: bool = True
+    part: Part = Part.WHOLE
     pointers: tuple[str, ...] = ()
 
-    def whole(self) -> SideTree:
-        """The same with every file of its commit."""
-        if self.is_whole:
+    def with_part(self, part: Part) -> SideTree:
+        """The same with as many files of its commit, or more."""
+        if self.part >= part:
             return self
-        git_history.check_out(self.root)
-        pointers = git_history.put_large_files(self.root)
-        return replace(self, host=capture.capture_host(self.root), is_whole=True, pointers=pointers)
+        there = put_files(self.root, part)
+        host = capture.capture_host(self.root, only=there.paths)
+        return replace(self, host=host, part=there.part, pointers=there.pointers)
 
     @property
     def runs_dir(self) -> Path:
@@ -89,7 +89,7 @@ class ComingTrees:
 
     Attributes:
         made: Side → its tree, once it is there.
-        in_part: The sides whose tree is not whole, and there first.
+        in_part: The sides that may have runs already, whose trees have but the files that tell whether.
         remove: Begins to remove them, once no run needs them any more.
     """
 
@@ -103,7 +103,13 @@ class ComingTrees:
 
 
 def trees_begun(
-    name: str, asked: Mapping[str, SideAsked], *, share: Sequence[str], only_bits: bool, project: Project
+    name: str,
+    asked: Mapping[str, SideAsked],
+    *,
+    share: Sequence[str],
+    only_bits: bool,
+    backend: str,
+    project: Project,
 ) -> AbstractContextManager[ComingTrees]:
     """The trees that a comparison needs.
 
@@ -112,11 +118,13 @@ def trees_begun(
         asked: Both sides.
         share: Files and folders of the working tree that clean ones get too.
         only_bits: Whether no run is made on a side that has two already.
+        backend: How runs are to be made: ``auto``, ``docker`` or ``local``.
         project: That of the working tree.
     """
     revisions = {side: one.revision for side, one in asked.items()}
     may_be_known = partial(may_have_runs, name, project) if only_bits else None
-    return trees_of(revisions, project, share=share, may_be_known=may_be_known)
+    needed = Part.MOUNTED if is_likely_mounted(name, backend, project) else Part.WHOLE
+    return trees_of(revisions, project, share=share, may_be_known=may_be_known, needed=needed)
 
 
 @contextmanager
@@ -126,6 +134,7 @@ def trees_of(
     *,
     share: Sequence[str],
     may_be_known: Callable[[str], bool] | None,
+    needed: Part = Part.WHOLE,
 ) -> Iterator[ComingTrees]:
     """The trees of both sides: each the working tree for None, else a work tree of the commit.
 
@@ -137,7 +146,8 @@ def trees_of(
         project: That of the working tree.
         share: Files and folders of the working tree that a clean one gets too, since git ignores them.
         may_be_known: Whether a commit has runs that may be used again, so that its tree need not be whole;
-            None where every tree must be.
+            None where that is not asked.
+        needed: What the others have at first.
 
     Raises:
         UsageError: There is no such commit, or nothing of that name to share.
@@ -150,10 +160,12 @@ def trees_of(
     stacks = {commit: ExitStack() for commit in commits.values()}
     asked = may_be_known if not share else None  # what is shared lies beside what the commit has
     in_part = {commit for commit in stacks if commit and asked and asked(commit)}
+    needed = needed if not share else Part.WHOLE
+    parts = {commit: Part.DIGESTED if commit in in_part else needed for commit in stacks}
     with ThreadPoolExecutor(max_workers=len(stacks)) as aside:
         made = {
             commit: aside.submit(
-                stack.enter_context, _tree_of(commit, project, share=share, is_whole=commit not in in_part)
+                stack.enter_context, _tree_of(commit, project, share=share, part=parts[commit])
             )
             for commit, stack in stacks.items()
         }
@@ -181,39 +193,41 @@ def may_have_runs(name: str, project: Project, commit: str) -> bool:
 
 
 @contextmanager
-def _tree_of(
-    commit: str | None, project: Project, *, share: Sequence[str], is_whole: bool
-) -> Iterator[SideTree]:
+def _tree_of(commit: str | None, project: Project, *, share: Sequence[str], part: Part) -> Iterator[SideTree]:
     if commit is None:
         host = capture.capture_host(project.root)
         yield SideTree(root=project.root, commit=None, project=project, host=host)
         return
+    is_whole = part is Part.WHOLE
     with git_history.worktree(project.root, commit=commit, empty=not is_whole) as tree:
         _must_lie_outside(tree, project.root)
         if not is_whole:
-            git_history.check_out(tree, [_PROJECT_FILE])  # it says where the others are
-            git_history.check_out(tree, [_PROJECT_FILE, *trainers_paths(tree)])
+            git_history.check_out(tree, [PROJECT_FILE])  # it says where the others are
+        if is_whole:
+            there = Files(part=part, pointers=git_history.put_large_files(tree))
+        else:
+            there = put_files(tree, part)
         for path in share:
             _share(path, project.root, tree)
-        there = replace(
+        own = replace(
             project,
             root=tree,
             recipes_dir=project_folder(tree, "recipes"),
             package=package_of(tree),
         )
-        # git has put there what the commit has, and no program was there yet.
-        source = None if is_whole else {"commit": commit, "dirty": False}
-        host = capture.capture_host(tree, source=source)
+        # Nothing runs in a tree with so few files.
+        source = {"commit": commit, "dirty": False} if there.part is Part.DIGESTED else None
+        host = capture.capture_host(tree, source=source, only=there.paths)
         top = git_history.top_of(project.root)
         other = OtherTree(root=str(top), files=git_history.files_of(project.root))
         yield SideTree(
             root=tree,
             commit=commit,
-            project=there,
+            project=own,
             host=host,
             other_tree=other,
-            is_whole=is_whole,
-            pointers=git_history.put_large_files(tree) if is_whole else (),
+            part=there.part,
+            pointers=there.pointers,
         )
 
 
@@ -233,8 +247,8 @@ def environments_of(tree: SideTree) -> Iterator[SideTree]:
     """The same with a copy of its environments, whose locks may be changed; its code stays where it is."""
     with tempfile.TemporaryDirectory(prefix="reprokit-side-") as name:
         root = Path(name)
-        if (tree.root / _PROJECT_FILE).is_file():
-            shutil.copyfile(tree.root / _PROJECT_FILE, root / _PROJECT_FILE)
+        if (tree.root / PROJECT_FILE).is_file():
+            shutil.copyfile(tree.root / PROJECT_FILE, root / PROJECT_FILE)
         images = project_folder(tree.root, "images")
         if images.is_dir():
             shutil.copytree(images, root / settings_of(tree.root).images)

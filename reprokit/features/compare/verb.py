@@ -121,7 +121,8 @@ def command(
         sides, coming = sides_asked(options), None
         if name is not None:  # first of all: git makes the trees while the rest is imported
             only_bits = not (num_seeds or rounding)
-            trees = trees_begun(name, sides, share=share, only_bits=only_bits, project=project)
+            begun: dict[str, Any] = {"share": share, "backend": request.backend, "project": project}
+            trees = trees_begun(name, sides, only_bits=only_bits, **begun)
             coming = stack.enter_context(trees)
         from reprokit.features.compare.compare import compare_commands, compare_recipe
         from reprokit.features.compare.rounding.told import RoundingAsked

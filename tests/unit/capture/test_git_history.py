@@ -122,6 +122,8 @@ def test_an_empty_worktree_gets_the_files_that_are_asked_for_and_then_all(reposi
         assert there() - {".git"} == set()
         git_history.check_out(tree, ["a b", "[z]", "not there"])
         assert there() - {".git"} == {"a b/#x", "[z]"}
+        assert capture_source(tree, only=("a b", "[z]"))["dirty"] is False
+        assert capture_source(tree, only=("a b", "[z]", "train.py"))["dirty"] is True
         git_history.check_out(tree)
         assert {"a b/#x", "[z]", "other/y", "train.py"} <= there()
         assert git(tree, "status", "--porcelain") == ""

@@ -35,6 +35,18 @@ def test_a_detached_head_has_no_branch(repository):
     assert capture_source(repository.root)["commit"] == commit
 
 
+def test_of_a_part_of_a_tree_only_its_own_files_need_be_as_committed(repository):
+    repository.commit(a="1", sub__b="2", sub__c="3", subs__d="4")
+    for name in ("a", "subs/d"):
+        (repository.root / name).unlink()
+    assert capture_source(repository.root, only=("sub",))["changed"] == 0
+    repository.write("sub/b", "9")
+    (repository.root / "sub" / "c").unlink()
+    repository.write("sub/e.py", "added")
+    facts = capture_source(repository.root / "sub", only=("b", "c"))
+    assert facts["changed_files"] == ["sub/b", "sub/c", "sub/e.py"]
+
+
 def test_a_changed_file_is_dirty_and_its_content_decides_the_digest(repository):
     repository.commit(a="1")
     repository.write("a", "2")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import adapters
+from reprokit import adapters, runs
+from reprokit.core.records import Outcome
 from reprokit.features.compare import judge
 from reprokit.features.compare.answer import Word
 from reprokit.features.compare.judge import Selected, judged
@@ -27,6 +28,7 @@ with open(f"{{sys.argv[2]}}/log.jsonl", "w") as log:
     for step in range({records}):
         value += 0.1
         log.write(json.dumps({{"step": step, **dict({metrics})}}) + "\\n")
+sys.exit({code})
 """
 PROGRAMS = {
     "one": {},
@@ -37,8 +39,9 @@ PROGRAMS = {
     "nan": {"metrics": "loss=math.nan"},
     "renamed": {"metrics": "cost=value"},
     "drifting": {"metrics": "loss=value, noise=int.from_bytes(os.urandom(4))"},
+    "failing": {"code": 1},
 }
-#: Program of b → the answer, where a is ``one``.
+#: Program of b → the answer, where a is ``one``; None where it did not run.
 EXPECTED = {
     "same": Word.EQUAL,
     "last_bit": Word.DIFFERENT,
@@ -47,6 +50,7 @@ EXPECTED = {
     "nan": Word.UNJUDGED,
     "renamed": Word.UNJUDGED,
     "drifting": Word.UNJUDGED,
+    "failing": None,
     "touched": Word.UNJUDGED,
     "one": Word.UNJUDGED,
 }
@@ -61,7 +65,7 @@ def made(tmp_path_factory) -> dict[str, tuple[Path, ...]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         for name, how in PROGRAMS.items():
-            text = PROGRAM.format(records=how.get("records", 5), metrics=how.get("metrics", "loss=value"))
+            text = PROGRAM.format(**{"records": 5, "metrics": "loss=value", "code": 0, **how})
             (place / f"{name}.py").write_text(text)
             command = (sys.executable, f"{name}.py", "{seed}", "{run_dir}")
             found[name] = run_command(command, Request(), session=session)
@@ -138,6 +142,16 @@ def believes_that_some_metric_is_common(patch):
     patch.setattr(judge, "_common_metrics", lambda *_: {"loss"})
 
 
+def takes_a_program_that_failed_for_one_that_ran(patch):
+    real = runs.read
+
+    def read(folder, **how):
+        found = real(folder, **how)
+        return replace(found, record=found.record._replace(outcome=Outcome.COMPLETED))
+
+    patch.setattr(judge.runs, "read", read)
+
+
 BROKEN = (
     takes_every_comparison_for_identical,
     takes_another_number_of_records_for_none,
@@ -146,6 +160,7 @@ BROKEN = (
     does_not_ask_whether_a_side_repeats,
     does_not_ask_whether_runs_are_finished_and_apart,
     believes_that_some_metric_is_common,
+    takes_a_program_that_failed_for_one_that_ran,
 )
 
 

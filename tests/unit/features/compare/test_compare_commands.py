@@ -126,8 +126,18 @@ def test_what_cannot_be_compared_is_unjudged_and_never_equal(folder, a, b):
     assert audit(report / FILE).exit_code == 4
 
 
-def test_asking_for_a_metric_that_neither_side_has_is_never_equal(folder):
+@pytest.mark.parametrize(
+    "asked", [{"only": ("los",)}, {"only": ("loss", "los")}, {"ignore": ("los",)}], ids=str
+)
+def test_a_metric_that_neither_side_has_is_a_wrong_question_and_the_nearest_is_named(folder, asked):
     one, other = program(folder, "one.py"), program(folder, "two.py")
+    with pytest.raises(UsageError, match="no metric matches 'los'") as raised:
+        compared(folder, one, other, **asked)
+    assert "loss" in raised.value.fix
+
+
+def test_asking_for_a_metric_that_one_side_alone_has_is_never_equal(folder):
+    one, other = program(folder, "one.py"), program(folder, "two.py", metrics="loss=value, reward=1.5")
     assert compared(folder, one, other, only=("reward",))[0].answer is Word.UNJUDGED
 
 

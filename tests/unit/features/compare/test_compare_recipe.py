@@ -98,6 +98,17 @@ def test_a_setting_that_is_none_of_the_inputs_needs_no_run(repository):
     assert (answer.answer, report) == (Word.EQUAL, None)
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [{"b_arguments": ""}, {"b_arguments": " "}, {"b_overrides": ("seeds=[3]",)}, {"b_variant": "none"}],
+    ids=str,
+)
+def test_what_is_set_to_what_it_is_already_makes_no_side_of_its_own(repository, typed):
+    with pytest.raises(UsageError, match="the same commit with the same settings"):
+        compared(repository, **typed)
+    assert not (repository.root / "runs" / "train").exists()
+
+
 def test_a_commit_that_changes_text_alone_is_equal_and_its_code_is_named(repository):
     repository.write(settings_py="RATE = 0.1  # the rate\n")
     answer, _ = compared(repository, a="HEAD~1", b="HEAD")
