@@ -24,13 +24,18 @@ def line_of_hash(inquiry: Investigation) -> None:
 
 
 def _first(inquiry: Investigation, look: Look) -> Candidate | None:
-    """The only call that differs, or the one whose substitution makes runs equal."""
+    """The call whose substitution makes runs equal; also the only one that differs, if it cannot be given.
+
+    An only one may be innocent: a model that holds a set differs, and what a later call draws by a hash of
+    its own does not follow from that.
+    """
     candidates = look.unlike.candidates
-    if len(candidates) == 1 and not look.unlike.sampled:
-        return candidates[0]
     proof = Proof(inquiry, look.runs)
     try:
         held = proof.held(candidates) if proof.begin(candidates) else ()
     finally:
         proof.remove()
-    return held[0] if held else None
+    if held:
+        return held[0]
+    is_only = len(candidates) == 1 and not look.unlike.sampled
+    return candidates[0] if is_only and not proof.refuted else None
