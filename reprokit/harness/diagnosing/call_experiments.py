@@ -80,6 +80,10 @@ class Proof:
         found = self._isolated(candidates)
         return found if found and self._confirmed(found) else ()
 
+    def refutes(self, one: Candidate) -> bool:
+        """Whether a run to which this call's result was given differs all the same: a brief look."""
+        return not self._enough((one,)) and self.refuted
+
     def keep(self) -> bool:
         """Keep in one more run what the calls give; whether it finished, with the native taps or without."""
         inquiry = self.inquiry

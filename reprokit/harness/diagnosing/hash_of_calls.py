@@ -24,18 +24,19 @@ def line_of_hash(inquiry: Investigation) -> None:
 
 
 def _first(inquiry: Investigation, look: Look) -> Candidate | None:
-    """The call whose substitution makes runs equal; also the only one that differs, if it cannot be given.
+    """The call whose substitution makes runs equal; the only one that differs, unless that shows it innocent.
 
-    An only one may be innocent: a model that holds a set differs, and what a later call draws by a hash of
-    its own does not follow from that.
+    A model that holds a set differs, and what a later call draws by a hash of its own does not follow from
+    that.
     """
     candidates = look.unlike.candidates
+    is_only = len(candidates) == 1 and not look.unlike.sampled
     proof = Proof(inquiry, look.runs)
     try:
-        held = proof.held(candidates) if proof.begin(candidates) else ()
+        kept = proof.begin(candidates)
+        if is_only:
+            return None if kept and proof.refutes(candidates[0]) else candidates[0]
+        held = proof.held(candidates) if kept else ()
     finally:
         proof.remove()
-    if held:
-        return held[0]
-    is_only = len(candidates) == 1 and not look.unlike.sampled
-    return candidates[0] if is_only and not proof.refuted else None
+    return held[0] if held else None
