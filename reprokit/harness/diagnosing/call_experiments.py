@@ -82,7 +82,9 @@ class Proof:
 
     def refutes(self, one: Candidate) -> bool:
         """Whether a run to which this call's result was given differs all the same: a brief look."""
-        return not self._enough((one,)) and self.refuted
+        self._sites = [one.site]
+        kept = self.inquiry.lab.can_make(2) and self.keep()
+        return kept and not self._enough((one,)) and self.refuted
 
     def keep(self) -> bool:
         """Keep in one more run what the calls give; whether it finished, with the native taps or without."""

@@ -33,10 +33,9 @@ def _first(inquiry: Investigation, look: Look) -> Candidate | None:
     is_only = len(candidates) == 1 and not look.unlike.sampled
     proof = Proof(inquiry, look.runs)
     try:
-        kept = proof.begin(candidates)
         if is_only:
-            return None if kept and proof.refutes(candidates[0]) else candidates[0]
-        held = proof.held(candidates) if kept else ()
+            return None if proof.refutes(candidates[0]) else candidates[0]
+        held = proof.held(candidates) if proof.begin(candidates) else ()
     finally:
         proof.remove()
     return held[0] if held else None
