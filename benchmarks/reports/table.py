@@ -53,8 +53,15 @@ def _top(cases: list[Case], chosen: dict[str, Any]) -> Iterator[str]:
     ]
     looked = sum((case.name, "program.py") in first for case in cases)
     if looked:
-        names = ", ".join(f"`{case.name}`" for case in missed) or "none"
-        yield f"Missed by `reprokit diagnose` at first sight, {len(missed)} of {looked} looked at: {names}."
+        yield f"Missed by `reprokit diagnose` at first sight, {len(missed)} of {looked} looked at: {_names(missed)}."
+        asked = answers("today").get("reprokit", {})
+        again = [case for case in cases if not case.held and (case.name, "program.py") in asked]
+        found = [case for case in again if judged(case, asked[case.name, "program.py"])["cause"]]
+        if again:
+            yield f"Of {len(again)} open ones that were asked again today, found: {_names(found)}."
+        unseen = [case for case in cases if (case.name, "program.py") not in first]
+        if unseen:
+            yield f"Not looked at yet: {_names(unseen)}."
     else:
         yield "`reprokit diagnose` has not looked at them yet."
     yield ""
@@ -66,6 +73,10 @@ def _top(cases: list[Case], chosen: dict[str, Any]) -> Iterator[str]:
     yield "for real what a public report describes, with its repair and a correct twin; `check.py` proves that without any tool."
     yield "Which reports, was decided by [a rule](../../benchmarks/reports/RULE.md) before a tool saw one."
     yield ""
+
+
+def _names(cases: list[Case]) -> str:
+    return ", ".join(f"`{case.name}`" for case in cases) or "none"
 
 
 def _looks(cases: list[Case]) -> Iterator[str]:
@@ -139,7 +150,9 @@ def _how() -> Iterator[str]:
     yield "settings, where it is about resuming, both ways. `torch_flags` does the same with PyTorch's deterministic flags and the"
     yield "three global seeds set from outside: what still differs is what flags do not mend. `reprokit` is told of resuming, and is"
     yield "not told of a second setting: it has to find what to vary. A *silent* error repeats, so that no comparison of runs"
-    yield "finds it: it stands in the table because people report it."
+    yield "finds it: it stands in the table because people report it. Line 18 of `workers_of_one_seed`, which makes the workers, was"
+    yield "added after the first look, as the like line of `crops_of_every_worker` counts. `second_resume` has three parts; tools"
+    yield "are told of the first and the last."
     yield ""
 
 

@@ -42,6 +42,7 @@ class Proof:
     Attributes:
         kept: A run in which what the calls gave is kept; and a second one, where runs are equal now and then.
         odds: Of what was proven, or None.
+        refuted: Whether a run to which results were given differed all the same.
     """
 
     def __init__(self, inquiry: Investigation, watched_runs: Sequence[InstrumentedRun]) -> None:
@@ -50,6 +51,7 @@ class Proof:
         self.kept: list[InstrumentedRun] = []
         self.problem = ""
         self.odds: Odds | None = None
+        self.refuted = False
         self._seen: dict[tuple[str, ...], list[bool]] = {}
         self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
         self._sites: list[str] = []
@@ -77,6 +79,12 @@ class Proof:
         self.inquiry.lab.progress.phase("does its result decide the difference?")
         found = self._isolated(candidates)
         return found if found and self._confirmed(found) else ()
+
+    def refutes(self, one: Candidate) -> bool:
+        """Whether a run to which this call's result was given differs all the same: a brief look."""
+        self._sites = [one.site]
+        kept = self.inquiry.lab.can_make(2) and self.keep()
+        return kept and not self._enough((one,)) and self.refuted
 
     def keep(self) -> bool:
         """Keep in one more run what the calls give; whether it finished, with the native taps or without."""
@@ -136,7 +144,11 @@ class Proof:
         if not lab.can_make(1):
             return False
         ran = lab.run("calls-given", given)
-        return not ran.trouble and _were_given(ran) and same(self.inquiry, standard, ran)
+        if ran.trouble or not _were_given(ran):
+            return False
+        equal = same(self.inquiry, standard, ran)
+        self.refuted |= not equal
+        return equal
 
     def _odds(self, repeated: int, key: tuple[str, ...], *, looks: int = 1) -> Odds:
         return self._free.odds(repeated, self._standard_of(key), looks=looks, source=self.kept[0])

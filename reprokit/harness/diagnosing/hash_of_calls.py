@@ -24,12 +24,17 @@ def line_of_hash(inquiry: Investigation) -> None:
 
 
 def _first(inquiry: Investigation, look: Look) -> Candidate | None:
-    """The only call that differs, or the one whose substitution makes runs equal."""
+    """The call whose substitution makes runs equal; the only one that differs, unless that shows it innocent.
+
+    A model that holds a set differs, and what a later call draws by a hash of its own does not follow from
+    that.
+    """
     candidates = look.unlike.candidates
-    if len(candidates) == 1 and not look.unlike.sampled:
-        return candidates[0]
+    is_only = len(candidates) == 1 and not look.unlike.sampled
     proof = Proof(inquiry, look.runs)
     try:
+        if is_only:
+            return None if proof.refutes(candidates[0]) else candidates[0]
         held = proof.held(candidates) if proof.begin(candidates) else ()
     finally:
         proof.remove()

@@ -101,7 +101,10 @@ def _words(one: Asked) -> list[str]:
     if one.threads:
         alive = f" ({one.most} alive at once)" if one.most > one.threads + 1 else ""
         found.append(f"started {counted(one.threads, 'thread')}{alive}")
-        found += [f"took {counted(one.locks, 'lock')}"] if one.locks else []
+    if one.locks and (
+        one.threads or not found
+    ):  # of interest beside threads, else only where nothing else is
+        found.append(f"took {counted(one.locks, 'lock')}")
     return found
 
 

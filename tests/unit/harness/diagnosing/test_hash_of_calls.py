@@ -56,6 +56,10 @@ def test_the_only_call_that_differs_is_named(named):
     assert (cause.category, cause.file, cause.line) == ("hash_order", "/me/train.py", 8)
 
 
+def test_the_only_call_that_differs_is_not_named_where_runs_differ_with_its_result_given(named):
+    assert named((COUNT,), cause=SORT) == ()
+
+
 def test_of_two_calls_the_one_is_named_whose_result_decides(named):
     (cause,) = named((COUNT, SORT), cause=SORT)
     assert cause.line == 9

@@ -278,3 +278,7 @@ def test_a_compiler_that_fails_is_named_with_what_it_said(tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CC", str(broken))
     assert "no room left" in find_library(tmp_path / "cache").problem
+
+
+def test_an_object_that_only_took_locks_is_told_of_too():
+    assert sentence([Asked(name="torch.so", locks=3)]) == "torch.so took 3 locks"
