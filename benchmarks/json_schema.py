@@ -170,7 +170,7 @@ class SchemaWriter:
 
 def described(form: Any) -> tuple[str, dict[str, str]]:
     """The summary of a record's docstring, and what it says of each field; comments at fields count too."""
-    text = inspect.cleandoc(form.__doc__ or "")
+    text = inspect.cleandoc(form.__doc__ or "").partition("\n>>> ")[0]
     head, _, attributes = text.partition("Attributes:\n")
     told: dict[str, str] = {}
     name = ""

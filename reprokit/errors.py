@@ -40,6 +40,12 @@ class ReprokitError(Exception):
         what: One sentence without a full stop.
         where: ``file:line``, a path, or the name of a host or engine.
         fix: The next step for the person who reads this, preferably a command.
+
+    >>> error = ReprokitError("no golden", where="golden/x", fix="promote one")
+    >>> error.what, error.exit_code
+    ('no golden', 3)
+    >>> str(error)
+    'golden/x: no golden. Hint: promote one'
     """
 
     exit_code = 3
@@ -74,23 +80,41 @@ class ReprokitError(Exception):
 
 
 class UsageError(ReprokitError):
-    """The command line asks for something that cannot be done."""
+    """The command line asks for something that cannot be done.
+
+    >>> UsageError("a run has no such option").exit_code
+    2
+    """
 
     exit_code = 2
 
 
 class RecipeError(UsageError):
-    """A recipe, or an override of it, breaks the schema; several ``mistakes`` have a sentence each."""
+    """A recipe, or an override of it, breaks the schema; several ``mistakes`` have a sentence each.
+
+    >>> load_recipe("no-such-recipe")
+    Traceback (most recent call last):
+    reprokit.errors.RecipeError: ...
+    """
 
     mistakes: tuple[str, ...] = ()
 
 
 class GoldenError(UsageError):
-    """A golden cannot be read, or may not be written."""
+    """A golden cannot be read, or may not be written.
+
+    >>> read_golden("golden/no-such-recipe")
+    Traceback (most recent call last):
+    reprokit.errors.GoldenError: ...
+    """
 
 
 class MetricsError(UsageError):
-    """A metrics file is unreadable, torn, empty, or has nothing to compare: a ``kind`` of problem."""
+    """A metrics file is unreadable, torn, empty, or has nothing to compare: a ``kind`` of problem.
+
+    >>> MetricsError("a line is cut off", kind="torn_line", where="a.csv").kind
+    'torn_line'
+    """
 
     def __init__(self, what: str, *, kind: str = "unreadable_file", **parts: str | None) -> None:
         self.kind = kind
@@ -98,32 +122,57 @@ class MetricsError(UsageError):
 
 
 class ReportError(UsageError):
-    """A report or a run folder cannot be read back."""
+    """A report or a run folder cannot be read back.
+
+    >>> read_report("reports/none")
+    Traceback (most recent call last):
+    reprokit.errors.ReportError: ...
+    """
 
 
 class CheckpointError(UsageError):
-    """A checkpoint is torn, was tampered with, or does not fit."""
+    """A checkpoint is torn, was tampered with, or does not fit.
+
+    >>> CheckpointError("the checkpoint is torn").exit_code
+    2
+    """
 
 
 class BundleError(UsageError):
-    """A bundle cannot be made, is damaged or was altered, or holds what none should."""
+    """A bundle cannot be made, is damaged or was altered, or holds what none should.
+
+    >>> BundleError("the archive was altered").exit_code
+    2
+    """
 
 
 class CannotRunError(ReprokitError):
-    """The training could not be run to its end; ``outcome`` is a word of ``core.records.Outcome``."""
+    """The training could not be run to its end; ``outcome`` is a word of ``core.records.Outcome``.
+
+    >>> CannotRunError("the program crashed").exit_code, CannotRunError.outcome
+    (3, 'crashed')
+    """
 
     exit_code = 3
     outcome = "crashed"
 
 
 class EngineError(CannotRunError):
-    """No container engine answers, or it went away."""
+    """No container engine answers, or it went away.
+
+    >>> EngineError("no engine answers").outcome
+    'engine_missing'
+    """
 
     outcome = "engine_missing"
 
 
 class ImageError(CannotRunError):
-    """An image or virtual environment could not be made from its lock."""
+    """An image or virtual environment could not be made from its lock.
+
+    >>> ImageError("a package is gone").outcome
+    'image_build_failed'
+    """
 
     outcome = "image_build_failed"
 
@@ -133,52 +182,88 @@ class OnlyCondaError(ImageError):
 
 
 class DeviceError(CannotRunError):
-    """The accelerator that a run asks for is not on this host, or not free."""
+    """The accelerator that a run asks for is not on this host, or not free.
+
+    >>> DeviceError("there is no GPU").outcome
+    'start_refused'
+    """
 
     outcome = "start_refused"
 
 
 class DataError(CannotRunError):
-    """Data that a recipe declares is not there as declared, and could not be fetched."""
+    """Data that a recipe declares is not there as declared, and could not be fetched.
+
+    >>> DataError("the file has another digest").outcome
+    'data_unavailable'
+    """
 
     outcome = "data_unavailable"
 
 
 class UploadError(CannotRunError):
-    """A finished run could not be copied to, or read from, the place that a person named."""
+    """A finished run could not be copied to, or read from, the place that a person named.
+
+    >>> UploadError("the bucket does not answer").outcome
+    'upload_failed'
+    """
 
     outcome = "upload_failed"
 
 
 class SchedulerError(CannotRunError):
-    """The engine that runs were to be made on (Ray, Slurm) does not answer or take them."""
+    """The engine that runs were to be made on (Ray, Slurm) does not answer or take them.
+
+    >>> SchedulerError("qsub failed", where="--on pbs").outcome
+    'scheduler_unavailable'
+    """
 
     outcome = "scheduler_unavailable"
 
 
 class WorkspaceError(CannotRunError):
-    """A folder that reprokit writes to is missing or read-only."""
+    """A folder that reprokit writes to is missing or read-only.
+
+    >>> WorkspaceError("the folder is read-only").outcome
+    'run_folder_not_writable'
+    """
 
     outcome = "run_folder_not_writable"
 
 
 class DiskFullError(WorkspaceError):
-    """No space is left where reprokit writes."""
+    """No space is left where reprokit writes.
+
+    >>> isinstance(DiskFullError("no space is left"), WorkspaceError)
+    True
+    """
 
     outcome = "disk_full"
 
 
 class WorkspaceBusyError(WorkspaceError):
-    """Another tool is at work in the same folder."""
+    """Another tool is at work in the same folder.
+
+    >>> WorkspaceBusyError("another sweep is at work").outcome
+    'workspace_busy'
+    """
 
     outcome = "workspace_busy"
 
 
 class MissingExtraError(CannotRunError):
-    """A package of an extra is not installed; ``fix`` is the line that installs it."""
+    """A package of an extra is not installed; ``fix`` is the line that installs it.
+
+    >>> MissingExtraError("pandas is not installed", fix="pip install pandas").fix
+    'pip install pandas'
+    """
 
 
 class CannotJudgeError(ReprokitError):
-    """There is not enough evidence for a verdict."""
+    """There is not enough evidence for a verdict.
+
+    >>> CannotJudgeError("one run is not enough").exit_code
+    4
+    """
 
     exit_code = 4

@@ -62,6 +62,9 @@ class Verb:
         help: One line, for the list of verbs; repeated here so that listing imports no verb.
         heading: What it stands under in that list; None: it is not listed.
         now: What is typed for it now, where this is its old name: ``runs learning``.
+
+    >>> Verb(command="pbs_queue.verb:command", help="List the nodes.").help
+    'List the nodes.'
     """
 
     command: str

@@ -45,7 +45,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """The folders that one command works in, all absolute."""
+    """The folders that one command works in, all absolute.
+
+    >>> open_project().runs_dir.name
+    'runs'
+    """
 
     root: Path
     recipes_dir: Path

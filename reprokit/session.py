@@ -15,7 +15,18 @@ __all__ = ["HowFar", "Progress", "Session"]
 
 
 class Progress(Protocol):
-    """What the harness tells a person while it works."""
+    """What the harness tells a person while it works.
+
+    >>> class Quiet:
+    ...     def phase(self, name): ...
+    ...     def update(self, run_label, step, total, *, steps_per_s, eta_s): ...
+    ...     def alive(self, run_label, seen, *, expected_s=None): ...
+    ...     def ended(self, run_label): ...
+    ...     def note(self, text): ...
+    >>> reproduce("no-such-recipe", progress=Quiet())
+    Traceback (most recent call last):
+    reprokit.errors.RecipeError: ...
+    """
 
     def phase(self, name: str) -> None:
         """A new phase begins."""

@@ -28,6 +28,10 @@ class LogFormat:
             in full precision. Raises ``MetricsError`` where nothing can be read.
         reads: Whether a file of such a name is of this format.
         whole_folder: Whether all its files in one folder are one source; ``read`` then gets the folder.
+
+    >>> form = LogFormat(patterns=("*.pbslog",), read=lambda path: iter(()))
+    >>> form.whole_folder
+    False
     """
 
     patterns: Sequence[str]

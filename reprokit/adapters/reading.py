@@ -25,7 +25,11 @@ Note = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One record as it was read."""
+    """One record as it was read.
+
+    >>> Reading(line=3, record=None, notes=(("torn_line", "step=1|lo"),)).notes[0][0]
+    'torn_line'
+    """
 
     line: int | None  # where it stands (line, row or event, counted from 1), or None where that means nothing
     record: Mapping[str, Any] | None  # names to values as `json` reads them; None where it cannot be read

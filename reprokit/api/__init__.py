@@ -12,6 +12,7 @@ release in which its use warns. All other modules of reprokit are internal.
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -189,7 +190,15 @@ __all__ = [
 ]
 
 
+#: A name of the last release → the one to use instead: its use warns, and the next release lacks it.
+_OLD: dict[str, str] = {}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _OLD:
+        told = f"reprokit.api.{name} will be removed in the next release: use reprokit.api.{_OLD[name]}"
+        warnings.warn(told, DeprecationWarning, stacklevel=2)
+        return globals().get(_OLD[name]) or __getattr__(_OLD[name])
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_MODULES[name]), name)

@@ -28,6 +28,9 @@ class GateEntry:
         report: None where there is an error, or the recipe was left out.
         error: In one sentence, or "".
         left_out: Why the recipe was not judged, or "".
+
+    >>> GateEntry(recipe="train", exit_code=0, left_out="no file that it depends on changed").report is None
+    True
     """
 
     recipe: str
@@ -44,6 +47,10 @@ class Gate(Tabular):
     Attributes:
         exit_code: The gravest of the entries; 4 where nothing was judged.
         entries: One for each recipe and seed.
+
+    >>> gate = Gate(exit_code=3, entries=(GateEntry(recipe="train", exit_code=3, error="no data"),))
+    >>> gate.passed, gate.rows_of_table()[0]["recipe"]
+    (False, 'train')
     """
 
     exit_code: int
@@ -81,6 +88,10 @@ class Side:
         what: In one line: the commit, what was set, or the command.
         runs: Its run folders; none where its inputs decided.
         environment: Python, CPU, lock and so on.
+
+    >>> from pathlib import Path
+    >>> Side(what="commit 1cd340b", runs=(Path("runs/a"),), environment={}).what
+    'commit 1cd340b'
     """
 
     what: str
@@ -101,6 +112,9 @@ class SideOptions(TypedDict, total=False):
         python: Another version of Python, such as ``3.13``.
         threads: How many threads the numeric libraries use.
         cpu: The CPU that is emulated.
+
+    >>> SideOptions(revision="main", threads=1)["revision"]
+    'main'
     """
 
     revision: str | None
@@ -131,6 +145,11 @@ class CompareAnswer(Tabular):
         rounding: Whether the difference is what rounding does; None where no one asked.
         folder: Where its report is; None where nothing had to run.
         data: The whole answer, as ``--json`` has it.
+
+    >>> sides = (["python", "train.py", seed, "{run_dir}"] for seed in "12")
+    >>> answer = compare_commands(*sides)
+    >>> answer.answer, answer.first["metric"]
+    ('different', 'loss')
     """
 
     answer: str | None
@@ -192,6 +211,10 @@ class Diagnosis(Tabular):
         runs: How many were made.
         folder: Where the runs, traces and the page are.
         data: The whole answer, as ``--json`` has it.
+
+    >>> found = diagnose(["python", "train.py", "{seed}", "{run_dir}"], budget=4)
+    >>> found.verdict, found.cause
+    ('REPEATABLE', None)
     """
 
     verdict: str
@@ -238,6 +261,10 @@ class ReportCheck:
         not_checked: What another version of the tool said or drew differently.
         made_by: That version; "" where this one made the report.
         exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
+
+    >>> found = check_report(list_reports()[0])
+    >>> isinstance(found.follows, bool), isinstance(found.findings, tuple)
+    (True, True)
     """
 
     follows: bool

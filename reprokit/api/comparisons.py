@@ -26,6 +26,11 @@ class Comparison(Tabular):
         divergence: The first place where they differ.
         metrics: Metric → how far it is off, of those that differ.
         problems: What is odd about the input.
+
+    >>> one, other = list_runs("cartpole_baseline")
+    >>> found = diff(one, other)
+    >>> found.identical, found.exit_code, found.divergence
+    (True, 0, None)
     """
 
     identical: bool

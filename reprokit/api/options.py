@@ -49,6 +49,11 @@ class RunOptions(TypedDict, total=False):
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         exclusive: Refuse GPUs that another program computes on.
         sinks: Where metrics go to as well while the runs train: ``tensorboard``, ``wandb``.
+
+    >>> options = RunOptions(seed=3, backend="local")
+    >>> reproduce("no-such-recipe", **options)
+    Traceback (most recent call last):
+    reprokit.errors.RecipeError: ...
     """
 
     seed: int | None

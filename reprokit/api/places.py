@@ -27,12 +27,19 @@ def open_project(folder: Path | str = ".") -> Project:
 
     Raises:
         UsageError: ``[tool.reprokit]`` has something else than it may.
+
+    >>> open_project(".").golden_dir.name
+    'golden'
     """
     return Project.around(Path(folder))
 
 
 def list_recipes(project: AnyProject = None) -> list[str]:
-    """The names of a project's recipes."""
+    """The names of a project's recipes.
+
+    >>> list_recipes()
+    ['train']
+    """
     return recipes.list_names(project_at(project).recipes_dir)
 
 
@@ -41,6 +48,9 @@ def load_recipe(name: str, *, overrides: Sequence[str] = (), project: AnyProject
 
     Raises:
         RecipeError: It breaks the schema, or there is none of this name.
+
+    >>> load_recipe("train").name
+    'train'
     """
     return recipes.load(name, recipes_dir=project_at(project).recipes_dir, overrides=overrides)
 
@@ -55,12 +65,19 @@ def read_run(reference: Path | str, *, verify: bool = True, project: AnyProject 
 
     Raises:
         ReportError: There is no such run, or several.
+
+    >>> read_run(list_runs()[0]).recipe
+    'cartpole_baseline'
     """
     return run_of(runs.read(runs.find(project_at(project).runs_dir, str(reference)), verify=verify))
 
 
 def list_runs(recipe: str | None = None, *, project: AnyProject = None) -> list[Path]:
-    """The run folders of a project, oldest first; of one recipe where it is named."""
+    """The run folders of a project, oldest first; of one recipe where it is named.
+
+    >>> len(list_runs("cartpole_baseline")), list_runs("train")
+    (2, [])
+    """
     return runs.list_all(project_at(project).runs_dir, recipe=recipe)
 
 
@@ -69,12 +86,19 @@ def read_golden(folder: Path | str) -> Golden:
 
     Raises:
         GoldenError: Something is missing, malformed, or not what was promoted.
+
+    >>> read_golden(list_goldens()[0]).platform
+    'cpu-x86_64'
     """
     return golden_of(golden.load(Path(folder)))
 
 
 def list_goldens(project: AnyProject = None) -> list[Path]:
-    """The folders of a project's goldens and ensembles, also of those that are broken."""
+    """The folders of a project's goldens and ensembles, also of those that are broken.
+
+    >>> [folder.name for folder in list_goldens()]
+    ['seed-42']
+    """
     folder = project_at(project).golden_dir
     return [row.path for row in (*golden.list_all(folder), *ensemble.list_ensembles(folder))]
 
@@ -84,6 +108,10 @@ def read_ensemble(folder: Path | str) -> Ensemble:
 
     Raises:
         GoldenError: Something is missing, malformed, or not what was promoted.
+
+    >>> read_ensemble("golden/train/cpu-x86_64/ensemble")
+    Traceback (most recent call last):
+    reprokit.errors.GoldenError: ...
     """
     return ensemble_of(ensemble.load_ensemble(Path(folder)))
 
@@ -93,13 +121,20 @@ def read_report(path: Path | str) -> Report:
 
     Raises:
         ReportError: It is none.
+
+    >>> read_report(list_reports()[0]).seed
+    42
     """
     where = Path(path)
     return report_of(to_json.load(where), where if where.is_dir() else where.parent)
 
 
 def list_reports(project: AnyProject = None) -> list[Path]:
-    """The folders of a project's reports, oldest first by their names."""
+    """The folders of a project's reports, oldest first by their names.
+
+    >>> [folder.name for folder in list_reports()]
+    ['T']
+    """
     found = runs.reading.files_two_below(project_at(project).reports_dir, REPORT)
     return [Path(path) for _, _, path in sorted(found, key=lambda one: (one[1], one[0]))]
 
@@ -109,6 +144,9 @@ def check_report(path: Path | str, *, project: AnyProject = None) -> ReportCheck
 
     Raises:
         ReportError: It is no report.
+
+    >>> check_report(list_reports()[0]).exit_code in (0, 1, 4)
+    True
     """
     where = Path(path)
     found = harness.audit(where / REPORT if where.is_dir() else where, project=project_at(project))
@@ -126,6 +164,10 @@ def read_comparison(path: Path | str) -> CompareAnswer:
 
     Raises:
         ReportError: It is none.
+
+    >>> read_comparison("reports/none")
+    Traceback (most recent call last):
+    reprokit.errors.ReportError: ...
     """
     where = Path(path)
     file = where / COMPARISON if where.is_dir() else where

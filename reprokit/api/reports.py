@@ -30,6 +30,10 @@ class Row:
         remedy: What to do, or "".
         required: Whether it counts for the verdict.
         evidence: What it was judged from, in plain JSON types.
+
+    >>> row = read_report(list_reports()[0]).row("repeatable")
+    >>> row.required, row.remedy
+    (True, '')
     """
 
     id: str
@@ -64,6 +68,12 @@ class Report(Tabular):
         rerun: What to type to run it again.
         folder: Where ``report.json`` and the pages are.
         data: The whole of ``report.json``, in plain JSON types.
+
+    >>> report = read_report(list_reports()[0])
+    >>> report.recipe, report.exit_code
+    ('cartpole_baseline', 1)
+    >>> report.row("repeatable").status.value
+    'PASSED'
     """
 
     verdict: Verdict

@@ -37,6 +37,12 @@ class Run(Tabular):
         files: Name → size in bytes.
         environment: ``environment.json``.
         data: ``run.json``, in plain JSON types.
+
+    >>> run = read_run(list_runs()[0])
+    >>> run.seed, run.outcome, run.complete
+    (42, 'completed', True)
+    >>> next(run.records())["step"] >= 0
+    True
     """
 
     path: Path
@@ -88,6 +94,10 @@ class Golden(Tabular):
         reason: Why it was promoted.
         created_at: ISO 8601, UTC.
         data: ``provenance.json``, in plain JSON types.
+
+    >>> golden = read_golden(list_goldens()[0])
+    >>> golden.recipe, golden.seed, golden.reason != ""
+    ('cartpole_baseline', 42, True)
     """
 
     path: Path
@@ -113,7 +123,11 @@ class Golden(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnsembleMember:
-    """One seed of an ensemble, and its number for each declared metric."""
+    """One seed of an ensemble, and its number for each declared metric.
+
+    >>> EnsembleMember(seed=1, values={"loss": 0.5}).values["loss"]
+    0.5
+    """
 
     seed: int
     values: Mapping[str, float]
@@ -129,6 +143,12 @@ class Ensemble(Tabular):
         platform: ``cpu-x86_64``, …
         members: By their seeds.
         data: ``provenance.json``, in plain JSON types.
+
+    >>> from pathlib import Path
+    >>> members = tuple(EnsembleMember(seed=seed, values={"loss": 0.5}) for seed in (1, 2))
+    >>> one = Ensemble(path=Path("golden/x"), recipe="x", platform="cpu-x86_64", members=members, data={})
+    >>> one.seeds
+    (1, 2)
     """
 
     path: Path

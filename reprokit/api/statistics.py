@@ -113,6 +113,10 @@ def statistics_of(
 
     Raises:
         CannotJudgeError: There is no finished run.
+
+    >>> statistics_of("no-such-recipe")
+    Traceback (most recent call last):
+    reprokit.errors.UsageError: ...
     """
     sweeps = feature("sweeps.stats")
     asked: dict[str, Any] = {"windows": windows} if windows else {}

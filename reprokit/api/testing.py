@@ -52,6 +52,10 @@ def check_extension(extension: Extension) -> None:
 
     Raises:
         AssertionError: One is not.
+
+    >>> check_extension(Extension())
+    Traceback (most recent call last):
+    AssertionError: the extension brings nothing...
     """
     from reprokit.cli.verb_map import verbs  # noqa: PLC0415 - it takes click
 
@@ -86,6 +90,12 @@ def check_log_format(form: LogFormat, *, name: str, content: bytes, folder: Path
 
     Raises:
         AssertionError: It does not.
+
+    >>> from pathlib import Path
+    >>> form = LogFormat(patterns=("*.x",), read=lambda path: iter(()))
+    >>> check_log_format(form, name="a.x", content=b"1", folder=Path("."))
+    Traceback (most recent call last):
+    AssertionError: a good log has three records or more; 0 were read...
     """
     adapter = as_adapter("format", form, label="under test")
     file = folder / name
@@ -119,6 +129,11 @@ def check_row(row: Row, *, good: Sequence[Path], bad: Sequence[Path]) -> None:
 
     Raises:
         AssertionError: It does not.
+
+    >>> row = Row(title="All is well", check=lambda judged: passed("all is well"))
+    >>> check_row(row, good=[], bad=[])
+    Traceback (most recent call last):
+    AssertionError: PASSED of []: all is well...
     """
     assert row.title.strip(), "a row has a title"
     for folders, wanted in ((good, True), (bad, False)):
@@ -148,6 +163,11 @@ def check_section(section: Section, *, runs: Sequence[Path], verdict: Verdict = 
 
     Raises:
         AssertionError: It does not.
+
+    >>> section = Section(title="Nodes", write=lambda judged, verdict: SectionContent())
+    >>> check_section(section, runs=[])
+    Traceback (most recent call last):
+    AssertionError: it gave nothing to show...
     """
     assert section.title.strip(), "a section has a title"
     recipe: dict[str, Any] = {"name": "tested"}
@@ -171,6 +191,11 @@ def check_cause(name: str, cause: NamedCause, *, is_it: Mapping[str, Any], is_no
 
     Raises:
         AssertionError: It is not.
+
+    >>> cause = NamedCause(propose=lambda found: None)
+    >>> check_cause("job_id", cause, is_it={}, is_not={})
+    Traceback (most recent call last):
+    AssertionError: nothing is proposed where it is the cause...
     """
     assert name.replace("-", "_") not in CATEGORIES, f"{name}: that category is built in"
     found, before = copy.deepcopy(dict(is_it)), copy.deepcopy(dict(is_it))
@@ -189,6 +214,9 @@ def check_variation(name: str, variation: NamedVariation) -> None:
 
     Raises:
         AssertionError: It does neither.
+
+    >>> made = Variation(category="environment", fix="do not read it", environment={"PBS_JOBID": "7"})
+    >>> check_variation("job_id", NamedVariation(says="the job id", makes=made))
     """
     assert variation.says.strip(), "a variation says what it changes"
     row = as_row("under test", name, variation)
@@ -216,6 +244,8 @@ def check_place(open_place: Callable[..., Any], *, settings: Mapping[str, str], 
 
     Raises:
         AssertionError: It does not.
+
+    >>> check_place(open_place, settings={}, folder=tmp_path)  # doctest: +SKIP
     """
     place = open_place(dict(settings), folder=folder / "own")
     assert dict(place.settings) == dict(settings), "a place keeps the settings that it was given"
@@ -250,6 +280,10 @@ def check_verb(command: Any) -> None:
 
     Raises:
         AssertionError: It does not.
+
+    >>> check_verb(print)
+    Traceback (most recent call last):
+    AssertionError: a verb is a click command...
     """
     import click  # noqa: PLC0415 - of verbs alone
     from click.testing import CliRunner  # noqa: PLC0415

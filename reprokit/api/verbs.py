@@ -220,6 +220,10 @@ def compare(
 
     Raises:
         UsageError: There is no such commit, setting or package, or both sides are the same.
+
+    >>> compare("train", a={"revision": "no-such-branch"}, b={"threads": 1})
+    Traceback (most recent call last):
+    reprokit.errors.UsageError: ...
     """
     request = request_from("compare", recipe, options)
     asked = feature("compare.asked").sides_asked({**_typed("a", a), **_typed("b", b)})

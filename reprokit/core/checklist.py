@@ -51,7 +51,11 @@ __all__ = [
 
 
 class Verdict(StrEnum):
-    """What a whole report says."""
+    """What a whole report says.
+
+    >>> Verdict("REPRODUCED") is Verdict.REPRODUCED
+    True
+    """
 
     REPRODUCED = "REPRODUCED"
     EQUIVALENT = "EQUIVALENT"

@@ -53,7 +53,11 @@ class ReportedExtension:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionTable:
-    """A table of a report section: the names of its columns, and rows as long as these."""
+    """A table of a report section: the names of its columns, and rows as long as these.
+
+    >>> SectionTable(head=("Run", "Node"), rows=(("1", "n1"),)).rows[0][1]
+    'n1'
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...] = ()

@@ -16,7 +16,11 @@ STOPPED_EARLY = 85
 
 
 class Outcome(StrEnum):
-    """How a run ended, each kind of failure with a word of its own."""
+    """How a run ended, each kind of failure with a word of its own.
+
+    >>> read_run(list_runs()[0]).outcome == Outcome.COMPLETED
+    True
+    """
 
     COMPLETED = "completed"
     CRASHED = "crashed"

@@ -149,6 +149,9 @@ class Cause:
         fix: What to do about it.
         confidence: ``high``: holding it alone fixed makes the runs equal, and holding all else does not.
             ``medium``: the first of these only.
+
+    >>> Cause(category="clock", what="asks the clock", fix="count steps", confidence="high").line is None
+    True
     """
 
     category: str

@@ -23,6 +23,9 @@ class Proposal:
         fix: What to do about it.
         file: Of the program, as the diagnosis names it; None where no line is known.
         line: Counted from 1.
+
+    >>> Proposal(what="reads the job id", fix="use the seed", file="train.py", line=3).line
+    3
     """
 
     what: str
@@ -38,6 +41,10 @@ class NamedCause:
     Attributes:
         propose: From a diagnosis, as ``reprokit diagnose --json`` prints it: a proposal, or None where it is
             not this cause. Asked only where runs differ; may raise, which the diagnosis then says.
+
+    >>> cause = NamedCause(propose=lambda found: Proposal(what="x", fix="y") if found["taps"] else None)
+    >>> cause.propose({"taps": []}) is None
+    True
     """
 
     propose: Callable[[Mapping[str, Any]], Proposal | None]

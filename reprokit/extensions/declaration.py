@@ -20,6 +20,9 @@ class Extension:
         places: Name → a function ``open_place(settings, *, folder)`` that returns a ``Place``.
         sections: Name → a ``Section`` of reports.
         causes: Name → a ``NamedCause`` for ``diagnose``.
+
+    >>> Extension(rows={"one_place": "pbs_queue.row:ROW"}).rows["one_place"]
+    'pbs_queue.row:ROW'
     """
 
     verbs: Mapping[str, Verb] = field(default_factory=dict)

@@ -24,6 +24,10 @@ class JudgedRuns:
         runs: Their folders; ``reprokit.api.read_run`` reads them.
         golden: The folder of the golden that they were compared with, or None.
         strict: Whether ``--strict`` was asked for.
+
+    >>> judged = JudgedRuns(recipe=None, platform="cpu-x86_64", runs=(), golden=None, strict=False)
+    >>> len(judged.runs)
+    0
     """
 
     recipe: Mapping[str, Any] | None
@@ -40,6 +44,10 @@ class Row:
     Attributes:
         title: What it promises, one line.
         check: Judges the runs; may raise, which is ERROR.
+
+    >>> row = Row(title="There are two runs", check=lambda judged: passed(f"{len(judged.runs)} runs"))
+    >>> row.title
+    'There are two runs'
     """
 
     title: str

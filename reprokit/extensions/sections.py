@@ -23,6 +23,9 @@ class SectionContent:
     Attributes:
         paragraphs: Plain text each, of one line; they come first.
         tables: Their cells are text, numbers, true, false or None.
+
+    >>> SectionContent(paragraphs=["All on one node."]).tables
+    ()
     """
 
     paragraphs: Sequence[str] = ()
@@ -36,6 +39,10 @@ class Section:
     Attributes:
         title: Its heading, which follows the name of the extension.
         write: Its content, for the judged runs and their verdict; may raise, which the section then says.
+
+    >>> section = Section(title="Nodes", write=lambda judged, verdict: SectionContent(paragraphs=["one"]))
+    >>> section.title
+    'Nodes'
     """
 
     title: str

@@ -161,7 +161,11 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A validated recipe, overrides applied, defaults filled in."""
+    """A validated recipe, overrides applied, defaults filled in.
+
+    >>> load_recipe("train", overrides=["seeds=[4]"]).seeds
+    (4,)
+    """
 
     name: str  # what its runs and goldens are filed under
     title: str  # one line for people

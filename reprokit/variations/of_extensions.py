@@ -16,6 +16,10 @@ class NamedVariation:
     Attributes:
         says: What it changes, in words: ``the umask``.
         makes: The change, or a function of the place that returns it, or why it cannot be made there.
+
+    >>> made = Variation(category="environment", fix="do not read it", environment={"PBS_JOBID": "7"})
+    >>> NamedVariation(says="the job id", makes=made).says
+    'the job id'
     """
 
     says: str

@@ -9,7 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlace:
-    """Where runs are made."""
+    """Where runs are made.
+
+    >>> RunPlace(container=False, folder="/tmp/x").device
+    'cpu'
+    """
 
     container: bool  # whether in a container
     # A folder that runs may write to, as the program sees it: for homes, temporary files and the like
@@ -29,7 +33,11 @@ class RunPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """One thing that is changed."""
+    """One thing that is changed.
+
+    >>> Variation(category="environment", fix="do not read it", environment={"TZ": "UTC"}).environment["TZ"]
+    'UTC'
+    """
 
     category: str  # of the cause that it is when no line can be named
     fix: str  # what would fix it
@@ -52,7 +60,11 @@ class Variation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariationNotMade:
-    """A variation that is not made here."""
+    """A variation that is not made here.
+
+    >>> VariationNotMade(why="a container has no such variable").why
+    'a container has no such variable'
+    """
 
     why: str  # one sentence, without a full stop
     name: str = ""  # as of the variation

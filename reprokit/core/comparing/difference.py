@@ -21,6 +21,11 @@ class Divergence:
         rel_error: ``abs_error / abs(expected)``, or None.
         ulps: Units in the last place between two float64, or None.
         what: One sentence that names the difference (value, type, missing record, …).
+
+    >>> read_report(list_reports()[0]).divergence is None
+    True
+    >>> Divergence(record=3, step=30, metric="loss", expected=0.5, actual=0.25).metric
+    'loss'
     """
 
     record: int
@@ -41,7 +46,11 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSummary:
-    """How far one metric is off over a whole series."""
+    """How far one metric is off over a whole series.
+
+    >>> MetricSummary(max_abs_error=0.25, max_rel_error=0.5, mismatches=1, first_step=30).mismatches
+    1
+    """
 
     max_abs_error: float | None
     max_rel_error: float | None
@@ -59,6 +68,9 @@ class Problem:
         line: Line number counted from 1, or None.
         severity: ``error`` (the files cannot be compared), ``difference`` (they differ) or
             ``warning`` (both files have it alike).
+
+    >>> Problem(kind="torn_line", side="actual", line=7, message="cut off", severity="error").kind
+    'torn_line'
     """
 
     kind: str

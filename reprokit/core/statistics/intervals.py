@@ -35,6 +35,10 @@ class Interval:
         coverage: Shape of the returns → how often such an interval held the true value, in simulations with
             this number of seeds (or the largest smaller one that was simulated).
         refused: Why ``low`` and ``high`` are None; "" where they are not.
+
+    >>> found = t_interval([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> found.low < 3.0 < found.high
+    True
     """
 
     method: str

@@ -23,7 +23,11 @@ TRIMMED = 0.25  # of the values at either end, for the interquartile mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedSummary:
-    """Statistics over seeds; one that is None has its reason in ``refused``, under its name."""
+    """Statistics over seeds; one that is None has its reason in ``refused``, under its name.
+
+    >>> summarise([1.0, 2.0, 3.0]).mean
+    2.0
+    """
 
     num_seeds: int
     mean: float | None = None

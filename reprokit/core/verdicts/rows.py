@@ -17,7 +17,11 @@ FOREIGN = "extension/"
 
 
 class Status(StrEnum):
-    """What a check says. Never a bool: "could not be judged" is not "failed"."""
+    """What a check says. Never a bool: "could not be judged" is not "failed".
+
+    >>> Status.SKIPPED is Status("SKIPPED")
+    True
+    """
 
     PASSED = "PASSED"
     FAILED = "FAILED"
@@ -34,6 +38,9 @@ class Finding:
         remedy: What to do when not PASSED; empty when PASSED.
         evidence: The facts the status follows from, as JSON.
         applies: False when the row has nothing to judge here (no data, no recipe); SKIPPED then.
+
+    >>> passed("all is well").status.value
+    'PASSED'
     """
 
     status: Status
@@ -96,12 +103,20 @@ def says(check: Check, what: str) -> Any:
 
 
 def passed(reason: str, /, **evidence: Any) -> Finding:
-    """The promise of the row is kept."""
+    """The promise of the row is kept.
+
+    >>> passed("all runs were made at one place", place="pbs").evidence
+    {'place': 'pbs'}
+    """
     return Finding(status=Status.PASSED, reason=reason, evidence=evidence)
 
 
 def failed(reason: str, remedy: str, /, **evidence: Any) -> Finding:
-    """The promise of the row is broken."""
+    """The promise of the row is broken.
+
+    >>> failed("two places", "make all at one place").remedy
+    'make all at one place'
+    """
     return Finding(status=Status.FAILED, reason=reason, remedy=remedy, evidence=evidence)
 
 
@@ -114,7 +129,11 @@ def failed_runs(
 
 
 def skipped(reason: str, remedy: str, /, **evidence: Any) -> Finding:
-    """The row could be judged, and was not: no one asked, or no one could look."""
+    """The row could be judged, and was not: no one asked, or no one could look.
+
+    >>> skipped("no run says where it was made", "run it again").status.value
+    'SKIPPED'
+    """
     return Finding(status=Status.SKIPPED, reason=reason, remedy=remedy, evidence=evidence)
 
 
@@ -124,7 +143,11 @@ def not_applicable(reason: str, remedy: str, /, **evidence: Any) -> Finding:
 
 
 def unjudged(reason: str, remedy: str, /, **evidence: Any) -> Finding:
-    """The evidence that the row needs is missing or contradicts itself: ERROR."""
+    """The evidence that the row needs is missing or contradicts itself: ERROR.
+
+    >>> unjudged("the log is not there", "run it again").status.value
+    'ERROR'
+    """
     return Finding(status=Status.ERROR, reason=reason, remedy=remedy, evidence=evidence)
 
 

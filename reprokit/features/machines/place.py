@@ -32,7 +32,11 @@ def places() -> tuple[str, ...]:
 
 
 class TaskState(StrEnum):
-    """How far a task is."""
+    """How far a task is.
+
+    >>> TaskState.QUEUED.goes_on, TaskState.ENDED.goes_on
+    (True, False)
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -67,6 +71,11 @@ class Task:
         timeout_s: The engine ends it after so long, seconds; None for no limit.
         machines: Those of which one is to carry it out, by the engine's names of them; empty for any.
         may_be_requeued: Whether the engine may begin it again by itself: the command knows how.
+
+    >>> from pathlib import Path
+    >>> task = Task(name="a-1", command=("true",), working_dir=Path("/x"), log=Path("/x/a.log"))
+    >>> task.num_cpus, task.machines
+    (1, ())
     """
 
     name: str
@@ -91,6 +100,9 @@ class TaskStatus:
         going: How far.
         machine: The engine's name of the machine, or "".
         message: Why it did not end by itself, one sentence, or "".
+
+    >>> TaskStatus(going=TaskState.RUNNING, machine="node1").message
+    ''
     """
 
     going: TaskState

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ import pandas as pd
 import pytest
 
 from reprokit import api
-from reprokit.api import options
+from reprokit.api import extensions as of_extensions
+from reprokit.api import options, testing
 
+DATA = Path(__file__).parents[2] / "data"
 NAMES = Path(__file__).parent / "names.txt"
 PROGRAM = """\
 import json, random, sys
@@ -39,6 +42,20 @@ COMMAND = [sys.executable, "train.py", "{seed}", "{run_dir}"]
 def test_no_name_is_removed_or_added_without_its_line_in_the_list() -> None:
     """A name that leaves this list breaks the programs of others: warn for one release before."""
     assert sorted(api.__all__) == NAMES.read_text().split()
+
+
+def test_no_name_of_extensions_or_their_suites_is_removed_or_added_without_its_line_either() -> None:
+    said = [line.split(": ") for line in (NAMES.parent / "names_for_extensions.txt").read_text().splitlines()]
+    assert {module: names.split() for module, names in said} == {
+        "extensions": sorted(of_extensions.__all__),
+        "testing": sorted(testing.__all__),
+    }
+
+
+def test_an_old_name_warns_with_what_to_use_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(api._OLD, "judge", "reproduce")
+    with pytest.warns(DeprecationWarning, match=r"use reprokit\.api\.reproduce"):
+        assert api.judge is api.reproduce
 
 
 @pytest.mark.parametrize("name", api.__all__)
@@ -186,12 +203,54 @@ def test_what_is_typed_wrongly_is_refused_before_anything_runs(inside: Path) -> 
         api.diff("a", "b", metrics="loss")
 
 
+PUBLIC = [
+    *(("reprokit.api", name) for name in api.__all__),
+    *(("reprokit.api.extensions", name) for name in of_extensions.__all__),
+    *(("reprokit.api.testing", name) for name in testing.__all__),
+]
+#: Examples that take a cluster, or a git repository, which the next test has.
+NOT_RUN = {"check_place", "verify"}
+
+
+@pytest.fixture
+def past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with runs, a golden and a report that a past version left, and a recipe beside them."""
+    root = tmp_path / "past"
+    shutil.copytree(DATA / "schema-1", root)
+    (root / "train.py").write_text(PROGRAM)
+    recipe = root / "recipes" / "train" / "recipe.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text(RECIPE)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    return root
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC)
+def test_every_public_docstring_has_an_example_that_gives_what_it_shows(
+    module: str, name: str, past: Path
+) -> None:
+    """As after ``from reprokit.api import *``, and the same of the module itself."""
+    modules = [api, of_extensions, importlib.import_module(module)]
+    names = {one: getattr(home, one) for home in modules for one in home.__all__}
+    finder = doctest.DocTestFinder(recurse=False)
+    (found,) = finder.find(names[name], name, module=False, globs=names)
+    assert found.examples
+    if name in NOT_RUN:
+        return
+    told: list[str] = []
+    done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(found, out=told.append)
+    assert done.failed == 0, "".join(told)
+    assert done.attempted
+
+
 @pytest.mark.parametrize("module", ["statistics", "verbs"])
 def test_examples_in_docstrings_give_what_they_show(
     module: str, inside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    found = doctest.testmod(importlib.import_module(f"reprokit.api.{module}"))
+    of_module = importlib.import_module(f"reprokit.api.{module}")
+    found = doctest.testmod(of_module, optionflags=doctest.ELLIPSIS)
     assert found.failed == 0
     assert found.attempted >= 6
 
