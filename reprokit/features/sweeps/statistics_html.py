@@ -87,7 +87,7 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         kicker="statistics over seeds",
         title=found.sweep if ranked else title,
         tone="plain",
-        sentence=statistics_page.sweep_line(found) if ranked else "; ".join(seeds),
+        sentence=f"{statistics_page.sweep_line(found)}{_first_of(found)}" if ranked else "; ".join(seeds),
         members=None,
         across=None,
         remarks=[f"Warning: {warning}" for warning in found.warnings],
@@ -110,7 +110,8 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         kicker="sweep",
         title=answer.name,
         tone="bad" if done < len(answer.members) else "unknown" if mixed else "good",
-        sentence=f"{done} of {counted(len(answer.members), 'member')} finished{', mixed' if mixed else ''}",
+        sentence=f"{done} of {counted(len(answer.members), 'member')} finished"
+        f"{', mixed' if mixed else ''}{_first_of(found)}",
         across=settings_chart(answer.members),
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
         remarks=(
@@ -122,6 +123,21 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         ),
         **(_of_groups(found, goldens) if found else _of_groups(None, {})),
     )
+
+
+def _first_of(found: Any) -> str:
+    """Which setting stands first, by what, and its mean; "" where none does."""
+    if not found or not found.rankings:
+        return ""
+    one = found.rankings[0]
+    head, *rows = statistics_page.ranking_table(one, found.groups)
+    if not rows:
+        return ""
+    first = dict(zip(head, rows[0], strict=True))
+    better = statistics_page.BETTER[one.direction]
+    interval = f", 95 % interval {first['95 % interval']}" if "95 % interval" in first else ""
+    by = f"First by {one.metric} ({one.window}, {better})"
+    return f". {by}: {first['setting']}, mean {first['mean']}{interval}"
 
 
 def _drawn(*, kicker: str, title: str, sentence: str, remarks: Sequence[str], **parts: Any) -> str:

@@ -105,7 +105,9 @@ def _runs(made: object) -> HtmlTable | None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names:
         return None
-    cells = ([number, *(row.get(name) for name in names)] for number, row in enumerate(rows, start=1))
+    cells = (
+        [f"run {number}", *(row.get(name) for name in names)] for number, row in enumerate(rows, start=1)
+    )
     return html_table([["run", *names], *cells])
 
 

@@ -52,6 +52,12 @@ function spelt(value) {
   return value === undefined ? "no record" : Number.isNaN(value) ? "not a finite number" : String(value);
 }
 
+// The distance of two values, exactly; of a small one every digit counts, and no zero before them.
+function apartText(apart) {
+  if (!apart) return "equal";
+  return Math.abs(apart) < 1e-3 ? apart.toExponential() : String(apart);
+}
+
 function stepText(step) {
   return step.toLocaleString("en", { maximumFractionDigits: 20 });
 }
@@ -255,7 +261,7 @@ class Chart {
     const [reference] = this.lines;
     for (const line of shown.filter((one) => one !== reference && !one.form)) {
       const apart = line.at.get(step) - reference.at.get(step);
-      if (!Number.isNaN(apart)) rows.push(["apart", `${line.label} − ${reference.label}`, apart ? String(apart) : "equal"]);
+      if (!Number.isNaN(apart)) rows.push(["apart", `${line.label} − ${reference.label}`, apartText(apart)]);
     }
     return rows;
   }

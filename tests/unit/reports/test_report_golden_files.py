@@ -18,7 +18,7 @@ from reprokit.reports.terminal.to_terminal import Style, to_terminal
 
 _ALL = tuple(Verdict)
 _SAME_ON_EACH_PAGE = re.compile(
-    "(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|sha256-[^']+", re.DOTALL
+    "(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|sha256-[A-Za-z0-9+/=]+", re.DOTALL
 )
 _RICH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN, Verdict.NOT_RUN)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,18 @@ def test_beside_another_sweep_a_setting_has_its_whole_name(of, repository):
         f"train {COMMAND % rate}" for rate in ("0.1", "0.3", "0.2", "0.4")
     ]
     assert (found.rankings, found.sweep) == ((), "")
+
+
+def test_the_page_says_at_once_which_setting_is_first_and_by_what(of):
+    sentence = sentence_of(statistics_html.statistics_to_html(of("0.1", "0.3"), {}))
+    assert re.search(
+        r"First by eval/return \(last, higher is better\): lr=0\.3, mean \S+, 95 % interval \[", sentence
+    )
+    alone = sentence_of(statistics_html.statistics_to_html(of("0.1", "0.3", seeds="3,"), {}))
+    assert alone.endswith(
+        "First by eval/return (last, higher is better): lr=0.3, mean " + alone.rpartition(" ")[2]
+    )
+
+
+def sentence_of(page):
+    return re.search('<p class="sentence">(.*?)</p>', page)[1]
