@@ -94,6 +94,11 @@ class Window:
             return f"{self.kind}_{self.threshold:g}"
         return self.kind
 
+    @property
+    def better(self) -> str:
+        """``lower`` where a number of steps is taken, whatever is better of the metric; "" else."""
+        return "lower" if self.kind.startswith("first_step") else ""
+
     def of(self, steps: Values, values: Values) -> Windowed:
         """One number for each run.
 

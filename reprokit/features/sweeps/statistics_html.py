@@ -215,7 +215,7 @@ def _more_metrics(count: int) -> Iterator[Visible]:
 
 def _ranking(one: Any, groups: Sequence[Any]) -> RankingSection:
     return RankingSection(
-        title=one_line(f"{one.metric}, {one.window}: {statistics_page.BETTER[one.direction]}"),
+        title=one_line(statistics_page.ranking_title(one)),
         rows=html_table(statistics_page.ranking_table(one, groups)),
         caveats=tuple(map(one_line, statistics_page.ranking_caveats(one, groups))),
     )

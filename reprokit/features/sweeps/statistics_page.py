@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reprokit.core.statistics.intervals import measured_coverage
+from reprokit.core.statistics.windows import Window
 from reprokit.core.verdicts.rows import counted
 from reprokit.features.sweeps.statistics.variability import LIMITS, TOLERANCE
 from reprokit.reports.format_values import json_number
@@ -96,9 +97,7 @@ def _ranked_lines(found: Any, *, verbose: bool) -> Iterator[str]:
     yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in found.warnings)
     for ranking in found.rankings:
         yield ""
-        yield folded(
-            f"{shown(ranking.metric, limit=1000)}, {ranking.window}: {BETTER[ranking.direction]}", indent=2
-        )
+        yield folded(shown(ranking_title(ranking), limit=1000), indent=2)
         yield from fitting(ranking_table(ranking, found.groups), num_left=2)
         yield ""
         yield from (folded(line, indent=2) for line in ranking_caveats(ranking, found.groups))
@@ -108,11 +107,18 @@ def _ranked_lines(found: Any, *, verbose: bool) -> Iterator[str]:
     )
 
 
-BETTER = {
+_BETTER = {
     "higher": "higher is better",
     "lower": "lower is better",
     "": "higher values first; nothing says which are better",
 }
+
+
+def ranking_title(ranking: Any) -> str:
+    """The metric and window that settings are ranked by, and which numbers are better."""
+    is_steps = Window.parse(ranking.window).better
+    better = "fewer steps are better" if is_steps else _BETTER[ranking.direction]
+    return f"{ranking.metric}, {ranking.window}: {better}"
 
 
 def sweep_line(found: Any) -> str:

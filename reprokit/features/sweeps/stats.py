@@ -138,13 +138,20 @@ def statistics(
 
 
 def _promised(groups: Sequence[SeedGroup], *, project: Project) -> dict[str, str]:
-    """The metrics that the groups' recipes promise a result of, and which values are better, or ""."""
+    """The metrics that the groups' recipes promise a result of, and which of their values are better, or "".
+
+    A first step has a direction of its own, which says nothing of the metric's values.
+    """
     found: dict[str, str] = {}
     for name in dict.fromkeys(group.name.split(maxsplit=1)[0] for group in groups):
         with suppress(ReprokitError):  # the runs of a recipe may outlive it
             recipe = recipes.load(name, recipes_dir=project.recipes_dir)
             found |= {metric: better(metric) for metric in recipe.expected}
-            found |= {one.metric: one.direction for one in recipe.statistical}
+            for one in recipe.statistical:
+                if Window.parse(one.window).better:
+                    found.setdefault(one.metric, better(one.metric))
+                else:
+                    found[one.metric] = one.direction
     return found
 
 
@@ -164,7 +171,7 @@ def _ranked(
     for metric in common if all_metrics else common[:1]:
         window = having[0].metrics[0].windows[0].window
         values = [_values(one, metric, window) for one in found]
-        direction = promised.get(metric) or better(metric)
+        direction = Window.parse(window).better or promised.get(metric) or better(metric)
         ranking = rank(values, higher_is_better=direction != LOWER)
         yield Ranked(metric=metric, window=window, direction=direction, ranking=ranking)
 

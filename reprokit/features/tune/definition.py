@@ -49,6 +49,15 @@ class Objective:
         """1 where a larger number is better, else -1."""
         return 1 if self.direction == MAXIMIZE else -1
 
+    @property
+    def direction_of_reports(self) -> Direction:
+        """Which way the metric's own values are better, which a pruner looks at on the way."""
+        if not self.window.better:
+            return self.direction
+        reached_from_below = MAXIMIZE if self.window.kind == "first_step_at_least" else MINIMIZE
+        reached_from_above = MINIMIZE if reached_from_below == MAXIMIZE else MAXIMIZE
+        return reached_from_below if self.direction == MINIMIZE else reached_from_above
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
@@ -141,15 +150,17 @@ def objective_of(
     except ValueError as error:
         raise UsageError(str(error), where="--window") from error
     name = metric or next(iter(recipe.expected), None)
-    return Objective(metric=name, window=parsed, direction=direction or _direction_of(name))
+    return Objective(metric=name, window=parsed, direction=direction or _direction_of(name, parsed))
 
 
-def _direction_of(metric: str | None) -> Direction:
-    """Which way a metric is better, by the words in its name.
+def _direction_of(metric: str | None, window: Window) -> Direction:
+    """Which way is better: fewer steps, and of a metric's values by the words in its name.
 
     Raises:
         UsageError: There is none of them in it, or of both kinds.
     """
+    if window.better:
+        return MINIMIZE
     if metric is None:
         return MAXIMIZE  # what is chosen then is called a return
     found = better(metric)

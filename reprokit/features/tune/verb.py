@@ -86,7 +86,7 @@ _objective_options = titled(
         "--direction",
         type=click.Choice(("maximize", "minimize")),
         metavar="DIRECTION",
-        help="maximize or minimize  [default: by the metric's name].",
+        help="maximize or minimize  [default: by metric and window].",
     ),
     click.option(
         "--seeds",

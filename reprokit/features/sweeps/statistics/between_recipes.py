@@ -14,6 +14,10 @@ from reprokit.core.statistics.intervals import LEAST_COVERAGE, NUM_RESAMPLES, me
 from reprokit.core.statistics.measured import LEVEL
 from reprokit.core.statistics.summary import Values, why_no_statistics
 
+_SAME = (
+    "every resample has the same share: an interval of no width would say that the next seed cannot differ"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Improvement:
@@ -69,6 +73,8 @@ def probability_of_improvement(
         for pair in pairs
     ]
     low, high = np.quantile(np.mean(shares, axis=0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    if low == high:
+        return Improvement(probability=probability, no_interval=_SAME)
     return Improvement(probability=probability, low=float(low), high=float(high))
 
 

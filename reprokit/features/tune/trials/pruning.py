@@ -29,7 +29,7 @@ class PruningRule:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         study = optuna.create_study(
             study_name=f"seed-{definition.seed}",  # Hyperband chooses a trial's bracket by it
-            direction=definition.objective.direction,
+            direction=definition.objective.direction_of_reports,
             pruner=_pruner(definition),
         )
         with warnings.catch_warnings():

@@ -36,12 +36,14 @@ with open(f"{run_dir}/log.jsonl", "w") as log:
 def of(repository):
     """The statistics of a sweep over learning rates."""
 
-    def found(*rates, seeds="5", **asked):
-        prepare(repository, program=PROGRAM, recipe=RECIPE)
+    def found(*rates, seeds="5", promises="", **asked):
+        prepare(repository, program=PROGRAM, recipe=RECIPE + promises)
         values = ",".join(COMMAND.partition("=")[2] % rate for rate in rates)
         answer = swept(repository.root, settings=[f"command={values}"], seeds=seeds)
         return stats.statistics(
-            [answer.name], project=Project.around(repository.root), windows=stats.SHOWN_WINDOWS, **asked
+            [answer.name],
+            project=Project.around(repository.root),
+            **{"windows": stats.SHOWN_WINDOWS, **asked},
         )
 
     return found
@@ -92,6 +94,26 @@ def test_a_loss_is_ranked_from_below_and_a_name_that_says_nothing_is_said(of):
     loss, rate = of("0.1", "0.3", metrics=["l*"]).rankings
     assert (loss.metric, loss.direction, loss.ranking.order) == ("loss", "lower", (1, 0))
     assert (rate.metric, rate.direction) == ("lr", "")
+
+
+FEWER_STEPS = """
+statistical: {metric: eval/return, window: first_step_at_least_1, margin: 1.0, direction: lower}
+"""
+
+
+def test_fewer_steps_to_a_threshold_are_better_of_a_metric_whose_higher_values_are(of):
+    found = of("3", "6", metrics=["eval/return"], windows=["first_step_at_least_8"])
+    (one,) = found.rankings
+    slow, fast = (group.metrics[0].windows[0].summary.mean for group in found.groups)
+    assert fast < slow
+    assert (one.direction, one.ranking.order) == ("lower", (1, 0))
+    assert lines(found)[2] == "eval/return, first_step_at_least_8: fewer steps are better"
+
+
+def test_the_direction_of_a_promised_first_step_says_nothing_of_the_metrics_values(of):
+    (one,) = of("1", "4", promises=FEWER_STEPS).rankings
+    assert (one.metric, one.window) == ("eval/return", "last")
+    assert (one.direction, one.ranking.order) == ("higher", (1, 0))
 
 
 def test_a_setting_without_a_mean_is_named_below_and_is_no_row_of_dashes(of):

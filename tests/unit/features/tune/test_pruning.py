@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reprokit.core.statistics.windows import Window
+from reprokit.features.tune.definition import Objective
 from reprokit.features.tune.studies import Trial, TrialState
 from reprokit.features.tune.trials.pruning import PruningRule
 from support.search import definition
@@ -72,3 +74,10 @@ def test_hyperband_holds_a_trial_against_what_others_noted():
         first.append(trial(number, *one.curve, state=state, rungs=one.rungs))
     assert any(one.rungs for one in first)
     assert any(one.state is TrialState.PRUNED for one in first)
+
+
+@pytest.mark.parametrize(("window", "is_pruned"), [("at_least_9", False), ("at_most_9", True)])
+def test_the_values_on_the_way_to_a_threshold_are_better_towards_it(window, is_pruned):
+    fewest_steps = Objective(metric="m", window=Window.parse(f"first_step_{window}"), direction="minimize")
+    one = PruningRule(definition(pruner="median", objective=fewest_steps), 9, EARLIER)
+    assert any(map(one.report, (7.0, 8.0))) is is_pruned

@@ -257,6 +257,12 @@ def test_a_metric_of_unknown_direction_asks_for_it(theirs):
         tuned(theirs, metric="q_mean")
 
 
+def test_fewer_steps_to_a_threshold_are_better_whatever_the_metric_is(theirs):
+    (theirs / "space.yaml").write_text(sizes(1, 4))
+    study = tuned(theirs, sampler="grid", trials=None, window="first_step_at_least_0")
+    assert study.definition.objective.direction == "minimize"
+
+
 def test_smaller_is_better_where_it_is_asked_for(theirs):
     (theirs / "space.yaml").write_text(sizes(1, 4))
     high = tuned(theirs, sampler="grid", trials=None)

@@ -112,3 +112,11 @@ def test_one_seed_of_the_generator_gives_one_interval():
 def test_a_wrong_formula_would_be_noticed(wrong):
     first, second = np.array([1.0, 2, 2, 5]), np.array([1.0, 2, 3])
     assert wrong(first, second) != pytest.approx(rliable_probability([first], [second]))
+
+
+def test_an_interval_of_no_width_is_refused():
+    low, high = np.arange(12.0), np.arange(20.0, 32.0)
+    for sides, expected in (((low, high), 0.0), ((high, low), 1.0)):
+        found = probability([sides[0]], [sides[1]])
+        assert (found.probability, found.low, found.high) == (expected, None, None)
+        assert "no width" in found.no_interval

@@ -146,3 +146,8 @@ def test_thousands_of_values_are_said_to_be_too_many():
     found = tests.shapiro_wilk(np.random.default_rng(0).normal(size=4000))
     assert found.note == ""
     assert tests._ACCURATE_SHAPIRO == 5000
+
+
+def test_one_group_of_a_single_value_is_tested_without_a_warning_of_scipy():
+    for found in tests.equal_means([2.0, 3.0, 2.0], [9.0, 9.0, 9.0]):
+        assert 0 < found.p_value < 0.01
