@@ -134,9 +134,8 @@ def _first_of(found: Any) -> str:
     if not rows:
         return ""
     first = dict(zip(head, rows[0], strict=True))
-    better = statistics_page.BETTER[one.direction]
     interval = f", 95 % interval {first['95 % interval']}" if "95 % interval" in first else ""
-    by = f"First by {one.metric} ({one.window}, {better})"
+    by = f"First by {one.metric} ({one.window}, {statistics_page.which_are_better(one)})"
     return f". {by}: {first['setting']}, mean {first['mean']}{interval}"
 
 

@@ -116,9 +116,12 @@ _BETTER = {
 
 def ranking_title(ranking: Any) -> str:
     """The metric and window that settings are ranked by, and which numbers are better."""
-    is_steps = Window.parse(ranking.window).better
-    better = "fewer steps are better" if is_steps else _BETTER[ranking.direction]
-    return f"{ranking.metric}, {ranking.window}: {better}"
+    return f"{ranking.metric}, {ranking.window}: {which_are_better(ranking)}"
+
+
+def which_are_better(ranking: Any) -> str:
+    """Which numbers are better, as a person says it."""
+    return "fewer steps are better" if Window.parse(ranking.window).better else _BETTER[ranking.direction]
 
 
 def sweep_line(found: Any) -> str:
