@@ -207,7 +207,7 @@ def _cause_text(cause: Cause, root: Path) -> str:
         return cause.what
     subject, _, rest = cause.what.partition(": ")
     place = f"{_as_typed(cause.file, root)}:{cause.line}"
-    return f"{subject} at {place} {rest}" if subject else f"{place}: {rest}"
+    return f"{subject} at {place} {rest}" if rest else f"{place}: {cause.what}"
 
 
 def _as_typed(path: str, root: Path) -> str:

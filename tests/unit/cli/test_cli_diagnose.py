@@ -57,6 +57,12 @@ def test_the_first_sentence_says_where_what_which_line_and_what_would_mend_it():
     )
 
 
+def test_a_cause_without_a_call_begins_with_its_line():
+    cause = replace(CAUSE, what="reads cache.json, which an earlier run wrote")
+    told = _page(replace(FOUND, causes=(cause,)))[0]
+    assert "cause: /lib/train.py:88: reads cache.json, which an earlier run wrote; fix: seed it" in told
+
+
 def test_the_evidence_follows_in_its_order():
     assert _page(FOUND)[1:4] == [
         "  still equal just before: update 36: gradients",
