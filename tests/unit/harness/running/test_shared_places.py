@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.core.records import RunSpec
+from reprokit.harness.running import engine
 from reprokit.harness.running.environments import shared_places
 
 #: glibc maps a semaphore under a temporary name, then links it to the one that is asked for.
@@ -272,3 +273,12 @@ def test_next_to_what_the_tool_keeps_in_its_folders_runs_may_leave_files(told_of
     its_own = (tmp_path / "p" / "runs", tmp_path / "p" / ".git")
     assert told_of(path, leave_out=its_own) == kinds
     assert told_of(path, leave_out=its_own, tree=tmp_path / "p") == []
+
+
+@pytest.mark.parametrize("is_recipe", [True, False])
+def test_the_tree_is_looked_at_elsewhere_for_a_plain_command_alone(tmp_path, is_recipe):
+    asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+    spec = RunSpec(run_id="run-1", working_dir=str(tmp_path), inherit_environment=True, **asked)
+    projects = [tmp_path] if is_recipe else []
+    places = engine.shared_places([spec, spec], runs_dirs=[tmp_path / "runs"], projects=projects)
+    assert (f"{tmp_path}/" in places._told_elsewhere) is not is_recipe
