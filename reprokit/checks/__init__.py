@@ -241,15 +241,16 @@ def _left(evidence: Evidence) -> Iterator[CheckResult]:
 
 
 def _printed_failures(evidence: Evidence) -> Iterator[CheckResult]:
-    """A row of the logs that end with a traceback, where there are any."""
+    """A row of the logs that end with an error, where there are any."""
     if found := evidence.printed_failures:
         told = listed([f"{file} ({error})" for file, error in sorted(found.items())])
         yield CheckResult(
             id="printed/failure",
-            title="Logs that end with a traceback",
+            title="Logs that end with an error",
             status=Status.SKIPPED,
-            reason=f"the program ended with exit code 0, and a log with a traceback: {told}",
-            remedy="let the exit code through, as `bash -o pipefail -c '… | tee {run_dir}/log'` does",
+            reason=f"the program ended with exit code 0, and a log with an error: {told}",
+            remedy="where a pipe or a shell hides the exit code, let it through, as "
+            "`bash -o pipefail -c '… | tee {run_dir}/log'` does",
             evidence={"files": dict(sorted(found.items())[:_LISTED])},
             required=False,
         )

@@ -389,7 +389,7 @@ class Evidence:
         printed_idle: Patterns under ``printed`` that fit no line of any run.
         outputs: Patterns of output files that count; None where the runs do not record it.
         outputs_differing: Output file that differs between the runs and was not compared → what became of it.
-        printed_failures: Log that ends with a traceback, of a run with exit code 0 → the exception.
+        printed_failures: Log that ends with an error, of a run with exit code 0 → the error.
         left_in_tree: What earlier runs left in the tree that later ones began in: path → what became of it.
         tree_unknown: Why that is not known, a clause; "" where it is.
         clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs differ in nothing but

@@ -31,8 +31,8 @@ class OtherRuns:
         runs: Folders of runs and goldens: every file counts that lies in one.
         allowed: Files and folders of which none counts.
         left: Further files that count, by device and inode.
-        left_since: Any file of this user counts that was changed from then on, before the program was about
-            to start, seconds since 1970; 0 for none.
+        left_since: Any file counts that this user may write and that was changed from then on, before the
+            program was about to start, seconds since 1970; 0 for none.
         written: ``files`` that count, and ``folders`` of which those count that are not empty and changed
             from ``since`` to ``until``, seconds since 1970.
         since_ns: When the program was about to start, by the clock of its file system.
@@ -90,12 +90,23 @@ class OtherRuns:
             return "", ""
         if name := self._name_of(path, status):
             return "read", name
-        since, until = self._left_s
-        if since <= status.st_ctime < until and status.st_size and status.st_uid == self._user:
+        if self._was_changed_meanwhile(path, status):
             real = os.path.realpath(path)
             if not real.startswith(_OF_THE_KERNEL) and not f"{real}/".startswith(self._allowed):
                 return "left", real
         return "", ""
+
+    def _was_changed_meanwhile(self, path: str, status: os.stat_result) -> bool:
+        """Whether an earlier run may have written it, whoever owns it.
+
+        A run that sets the mode of a file, renames it or links to it before it reads it changes the time of
+        its status, and leaves the time of its content.
+        """
+        since, until = self._left_s
+        is_new = since <= status.st_ctime < until or since <= status.st_mtime < until
+        if not is_new or not status.st_size:
+            return False
+        return status.st_uid == self._user or os.access(path, os.W_OK)
 
     def _name_of(self, path: str, status: os.stat_result) -> str:
         known = self._known.get((status.st_dev, status.st_ino))

@@ -122,17 +122,23 @@ def _left(case: VerdictCase) -> str:
     return f" Between the runs {changed}, so that they did not begin alike: {listed(sorted(found))}."
 
 
+def _kept(case: VerdictCase) -> str:
+    """What a later run read in caches and packages that an earlier one had written there."""
+    found = sorted({path for run in case.evidence.runs for path in run.run.shared.get("kept", ())})
+    if not found:
+        return ""
+    return f" A later run read what was written in caches while an earlier one ran: {listed(found)}."
+
+
 def _hidden_failure(case: VerdictCase) -> str:
-    """That a log ends with a traceback, so that no one takes what was logged before it for a whole run."""
+    """That a log ends with an error, so that no one takes what was logged before it for a whole run."""
     for file, error in sorted(case.evidence.printed_failures.items()):
-        return (
-            f" {file} ends with a traceback ({error.rstrip('.')}): does a pipe or a shell hide its exit code?"
-        )
+        return f" {file} ends with an error ({error.rstrip('.')}), and the exit code is 0: did all of it run?"
     return ""
 
 
 def _beside_metrics(case: VerdictCase) -> str:
-    return f"{_uncompared(case)}{_left(case)}{_hidden_failure(case)}"
+    return f"{_uncompared(case)}{_left(case)}{_kept(case)}{_hidden_failure(case)}"
 
 
 def _nondeterministic(case: VerdictCase) -> str:

@@ -279,7 +279,8 @@ def shared_places(
     is_plain = first.inherit_environment and first.working_dir is not None
     repository = work_tree_of(Path(str(first.working_dir))) if is_plain else None
     repositories = projects if not is_plain else [one for one in (repository,) if one is not None]
-    tree = repository or Path(str(first.working_dir)) if is_plain else None
+    # of a recipe nothing else says what changed in the tree
+    tree = repository or Path(str(first.working_dir)) if is_plain and not projects else None
     return SharedPlaces(specs, leave_out=leave_out, projects=projects, repositories=repositories, tree=tree)
 
 

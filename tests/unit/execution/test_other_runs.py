@@ -102,6 +102,34 @@ def test_a_file_counts_apart_that_was_changed_between_the_first_runs_start_and_t
     assert OtherRuns(trees=(), runs=[str(runs_dir)], **allowing).opened(str(left)) == ("", "")
 
 
+@pytest.mark.parametrize("how", ["mode", "name", "link"])
+def test_such_a_file_counts_where_this_run_changes_all_but_its_content_before_it_reads_it(tmp_path, how):
+    left, moved = tmp_path / "left", tmp_path / "moved"
+    first = time.time() - 1
+    left.write_text("0.25")
+    time.sleep(0.02)
+    others = OtherRuns(trees=(), runs=[], allowed=[], left_since=first, since_ns=time.time_ns())
+    time.sleep(0.02)
+    if how == "mode":
+        left.chmod(0o600)
+    elif how == "name":
+        left.rename(moved).rename(left)
+    else:
+        os.link(left, moved)
+    assert others.opened(str(left)) == ("left", str(left))
+
+
+def test_such_a_file_counts_whoever_owns_it_where_this_user_may_write_it(tmp_path, monkeypatch):
+    left = tmp_path / "left"
+    left.write_text("0.25")
+    monkeypatch.setattr(os, "getuid", lambda: left.stat().st_uid + 1)
+    since = {"left_since": time.time() - 1, "since_ns": time.time_ns() + 10**9}
+    others = OtherRuns(trees=(), runs=[], allowed=[], **since)
+    assert others.opened(str(left)) == ("left", str(left))
+    monkeypatch.setattr(os, "access", lambda _path, _how: False)
+    assert others.opened(str(left)) == ("", "")
+
+
 def test_of_a_tree_every_file_counts_but_what_lies_with_its_runs_and_is_of_none(tmp_path, runs_dir):
     others = looking(runs_dir, trees=(str(tmp_path),))
     file, data = tmp_path / "settings.yaml", runs_dir / "data"

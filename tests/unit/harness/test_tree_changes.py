@@ -166,6 +166,21 @@ def test_runs_that_differ_for_it_are_told_too(here):
     assert report.sentence.endswith("did not begin alike: count.")
 
 
+def test_what_a_later_run_reads_in_a_cache_of_the_home_is_in_the_sentence(here, monkeypatch, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    split = (
+        "import pathlib\nkept = pathlib.Path.home() / '.cache' / 'split'\nkept.parent.mkdir(exist_ok=True)\n"
+        "if not kept.exists():\n    kept.write_text('0.25')\nkept.read_text()\n"
+    )
+    here.write(train_py=split + PROGRAM)
+    report, _ = judged(here)
+    assert report.verdict == "REPEATABLE"
+    kept = home / ".cache" / "split"
+    assert f"A later run read what was written in caches while an earlier one ran: {kept}." in report.sentence
+
+
 def test_what_a_run_leaves_among_the_objects_of_git_is_named(here):
     here.write(train_py="import pathlib; pathlib.Path('.git/objects/info/split').write_text('1')\n" + PROGRAM)
     assert ".git/objects/info/split" in row_of(judged(here)[0]).evidence["files"]

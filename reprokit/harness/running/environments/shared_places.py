@@ -103,7 +103,10 @@ class SharedPlaces:
         self._projects = [str(project) for project in projects]
         self._beside = [str(repository.resolve().parent) for repository in repositories]
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
-        self._told_elsewhere = tuple(f"{path.resolve()}/" for path in (*leave_out, *([tree] if tree else ())))
+        self._told_elsewhere = (
+            *([f"{tree.resolve()}/"] if tree else []),
+            *(of_tool for path in self._leave_out for of_tool in _of_the_tool(path)),
+        )
         self._written: dict[str, _Left] = {}
         self._held: list[int] = []
         self._first_began = 0.0
@@ -172,9 +175,9 @@ class SharedPlaces:
         for path in was_read:  # most systems note the next time of reading only of a file that seems unread
             _as_unread(path)
         new = {path for path in changed if self._may_be_of_a_run(path, since=self._first_began)}
-        home, kept = _home_of(spec), tuple(_kept_folders(spec)) if was_read or new else ()
+        home, kept = _home_of(spec), _as_folders(_kept_folders(spec)) if was_read or new else ()
         for path in sorted({_source_of(one) or one for one in _not_open(was_read) | new}):
-            is_kept = path.startswith((*kept, _COMPILED)) or _is_a_persons(path, home=home)
+            is_kept = path.startswith(kept) or _is_compiled(path) or _is_a_persons(path, home=home)
             read["kept" if is_kept else "files"].append(path)
         return read
 
@@ -230,10 +233,29 @@ def _is_a_persons(path: str, *, home: str) -> bool:
     return folder == home and any(fnmatchcase(name, pattern) for pattern in _OF_A_PERSON)
 
 
+def _is_compiled(path: str) -> bool:
+    return path.startswith(_COMPILED) and "/" in path[len(_COMPILED) :]
+
+
+def _of_the_tool(folder: str) -> tuple[str, ...]:
+    """Where the tool itself writes, below a folder that it looks after: the rest may be of a run."""
+    if folder.endswith("/.git"):
+        return f"{folder}/index", f"{folder}/objects/"
+    return (f"{folder}/.",)
+
+
+def _as_folders(paths: Iterable[str]) -> tuple[str, ...]:
+    """As beginnings of paths: ``.cache-mine`` is no part of ``.cache``."""
+    return tuple(f"{path.rstrip('/')}/" for path in paths)
+
+
 def _caches(spec: RunSpec) -> Iterator[str]:
+    """The folders of caches and settings; one that holds the whole home holds more than those."""
     variables, home = {**os.environ, **spec.environment}, _home_of(spec)
     yield from (f"{home}/{name}" for name in _KEPT)
-    yield from (variables[name] for name in _LEAD_ELSEWHERE if variables.get(name))
+    elsewhere = [variables[name] for name in _LEAD_ELSEWHERE if variables.get(name)]
+    above = f"{os.path.realpath(home)}/"
+    yield from (one for one in elsewhere if not above.startswith(f"{os.path.realpath(one).rstrip('/')}/"))
 
 
 def _kept_folders(spec: RunSpec) -> Iterator[str]:

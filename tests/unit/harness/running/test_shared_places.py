@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.core.records import RunSpec
+from reprokit.harness.running import engine
 from reprokit.harness.running.environments import shared_places
 
 #: glibc maps a semaphore under a temporary name, then links it to the one that is asked for.
@@ -207,3 +208,77 @@ def test_what_a_persons_own_shells_and_editors_keep_in_the_home_is_named_only(
     file.read_text()
     found = places.after(specs[1], began=began, ended=began + 1, is_confined=False)["shared"]
     assert {one for one in found if str(file) in found[one]} == {kind}
+
+
+@pytest.fixture
+def told_of(tmp_path, monkeypatch):
+    """Says how a file counts that a second run opened and that was changed while the first was under way."""
+    for place in ("_MEMORY", "_OPEN_TO_ALL"):
+        monkeypatch.setattr(shared_places, place, ())
+    monkeypatch.setattr(shared_places, "_SYSTEM_V", {})
+    for name in shared_places._LEAD_ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(shared_places, "_COMPILED", f"{tmp_path}/torchinductor_")
+    monkeypatch.setattr(shared_places, "_not_open", set)  # looks at every process
+
+    def told(path, *, leave_out=(), tree=None, **variables):
+        asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+        asked["environment"] = {"HOME": str(tmp_path / "home"), **variables}
+        specs = [RunSpec(run_id=f"run-{number}", **asked) for number in (1, 2)]
+        places = shared_places.SharedPlaces(specs, leave_out=leave_out, tree=tree)
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("0.25")
+        places.after(specs[0], began=1.0, ended=2.0, is_confined=False)
+        about = {"is_confined": False, "opened": frozenset(), "changed": [str(file)]}
+        found = places.after(specs[1], began=3.0, ended=4.0, **about).get("shared", {})
+        return [kind for kind in ("files", "kept") if str(file) in found.get(kind, ())]
+
+    return told
+
+
+@pytest.mark.parametrize(
+    ("path", "kinds"),
+    [
+        ("home/.cache/hub/split", ["kept"]),
+        ("home/.cache-of-mine/split", ["files"]),
+        ("home/.configuration", ["files"]),
+        ("torchinductor_me/ab/split", ["kept"]),
+        ("torchinductor_split", ["files"]),
+    ],
+)
+def test_only_what_lies_in_a_cache_is_called_kept_there(told_of, path, kinds):
+    assert told_of(path) == kinds
+
+
+def test_a_folder_above_the_home_is_no_cache_whatever_a_variable_says(told_of, tmp_path):
+    assert told_of("data/split", HF_HOME=str(tmp_path / "data")) == ["kept"]
+    for above in ("/", str(tmp_path), str(tmp_path / "home")):
+        assert told_of("home/data/split", XDG_CACHE_HOME=above) == ["files"]
+
+
+@pytest.mark.parametrize(
+    ("path", "kinds"),
+    [
+        ("p/runs/split.json", ["files"]),
+        ("p/runs/train/split.json", ["files"]),
+        ("p/runs/.mounted-1/train.py", []),
+        ("p/.git/refs/tags/0.25", ["files"]),
+        ("p/.git/config", ["files"]),
+        ("p/.git/index", []),
+        ("p/.git/objects/ab/cd", []),
+    ],
+)
+def test_next_to_what_the_tool_keeps_in_its_folders_runs_may_leave_files(told_of, tmp_path, path, kinds):
+    its_own = (tmp_path / "p" / "runs", tmp_path / "p" / ".git")
+    assert told_of(path, leave_out=its_own) == kinds
+    assert told_of(path, leave_out=its_own, tree=tmp_path / "p") == []
+
+
+@pytest.mark.parametrize("is_recipe", [True, False])
+def test_the_tree_is_looked_at_elsewhere_for_a_plain_command_alone(tmp_path, is_recipe):
+    asked = {"recipe": "train", "seed": 0, "device": "cpu", "command": ("true",)}
+    spec = RunSpec(run_id="run-1", working_dir=str(tmp_path), inherit_environment=True, **asked)
+    projects = [tmp_path] if is_recipe else []
+    places = engine.shared_places([spec, spec], runs_dirs=[tmp_path / "runs"], projects=projects)
+    assert (f"{tmp_path}/" in places._told_elsewhere) is not is_recipe
