@@ -44,7 +44,9 @@ def check(evidence: Evidence) -> Finding:
             return _of_ensemble(evidence, evidence.ensemble)
     if golden is None:
         because = evidence.golden_missing_because or "there is no golden for this recipe, platform and seed"
-        return skipped(because, _how_to_get_one(evidence), **_beside(evidence))
+        place = evidence.ensemble_not_asked
+        named = {"ensemble_not_asked": place} if place else {}
+        return skipped(because, _how_to_get_one(evidence), **_beside(evidence), **named)
     if not evidence.runs or not (evidence.runs[0].complete or evidence.runs[0].stopped_at_golden):
         return unjudged("there is no finished run to compare with the golden", "run it to the end")
     alien = _not_its_golden(evidence, golden, evidence.runs[0])
@@ -158,6 +160,8 @@ def _how_to_get_one(evidence: Evidence) -> str:
     if not _agree(evidence):
         return "two runs must agree before either can be promoted: see the row `repeatable`"
     further = "".join(f" {word}" for word in evidence.options)
+    if evidence.ensemble_not_asked:
+        return f"compare new seeds with the ensemble: `reprokit verify {name} --statistical{further}`"
     return f"promote two runs that agree: `reprokit golden promote {name} --reason 'first golden'{further}`"
 
 

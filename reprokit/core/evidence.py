@@ -245,6 +245,7 @@ class EnsembleEvidence:
         left_out: Seeds that were finished when it was promoted, and were left out of it.
         fingerprint_equal: Whether the numerics fingerprint of the runs is the ensemble's.
         is_member: Whether the first run's metrics are, byte for byte, those of its member of that seed.
+        ignores_seed: Whether ``problem`` is that runs with different seeds are one result.
         conclusion: ``EQUIVALENT``, ``REGRESSION`` or ``UNJUDGED``; "" where nothing was judged.
         reason: The gate's own sentence.
         runs: The run folders of the new seeds, in the order in which they were planned.
@@ -260,6 +261,7 @@ class EnsembleEvidence:
     left_out: tuple[int, ...] = ()
     fingerprint_equal: bool = False
     is_member: bool = False
+    ignores_seed: bool = False
     conclusion: str = ""
     reason: str = ""
     runs: tuple[str, ...] = ()
@@ -384,6 +386,7 @@ class Evidence:
         golden: None when there is none for this recipe, platform and seed.
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
+        ensemble_not_asked: Where there is no golden and the ensemble was not asked: its folder; "" else.
         ignored_metrics: Name → pattern, for metrics left out on request.
         volatile_idle: Pattern under ``volatile`` that matches no metric of any run → the nearest names.
         printed_idle: Patterns under ``printed`` that fit no line of any run.
@@ -415,6 +418,7 @@ class Evidence:
     golden: GoldenEvidence | None = None
     reference_run: ReferenceRun | None = None
     golden_missing_because: str = ""
+    ensemble_not_asked: str = ""
     ignored_metrics: Mapping[str, str] = field(default_factory=dict)
     clock_metrics: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()

@@ -143,6 +143,7 @@ def _places(report: Report) -> tuple[str, ...]:
     return (
         *report.runs,
         *((report.golden,) if report.golden else ()),
+        *filter(None, (_ensemble_not_asked(report),)),
         *(str(folder) for folder in _beside(report).folders),
         *map(str, runs_of_rounding(report)),
     )
@@ -267,6 +268,12 @@ def _judged_again(report: Report, project: Project) -> Iterator[AuditDifference]
             f"{again.golden} was promoted after the report was made, which cannot be judged as it was then"
         )
         return
+    place = _ensemble_not_asked(again)
+    if place and not _ensemble_not_asked(report):
+        yield AuditDifference(
+            f"{place} was promoted after the report was made, or is not named in it", by_version=True
+        )
+        return
     if again.verdict is not report.verdict:
         yield AuditDifference(f"the evidence says {again.verdict}, the report says {report.verdict}")
     expected, actual = to_json.to_dict(again), to_json.to_dict(report)
@@ -274,8 +281,25 @@ def _judged_again(report: Report, project: Project) -> Iterator[AuditDifference]
     for key in sorted((set(expected) | set(actual)) - _OF_THE_MOMENT):
         if expected.get(key) != actual.get(key) and key not in {"verdict", "checks"}:
             is_new = key not in expected or key not in actual
-            words = is_new or key in _WORDS
+            words = is_new or key in _WORDS or _same_but_for_words(expected.get(key), actual.get(key))
             yield AuditDifference(f"{key} differs from what the evidence gives", by_version=words)
+
+
+def _ensemble_not_asked(report: Report) -> str:
+    """The ensemble that a report without a golden names; "" where it names none."""
+    told = next((row.evidence for row in report.checks if row.id == "equals_golden"), {})
+    return str(told.get("ensemble_not_asked") or "")
+
+
+def _same_but_for_words(expected: object, actual: object) -> bool:
+    """Whether two answers of the statistical gate differ in its sentence alone."""
+    pair = []
+    for one in (expected, actual):
+        outcome = one.get("outcome") if isinstance(one, dict) else None
+        if not isinstance(one, dict) or not isinstance(outcome, dict):
+            return False
+        pair.append({**one, "outcome": {**outcome, "reason": ""}})
+    return bool(pair[0] == pair[1])
 
 
 def _as_asked(report: Report) -> Request:

@@ -3,54 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from reprokit.core.statistics.gate_plan import Conclusion, Look, MetricJudgement, PlanOfLooks
 from reprokit.core.statistics.power import MOST_NEW
 from reprokit.core.verdicts.rows import counted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidesInWords:
+    """What the two groups of seeds are called."""
+
+    new: str = "new seeds"
+    reference: str = "the ensemble"
+
+
+OF_A_GATE = SidesInWords()
+
+
 def reason_for(
-    conclusion: Conclusion, looks: Sequence[Look], *, seeds_more: int | None, plan: PlanOfLooks
+    conclusion: Conclusion,
+    looks: Sequence[Look],
+    *,
+    seeds_more: int | None,
+    plan: PlanOfLooks,
+    words: SidesInWords = OF_A_GATE,
 ) -> str:
     """Why the gate says what it says, and what to do where it could not judge."""
     if not looks:
         return f"too few new seeds: {seeds_more} more for the first look"
     last = looks[-1]
     if conclusion is Conclusion.REGRESSION:
-        return "; ".join(_difference(metric, last) for metric in last.metrics if metric.differs)
+        return "; ".join(_difference(metric, last, words) for metric in last.metrics if metric.differs)
     if conclusion is Conclusion.EQUIVALENT:
         shown = "; ".join(
             f"{metric.name} {interval(metric)}, margin {_number(metric.margin)}" for metric in last.metrics
         )
         return (
-            f"no difference was found with {last.num_new} new seeds, and its interval excludes a drop of the "
-            f"margin: {shown}"
+            f"no difference was found with {last.num_new} {words.new}, and a drop as large as the margin is "
+            f"excluded: {shown}"
         )
     odd = [metric.name for metric in last.metrics if any(metric.num_not_finite)]
     if odd:
         return f"values that are not finite, too few to be a difference: {', '.join(odd)}"
-    unseen, more = _unseen(last, plan), _more(looks, seeds_more, plan)
-    return f"no difference was found with {last.num_new} new seeds, but {unseen}; {more}"
+    unseen, more = _unseen(last, plan), _more(looks, seeds_more, plan, words)
+    return f"no difference was found with {last.num_new} {words.new}, but {unseen}; {more}"
 
 
-def _difference(one: MetricJudgement, look: Look) -> str:
-    p_value = f"adjusted p = {one.adjusted_p_value:.2g}, level {look.level:.2g}"
+def _difference(one: MetricJudgement, look: Look, words: SidesInWords) -> str:
+    corrected = f", corrected for {len(look.metrics)} metrics" if len(look.metrics) > 1 else ""
+    p_value = (
+        f"p = {one.adjusted_p_value:.2g}{corrected}; with {one.num_new} {words.new}, up to {look.level:.2g} "
+        "is a difference"
+    )
     if one.difference is None:
         counts = (
             f"{one.num_not_finite[1]} of {one.num_new} new, {one.num_not_finite[0]} of {one.num_reference}"
         )
-        values = f"values that are not finite: {counts} of the reference"
+        values = f"values that are not finite: {counts} of {words.reference}"
         return f"{one.name} is {one.direction}: {values} ({p_value})"
     return (
-        f"{one.name} is {one.direction}: mean {_number(one.new_mean)} over {one.num_new} new seeds, "
-        f"{_number(one.reference_mean)} over {one.num_reference} of the reference ({p_value}; "
-        f"smallest visible drop {_number(one.smallest_visible_drop)})"
+        f"{one.name} is {one.direction}: mean {_number(one.new_mean)} over {one.num_new} {words.new}, "
+        f"{_number(one.reference_mean)} over {one.num_reference} of {words.reference} "
+        f"({p_value}){_within_margin(one)}"
     )
+
+
+def _within_margin(one: MetricJudgement) -> str:
+    """That a difference counts although it is smaller than the margin; "" where it is not."""
+    if one.direction != "worse" or one.difference is None or abs(one.difference) >= one.margin:
+        return ""
+    return f", a smaller drop than the margin {_number(one.margin)}, but a difference that is found counts"
 
 
 def _unseen(look: Look, plan: PlanOfLooks) -> str:
     open_ones = [why for metric in look.metrics if (why := _why_open(metric, plan))]
-    return f"a drop of the margin is not excluded ({'; '.join(open_ones)})"
+    return f"a drop as large as the margin is not excluded ({'; '.join(open_ones)})"
 
 
 def _why_open(one: MetricJudgement, plan: PlanOfLooks) -> str:
@@ -73,12 +101,12 @@ def interval(one: MetricJudgement) -> str:
     return f"{_number(one.difference)} {limits}"
 
 
-def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks) -> str:
+def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks, words: SidesInWords) -> str:
     if seeds_more is None:
         sides = [(metric, metric.difference) for metric in looks[-1].metrics if metric.direction == "worse"]
         if large := [one.name for one, by in sides if by is not None and abs(by) >= one.margin]:
             return f"the difference of {', '.join(large)} is itself as large as the margin"
-        return f"no number of new seeds up to {MOST_NEW} would be enough: the reference has too few seeds"
+        return f"no number of new seeds up to {MOST_NEW} would be enough: {words.reference} has too few seeds"
     what = "to the next look" if len(looks) < len(plan.looks) else "in a plan with more would be enough"
     return f"{counted(seeds_more, 'more new seed')} {what}"
 

@@ -17,6 +17,7 @@ from reprokit import golden, runs
 from reprokit.core.sampling.seed_rule import why_no_response
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
+from reprokit.core.statistics.gate_reason import SidesInWords, reason_for
 from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
@@ -29,6 +30,7 @@ from reprokit.recipes import StatisticalMetric
 
 #: Of the splits and the simulated power: from the same runs, the same answer.
 _GENERATOR_SEED = 0
+_SIDES_IN_WORDS = SidesInWords(new="seeds of b", reference="a")
 _WORDS = {
     Conclusion.EQUIVALENT: Word.EQUAL,
     Conclusion.REGRESSION: Word.DIFFERENT,
@@ -161,4 +163,8 @@ def _outcome(metrics: Sequence[Metric], values: Mapping[str, Values]) -> GateOut
     )
     plan = PlanOfLooks(looks=(len(values["b"]),))
     generator = np.random.default_rng(_GENERATOR_SEED)
-    return gate.judge(reference, new, metrics=metrics, generator=generator, plan=plan)
+    found = gate.judge(reference, new, metrics=metrics, generator=generator, plan=plan)
+    told = reason_for(
+        found.conclusion, found.looks, seeds_more=found.seeds_more, plan=plan, words=_SIDES_IN_WORDS
+    )
+    return replace(found, reason=told)

@@ -103,16 +103,21 @@ def seed_rows(statistical: Mapping[str, Any] | None) -> list[tuple[str, ...]]:
     return [
         (
             one["name"],
-            *(fact_text(one[key]) for key in ("reference_mean", "new_mean")),
+            *(_rounded(one[key]) for key in ("reference_mean", "new_mean")),
             _with_limits(*(one[key] for key in ("difference", "difference_low", "difference_high"))),
-            fact_text(one["margin"]),
+            _rounded(one["margin"]),
         )
         for one in (looks[-1]["metrics"] if looks else ())
     ]
 
 
 def _with_limits(value: Any, low: Any, high: Any) -> str:
-    return f"{fact_text(value)} [{fact_text(low)}, {fact_text(high)}]"
+    return f"{_rounded(value)} [{_rounded(low)}, {_rounded(high)}]"
+
+
+def _rounded(value: Any) -> str:
+    """Six digits; report.json has them all."""
+    return f"{value:.6g}" if isinstance(value, float) else fact_text(value)
 
 
 def fact_text(value: Any) -> str:

@@ -298,8 +298,13 @@ def summary_table(one: Any) -> list[tuple[str, ...]]:
 
 def caveats(one: Any) -> Iterator[str]:
     """Why numbers are missing in that table, and what the intervals in it cover."""
-    yield from _refusals(_rows(one))
-    yield from _worth(len(one.group.members))
+    rows = _rows(one)
+    yield from _refusals(rows)
+    if any(window.intervals[0].low is not None for _, window in rows):
+        yield from _worth(len(one.group.members))
+    having = [window.summary for _, window in rows if window.summary.mean is not None]
+    if len(one.group.members) > 1 and having and all(summary.zero_variance for summary in having):
+        yield "Every metric here has one value with all seeds: the program may not use its seed."
 
 
 def _rows(one: Any) -> list[tuple[MetricStatistics, WindowStatistics]]:

@@ -37,6 +37,7 @@ from reprokit.workspace import sha256_of
 PLAN = PlanOfLooks()
 #: Of the splits and the simulated power: from the same runs, the same answer.
 _GENERATOR_SEED = 0
+_SEED_IGNORED = "the program does not seem to use its seed"
 _LOGS_NOT_KEPT = (
     "; whether the logs have the ensemble's metrics, records and finite values was not judged: "
     "it was promoted before that was kept"
@@ -135,8 +136,11 @@ def _judged(
             return replace(about, not_run=told, failed_run=str(one.path))
     stored.sort(key=_seed_of)
     about = replace(about, runs=tuple(str(one.path) for one in stored))
-    if problem := _no_evidence(runs.read(first, verify=False), stored, ensemble):
-        return replace(about, problem=problem)
+    problem = _no_evidence(runs.read(first, verify=False), stored, ensemble)
+    repeated = "" if problem else _repeated_metrics(stored, ensemble)
+    if problem or repeated:
+        why = problem or f"{repeated}; {_SEED_IGNORED}"
+        return replace(about, problem=why, ignores_seed=bool(repeated))
     try:
         new = {str(one.record.seed): dict(windowed_values(one.path, recipe.statistical)) for one in stored}
     except CannotJudgeError as error:
@@ -188,11 +192,16 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
             return objection.about(one.path).reason
         if objection := comparability.why_not_its_own(one.record):
             return objection.about(one.path).reason
+        if not (one.path / METRICS).is_file():
+            return f"seed {one.record.seed} left no metrics that could be compared: {one.path}"
+    return ""
+
+
+def _repeated_metrics(stored: Sequence[runs.StoredRun], ensemble: Ensemble) -> str:
+    """Which new run has the metrics of a run with another seed, one sentence; "" where none has."""
     digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
     for one in stored:
         name = f"seed {one.record.seed}"
-        if not (one.path / METRICS).is_file():
-            return f"{name} left no metrics that could be compared: {one.path}"
         digest = sha256_of(one.path / METRICS)
         if digest in digests:
             return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from reprokit.core.checklist import Judgement, Verdict
 from reprokit.core.evidence import EnsembleEvidence, Evidence
 from reprokit.core.verdicts import ensemble_tier
@@ -67,5 +69,12 @@ def next_command(evidence: Evidence, judged: Judgement) -> str | None:
     if judged.verdict in {Verdict.EQUIVALENT, Verdict.REPRODUCED}:
         return ""
     if judged.verdict is Verdict.REGRESSION:
-        return None if evidence.golden else f"reprokit stats {(evidence.recipe or {}).get('name')}"
+        return None if evidence.golden else _curves_of(ensemble, (evidence.recipe or {}).get("name"))
+    if ensemble.ignores_seed:
+        return f"have the program use its seed, then: {evidence.rerun}"
     return f"reprokit golden show {ensemble.path}"
+
+
+def _curves_of(ensemble: EnsembleEvidence, name: object) -> str:
+    """What draws the curves of the new seeds, and not those of whatever was run last."""
+    return f"reprokit stats {name} --same-inputs-as {Path(ensemble.runs[0]).name} --html reports/seeds.html"

@@ -123,6 +123,9 @@ def gather(
         golden=blessed,
         reference_run=run,
         golden_missing_because=found.reason if isinstance(found, Objection) else "",
+        ensemble_not_asked=_ensemble_not_asked(recipe, platform, golden_dir)
+        if isinstance(found, Objection) and reference is None and beside.new_seeds is None
+        else "",
         ignore=tuple(ignore),
         volatile_metrics={name: why for run in stored for name, why in run.record.volatile.items()},
         volatile_idle=_idle([run.record.volatile_idle for run in stored]),
@@ -217,6 +220,14 @@ def _golden_of(
     if not folder.is_dir():
         return Objection(f"there is no golden for {recipe.name} on {platform} with seed {seed}")
     return _loaded(folder, recipe, stored[0])
+
+
+def _ensemble_not_asked(recipe: Recipe | None, platform: str, golden_dir: Path | None) -> str:
+    """The folder of the ensemble that could judge new seeds of a recipe; "" where there is none."""
+    if recipe is None or not recipe.statistical or golden_dir is None or platform not in recipe.platforms:
+        return ""
+    place = golden.locate_ensemble(golden_dir, recipe=recipe.name, platform=platform)
+    return str(place) if place.is_dir() else ""
 
 
 def _loaded(folder: Path, recipe: Recipe, first: runs.StoredRun) -> Reference | Objection:

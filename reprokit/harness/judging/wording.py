@@ -232,7 +232,11 @@ def _no_golden(case: VerdictCase) -> str:
         silent = why_not_responding(case.evidence)
         failed = f", and these runs cannot become one: {silent.reason}" if silent else ""
     agree = f"{case.count} runs agree with each other{_in_what(case)}, bit for bit"
-    return f"{agree}; {case.judged.because}{failed}.{_beside_metrics(case)}"
+    by_seeds = ""
+    if case.evidence.ensemble_not_asked:
+        asks = "`reprokit verify --statistical` compares new seeds with it"
+        by_seeds = f" There is an ensemble, which was not asked: {asks}."
+    return f"{agree}; {case.judged.because}{failed}.{by_seeds}{_beside_metrics(case)}"
 
 
 def _is_silent(case: VerdictCase) -> bool:
@@ -377,6 +381,9 @@ def _after_no_golden(case: VerdictCase) -> str:
         return _as_it_stands(case)
     if case.failed or _is_silent(case):
         return _show(case)
+    if evidence.ensemble_not_asked:
+        words = f"reprokit verify {recipe.get('name')} --seed {_seed(case)} --statistical"
+        return f"{words}{_backend(case)}{_asked(case)}"
     if "platforms" in recipe and evidence.platform not in recipe["platforms"]:
         where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
         return f"add {evidence.platform} to {where} (platforms), then: {_as_it_stands(case)}"

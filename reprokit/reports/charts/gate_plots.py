@@ -39,7 +39,9 @@ _NUM_COLOURS = 6
 _NEEDED = 0.8  # the power with which a drop of the margin must be found before anything is EQUIVALENT
 _KEY = (
     "Dot: difference, line: its interval. Ring: the smallest drop that would be found with 80 % power. "
-    "Shaded: acceptable; EQUIVALENT needs an interval that ends within it, or beyond it on the better side."
+    "Shaded: drops smaller than the margin; EQUIVALENT needs an interval that ends within, or beyond it on "
+    "the better side. Whether the means differ is decided by p, not by the interval: a difference that is "
+    "found is REGRESSION, also where it is smaller than the margin."
 )
 _EITHER_SIDE = "The report does not say which side is worse, so the margin is drawn on both."
 _ODD = "Some values are not finite, so there is no difference of means: their numbers were compared."
@@ -201,7 +203,7 @@ def _differences(looks: Sequence[JudgedLook], sides: Sequence[float], *, margin:
 
 def _acceptable(axis: Axis, side: float, margin: float) -> Area:
     ends = sorted((axis.at(0.0), axis.at(side * margin)))
-    told = one_line(f"acceptable: worse by at most the margin {margin:.6g}")
+    told = one_line(f"smaller than the margin: worse by at most {margin:.6g}")
     return Area(left=ends[0], width=round(ends[1] - ends[0], 2), told=told)
 
 

@@ -61,13 +61,18 @@ def _left_out(seeds: Any) -> str:
 
 
 def _interval(one: Mapping[str, Any]) -> str:
-    """The difference and its limits; "" where there are none, as in reports of before."""
+    """The difference, its limits and what they exclude; "" where there are none, as in reports of before.
+
+    Nor where a difference was found: that p decides, and these limits, of another method, may hold 0.
+    """
+    if one["differs"]:
+        return ""
     low, high = one.get("difference_low"), one.get("difference_high")
     if low is None or high is None:
         return ""
-    excluded = "excludes" if one["excludes_margin"] else "does not exclude"
+    excluded = "is excluded" if one["excludes_margin"] else "is not excluded"
     limits = f"{_number(one['difference'])}, interval {_number(low)} to {_number(high)}"
-    return f"{one['name']}: {limits}, which {excluded} a drop of the margin {_number(one['margin'])}"
+    return f"{one['name']}: {limits}; a drop as large as the margin {_number(one['margin'])} {excluded}"
 
 
 def _visible(one: Mapping[str, Any]) -> str:

@@ -136,7 +136,7 @@ def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here)
     for said in (
         "smallest visible drop",
         "at most 5%",
-        "which excludes a drop of the margin 2",
+        "a drop as large as the margin 2 is excluded",
         "at most 2.5%",
     ):
         assert said in text
@@ -158,6 +158,13 @@ def test_a_shift_is_a_regression_whichever_way(here, settings, word):
     assert (report.verdict, report.exit_code) == (Verdict.REGRESSION, 1)
     assert f"return is {word}: mean" in report.sentence
     assert len(report.statistical["new"]) == 3, "the first look decides"
+    new_seeds = row(report, "equals_golden").evidence["new_seeds"]
+    assert report.next_command == (
+        f"reprokit stats train --same-inputs-as {Path(new_seeds[0]).name} --html reports/seeds.html"
+    )
+    assert "margin is not excluded" not in to_markdown.to_markdown(report), (
+        "what p decides, no interval denies"
+    )
     assert row(report, "equals_golden").status == "FAILED"
 
 
@@ -218,6 +225,20 @@ def test_without_an_ensemble_nothing_passes(here):
     assert (report.verdict, report.exit_code) == (Verdict.NO_GOLDEN, 4)
 
 
+def test_an_ensemble_that_was_not_asked_is_named_before_anything_is_promoted(here):
+    here.write(settings_py=WORSE)
+    found = here.answer(statistical=False)
+    report = found.report
+    assert (report.verdict, report.exit_code) == (Verdict.NO_GOLDEN, 4)
+    assert "There is an ensemble, which was not asked" in report.sentence
+    assert report.next_command == "reprokit verify train --seed 0 --statistical --backend local"
+    assert "verify train --statistical" in row(report, "equals_golden").remedy
+    file = found.folder / "report.json"
+    assert audit(file, project=here.project).findings == ()
+    shutil.rmtree(here.ensemble)
+    assert audit(file, project=here.project).exit_code == 4, "what it names is gone"
+
+
 def test_without_a_declaration_it_is_a_mistake_of_the_recipe(here):
     here.write(recipes__train__recipe_yaml=RECIPE.partition("statistical")[0])
     answer = here.answer()
@@ -245,6 +266,8 @@ def test_a_program_that_ignores_new_seeds_is_unjudged(here):
     report = here.judged()
     assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
     assert "seed 21 gave the metrics of seed 20, byte for byte: they are one result" in report.sentence
+    assert "the program does not seem to use its seed" in report.sentence
+    assert report.next_command == f"have the program use its seed, then: {report.rerun}"
 
 
 #: Changes of the program that leave the judged return as good as it was.

@@ -42,8 +42,9 @@ def test_equal_distributions_and_a_wide_margin_are_equivalent():
     assert outcome.reason.startswith("no difference was found with ")
     assert one.difference_low < one.difference < one.difference_high
     limits = ", ".join(f"{limit:.6g}" for limit in (one.difference_low, one.difference_high))
-    assert f"excludes a drop of the margin: eval/return {one.difference:.6g} [{limits}], margin 2" in (
-        outcome.reason
+    assert (
+        f"a drop as large as the margin is excluded: eval/return {one.difference:.6g} [{limits}], margin 2"
+        in (outcome.reason)
     )
 
 
@@ -106,12 +107,23 @@ def test_a_difference_in_either_direction_is_a_regression(metric, shift, directi
     assert one.smallest_visible_drop is not None
 
 
+def test_a_smaller_drop_than_the_margin_is_a_regression_where_it_is_found_and_that_is_said():
+    shifted = normal(10, seed=2, shift=-1.8)
+    small, large = (
+        judge(normal(20, seed=1), shifted, metrics=(Metric(name="eval/return", margin=margin),))
+        for margin in (50.0, 0.1)
+    )
+    assert {small.conclusion, large.conclusion} == {Conclusion.REGRESSION}
+    assert "a smaller drop than the margin 50, but a difference that is found counts" in small.reason
+    assert "margin" not in large.reason
+
+
 def test_not_rejecting_is_not_proving():
     narrow = Metric(name="eval/return", margin=0.3)
     outcome = judge(normal(20, seed=1), normal(10, seed=2), metrics=(narrow,))
     assert (outcome.conclusion, outcome.seeds_more) == (Conclusion.UNJUDGED, None)
     assert "% power, smallest visible drop" in outcome.reason
-    assert outcome.reason.endswith("the reference has too few seeds")
+    assert outcome.reason.endswith("the ensemble has too few seeds")
 
 
 def test_after_the_last_look_it_says_how_many_more_seeds_would_do():
@@ -209,7 +221,7 @@ def test_many_of_them_are_a_regression(metric):
     (one,) = outcome.metrics
     assert (outcome.conclusion, one.direction) == (Conclusion.REGRESSION, "worse")
     assert one.p_value == pytest.approx(scipy.stats.fisher_exact([[3, 0], [0, 20]]).pvalue * 2)
-    assert "3 of 3 new, 0 of 20 of the reference" in outcome.reason
+    assert "3 of 3 new, 0 of 20 of the ensemble" in outcome.reason
 
 
 # Its error rates

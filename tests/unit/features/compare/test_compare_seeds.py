@@ -59,6 +59,8 @@ def test_a_drop_is_different_with_direction_and_size(project):
     answer, _ = compared(project, 5)
     assert (answer.answer, answer.exit_code) == (Word.DIFFERENT, 1)
     assert "return is worse" in answer.sentence
+    assert " seeds of b, " in answer.sentence
+    assert " of a (p = " in answer.sentence
 
 
 @pytest.mark.slow

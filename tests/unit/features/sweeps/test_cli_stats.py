@@ -113,6 +113,15 @@ def test_the_page_shows_what_a_terminal_of_80_columns_does(cartpole, monkeypatch
     assert f"```\n{screen.getvalue()}```\n" in page
 
 
+def test_equal_seeds_are_said_to_be_unused_and_no_interval_is_praised(place, capsys):
+    for seed in range(5):
+        finish(place, seed, [1.0] * 12)
+    code, out, _ = reprokit(capsys, "cartpole")
+    assert code == 0
+    assert "the program may not use its seed" in out
+    assert "holds the true mean" not in out
+
+
 def test_verbose_adds_spread_normality_and_curves(cartpole, capsys):
     code, out, _ = reprokit(capsys, "cartpole", "-v")
     assert code == 0

@@ -343,6 +343,10 @@ def test_nothing_is_said_of_a_tolerance_that_counts_whole(typed, blessed):
 ELSEWHERE = ("--golden", "my golden", "--runs-dir", "/scratch/runs")
 SUGGESTED = [
     pytest.param(case(Verdict.NO_GOLDEN), id="promote"),
+    pytest.param(
+        case(Verdict.NO_GOLDEN, evidence=replace(EVIDENCE, ensemble_not_asked="golden/r/p/ensemble")),
+        id="ask the ensemble",
+    ),
     pytest.param(case(Verdict.NO_GOLDEN, failed=("seeded",)), id="show"),
     pytest.param(case(Verdict.NO_GOLDEN, evidence=MODIFIED), id="as it stands"),
     pytest.param(case(Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE)), id="commit, run and promote"),
