@@ -25,6 +25,7 @@ from reprokit.images import packages, vendor
 from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.workspace import sha256_of
 
 #: What is taken of a run: its records. What it printed, its checkpoints and its outputs stay behind.
 _RECORDS = (RECORD, ENVIRONMENT, CONFIG, METRICS, TRACE, TIMING, MARKER)
@@ -32,6 +33,7 @@ _NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk: looked through
 _PART_BYTES = 16 << 20
 _REPORTS = (REPORT, f"{REPORT}.sig", "report.md", "report.html", "junit.xml")
 _SHOWN = 5
+_FORBIDDEN = "must not be passed on (`redistribute: false`)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +77,12 @@ def gather_files(
     code = {**bundled_data.steps_of(recipe), **_code(recipe)}
     data = bundled_data.chosen_data(recipe, most_bytes=most_data_bytes)
     environment = _environment(recipe, project, vendored=vendored, on_progress=on_progress)
-    records = dict(_records(subject, left_out))
+    forbidden = bundled_data.not_to_be_passed_on(recipe, project.recipes_dir)
+    records = dict(_records(subject, left_out, forbidden))
     blessed_records = {name: one for name, one in records.items() if name.startswith("golden/")}
-    _must_hold_no_secret({**code, **environment, **blessed_records}, recipe)
+    needed = {**code, **environment, **blessed_records}
+    _must_hold_no_secret(needed, recipe)
+    _must_hold_no_forbidden_data(needed, recipe, forbidden)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
     left_out.sentences.extend(bundled_data.told(data))
@@ -202,8 +207,13 @@ def _environment(
     }
 
 
-def _records(subject: BundleSubject, left_out: _Omissions) -> Iterator[tuple[str, Packed]]:
-    """Golden, report and run records; what looks like a secret in one of a run stays behind, and is named."""
+def _records(
+    subject: BundleSubject, left_out: _Omissions, forbidden: Mapping[str, str]
+) -> Iterator[tuple[str, Packed]]:
+    """Golden, report and run records; what looks like a secret in one of a run stays behind, and is named.
+
+    So does what is, byte for byte, data that must not be passed on (``forbidden``: digest → name).
+    """
     if subject.golden is not None:
         place = f"golden/{subject.recipe}/{subject.platform}/seed-{subject.seed}"
         for path in sorted(path for path in subject.golden.iterdir() if path.is_file()):
@@ -219,7 +229,8 @@ def _records(subject: BundleSubject, left_out: _Omissions) -> Iterator[tuple[str
         ]
     for name, path in found:
         if path.is_file() and not path.is_symlink():
-            why = _why_secret(name, path)
+            data = forbidden.get(sha256_of(path)) if forbidden else None
+            why = f"it is the data {data}, which {_FORBIDDEN}" if data else _why_secret(name, path)
             if why:
                 left_out.sentences.append(f"{name}: {why}")
             else:
@@ -260,4 +271,27 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
             f"these files hold what must not be given away in a bundle: {', '.join(found[:_SHOWN])}{more}",
             where=recipe.where("sees"),
             fix="take it out of the file, or let `sees` in the recipe leave the file out; then promote again",
+        )
+
+
+def _must_hold_no_forbidden_data(
+    files: Mapping[str, Packed], recipe: Recipe, forbidden: Mapping[str, str]
+) -> None:
+    """Refuse a file that the numbers stand on and that is data which its recipe forbids to pass on.
+
+    Raises:
+        BundleError: There is one.
+    """
+    found = [
+        f"{name} is the data {forbidden[digest]}"
+        for name, one in (files.items() if forbidden else ())
+        if not name.startswith("vendored/") and (digest := one.sha256()) in forbidden
+    ]
+    if found:
+        more = f" and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
+        raise BundleError(
+            f"data that {_FORBIDDEN} would go into the bundle: {', '.join(found[:_SHOWN])}{more}",
+            where=recipe.where("data"),
+            fix="let git ignore the file, or let `sees` in the recipe leave it out, and have the program read it "
+            "in the folder {data}; then promote again",
         )
