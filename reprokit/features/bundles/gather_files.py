@@ -292,6 +292,6 @@ def _must_hold_no_forbidden_data(
         raise BundleError(
             f"data that {_FORBIDDEN} would go into the bundle: {', '.join(found[:_SHOWN])}{more}",
             where=recipe.where("data"),
-            fix="let git ignore the file, or let `sees` in the recipe leave it out, and have the program read it "
-            "in the folder {data}; then promote again",
+            fix="let git ignore the file, or let `sees` leave it out, and have the program read it in the "
+            "folder {data}; then promote again",
         )

@@ -11,6 +11,8 @@ import pytest
 from reprokit import cli
 from reprokit.errors import BundleError, EngineError, UsageError
 from reprokit.features.bundles.bundle import bundle, reproduce_bundle
+from reprokit.features.bundles.reading import unpack
+from reprokit.features.bundles.writing import Packed, write
 from reprokit.harness import Request, audit, judge_again
 from reprokit.project import Project
 from reprokit.session import Session
@@ -122,6 +124,50 @@ def test_a_run_and_a_report_are_bundled_with_their_records(golden, made, reviewe
     assert f"reports/train/{folder.name}/report.json" in of_report.files
     assert reviewer(of_run.path)[0].verdict == "REPRODUCED"
     assert reviewer(of_report.path)[0].verdict == "REPRODUCED"
+
+
+EDITS = {
+    "another verdict": ("reports/train/*/report.json", b'"REPRODUCED"', b'"REGRESSION"'),
+    "another sentence": ("reports/train/*/report.json", b"2 runs agree", b"9 runs agree"),
+    "another number of the second run": ("runs/train/*-2/metrics.jsonl", b"0", b"1"),
+    "another seal": ("runs/train/*-1/COMPLETE", b'"schema"', b' "schema"'),
+    "other notes of the golden": ("golden/*/*/*/provenance.json", b"{", b"{ "),
+}
+
+
+@pytest.fixture
+def edited(golden, made, repository, tmp_path):
+    """A report's bundle in which someone edits a file, and writes the manifest and the digests again."""
+
+    def edit(pattern, old, new):
+        _, report = repository.reproduced()
+        folder = tmp_path / "edited"
+        folder.mkdir()
+        manifest = unpack(made(report, "report.tar.gz").path, folder).manifest
+        (folder / "bundle.json").unlink()
+        (file,) = folder.glob(pattern)
+        assert old in file.read_bytes()
+        file.write_bytes(file.read_bytes().replace(old, new, 1))
+        paths = [path for path in folder.rglob("*") if path.is_file()]
+        files = {path.relative_to(folder).as_posix(): Packed(content=path) for path in paths}
+        write(tmp_path / "edited.tar.gz", files, manifest=manifest)
+        return tmp_path / "edited.tar.gz", file.relative_to(folder).as_posix()
+
+    return edit
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_record_that_the_others_contradict_is_refused_by_name(edited, reviewer, edit):
+    file, name = edited(*EDITS[edit])
+    with pytest.raises(BundleError) as refused:
+        reviewer(file)
+    told = f"{refused.value.where} {refused.value.what}"
+    assert name in told or Path(name).parent.as_posix() in told, told
+
+
+def test_records_that_were_written_again_as_they_are_stand(edited, reviewer):
+    file, _ = edited("reports/train/*/report.json", b"{", b"{")
+    assert reviewer(file)[0].verdict == "REPRODUCED"
 
 
 def test_a_run_without_a_golden_can_only_be_repeated(made, reviewer, repository):
