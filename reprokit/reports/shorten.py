@@ -15,7 +15,7 @@ _IN_WORDS = ("run", "message", "remedy", "log")
 
 
 def short_digests(text: str) -> str:
-    """The text with every SHA-256 digest cut to its first 12 hex digits, but in an option that takes it whole."""
+    """The text with every SHA-256 digest cut to its first 12 hex digits, but for what is to be typed."""
     return _DIGEST.sub(r"\1", text)
 
 
