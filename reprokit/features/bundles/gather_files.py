@@ -10,8 +10,9 @@ from pathlib import Path
 
 import reprokit
 from reprokit import golden, images, recipes
+from reprokit.capture.git_history import changes_since
 from reprokit.core.inputs import INPUTS, changed
-from reprokit.errors import BundleError, ImageError
+from reprokit.errors import BundleError, ImageError, ReprokitError
 from reprokit.execution import source_files
 from reprokit.features.bundles import bundled_data
 from reprokit.features.bundles.documents import read_me, ro_crate
@@ -22,7 +23,18 @@ from reprokit.features.bundles.writing import Packed
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.programs.program import sources_of
 from reprokit.images import packages, vendor
-from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
+from reprokit.layout import (
+    CONFIG,
+    ENVIRONMENT,
+    MARKER,
+    METRICS,
+    PROGRAM,
+    RECORD,
+    REPORT,
+    SOURCE,
+    TIMING,
+    TRACE,
+)
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.workspace import sha256_of
@@ -69,10 +81,22 @@ def gather_files(
     recipe = recipes.load(subject.recipe, recipes_dir=project.recipes_dir, overrides=subject.overrides)
     then = f"`git worktree add ../then {subject.commit}`, and bundle it there"
     fix = then if subject.commit else "restore those files"
-    must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
-    if subject.golden is not None:
-        blessed = golden.load(subject.golden).provenance.digests
-        must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+    try:
+        must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
+        if subject.golden is not None:
+            blessed = golden.load(subject.golden).provenance.digests
+            must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+    except BundleError as error:
+        if not (names := _changed_since(subject.commit, recipe, project.root)):
+            raise
+        listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
+        raise BundleError(
+            f"{error.what} (changed since its commit: {listed})",
+            where=error.where,
+            expected=error.expected,
+            actual=error.actual,
+            fix=error.fix,
+        ) from error
     left_out = _Omissions()
     code = {**bundled_data.steps_of(recipe), **_code(recipe)}
     data = bundled_data.chosen_data(recipe, most_bytes=most_data_bytes)
@@ -157,6 +181,22 @@ def must_stand_on(
             actual=str(today.get(first, "none")),
             fix=fix,
         )
+
+
+def _changed_since(commit: str, recipe: Recipe, root: Path) -> list[str]:
+    """Files of the result that differ from a commit, or are gone; none where git does not know."""
+    code = {name.removeprefix(f"{PROGRAM}/").removeprefix(f"{SOURCE}/") for name in _code(recipe)}
+    try:
+        changes = changes_since(root, commit, ["."]) if commit else []
+    except ReprokitError:
+        return []
+    return sorted(
+        one.path
+        for one in changes
+        if one.path.removeprefix("recipes/") in code
+        or one.path.startswith(f"images/{recipe.variant}/")
+        or not (root / one.path).exists()
+    )
 
 
 class _Omissions:

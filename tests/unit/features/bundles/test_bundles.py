@@ -197,10 +197,27 @@ def test_a_run_with_the_settings_of_a_platform_is_bundled_and_run_again_with_the
 
 def test_changed_code_is_refused_by_name_and_taken_again_once_it_is_restored(golden, made, repository):
     repository.write(settings_py="RATE = 0.2\n")
-    with pytest.raises(BundleError, match=r"other files than those here: the program .*git worktree"):
+    with pytest.raises(
+        BundleError, match=r"other files than those here: the program .*settings\.py.*git worktree"
+    ):
         made(golden)
     (repository.root / "settings.py").write_text("RATE = 0.1\n")  # not committed, but what was digested
     assert "source/program/settings.py" in made(golden).files
+
+
+def test_the_report_in_an_unpacked_bundle_says_that_it_is_judged_again_only_where_it_was_made(
+    golden, made, reviewer, repository, tmp_path
+):
+    _, report = repository.reproduced()
+    made(report, "report.tar.gz")
+    (tmp_path / "opened").mkdir()
+    unpack(tmp_path / "report.tar.gz", tmp_path / "opened")
+    repository.root.rename(tmp_path / "gone")
+    home = Project.around(tmp_path / "opened")
+    found = audit(tmp_path / "opened" / "reports" / "train" / report.name / "report.json", project=home)
+    assert (found.follows, found.exit_code, len(found.findings)) == (False, 4, 1)
+    assert "only where it was made" in found.findings[0]
+    assert "`reprokit reproduce FILE.tar.gz`" in found.findings[0]
 
 
 def test_a_report_that_was_edited_is_not_bundled(golden, made, repository):
