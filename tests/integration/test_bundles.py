@@ -71,6 +71,8 @@ def test_options_that_say_otherwise_than_a_bundle_are_refused(tmp_path, reviewer
         assert (done.code, "does not go with a bundle" in done.err) == (2, True), done.err
     done = reviewer.reprokit("reproduce", "cartpole_baseline", "--sha256", "0" * 64)
     assert (done.code, "goes with a bundle" in done.err) == (2, True), done.err
+    done = reviewer.reprokit("reproduce", file, "--sha256", "0" * 12)
+    assert (done.code, "64 hexadecimal digits" in " ".join(done.err.split())) == (2, True), done.err
     done = reviewer.reprokit("reproduce", "gone.tar.gz")
     assert (done.code, "there is no file" in done.err) == (2, True), done.err
     assert list(reviewer.root.iterdir()) == []

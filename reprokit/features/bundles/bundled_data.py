@@ -8,7 +8,7 @@ recipe.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -85,6 +85,19 @@ def steps_of(recipe: Recipe) -> dict[str, Packed]:
             first = next(place for place in places if name.startswith(place))
             files[places[first] + name.removeprefix(first)] = Packed(content=content)
     return files
+
+
+def named_where_code_holds_it(
+    found: tuple[BundledData, ...], code: Mapping[str, Packed]
+) -> tuple[BundledData, ...]:
+    """The same, and of what does not go along as data, but does as a file of the program, its name there."""
+    places = {one.sha256(): name for name, one in code.items()} if found else {}
+    return tuple(
+        replace(one, why_not=f"{one.why_not}. But git tracks it: {places[one.source.sha256]} has its bytes")
+        if one.why_not and one.source.sha256 in places
+        else one
+        for one in found
+    )
 
 
 def not_to_be_passed_on(recipe: Recipe, recipes_dir: Path) -> dict[str, str]:

@@ -58,6 +58,8 @@ def _problems(manifest: BundleManifest, folder: Path) -> Iterator[tuple[str, str
     for file in sorted((folder / "reports" / manifest.recipe).glob(f"*/{REPORT}")):
         report = to_json.load(file)
         yield from _not_its_evidence(report, manifest, folder, file)
+        if not _has_verdict_on_page(report, file.with_name("report.md")):
+            yield _name(file, folder), "report.md next to it has another verdict"
         if report.tool == this_tool():  # another version draws other pages
             yield from _not_its_pages(report, manifest, folder, file)
 
@@ -80,6 +82,14 @@ def _not_its_evidence(
         seal = f"{place}/{MARKER}"
         if (folder / seal).is_file() and seal not in named:
             yield _name(file, folder), f"it names no digest of {seal}"
+
+
+def _has_verdict_on_page(report: Report, page: Path) -> bool:
+    """Whether the heading of a page, as every version draws it, has the verdict; true without a page."""
+    if not page.is_file():
+        return True
+    heading = page.read_bytes().partition(b"\n")[0].partition(b":")[0]
+    return report.verdict.value.encode() in heading.split()
 
 
 def _not_its_pages(

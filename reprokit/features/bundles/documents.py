@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from reprokit.features.bundles.bundled_data import BundledData
+from reprokit.features.bundles.bundled_data import FOLDER, BundledData
 from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.bundles.subject import BundleSubject
 from reprokit.features.bundles.writing import Packed
@@ -94,7 +94,7 @@ def read_me(
 def _data_lines(data: Sequence[BundledData]) -> str:
     """A line a file: what it is called, where it is, its digest and its licence."""
     return "\n".join(
-        f"- {one.source.name}: {f'`{one.place}`' if one.path else 'not here'}, "
+        f"- {one.source.name}: {f'`{one.place}`' if one.path else f'not in `{FOLDER}/`'}, "
         f"{one.source.num_bytes:,} bytes, {one.source.sha256}; {one.source.licence or 'no licence is stated'}"
         for one in data
     )

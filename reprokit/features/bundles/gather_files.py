@@ -109,6 +109,7 @@ def gather_files(
     _must_hold_no_forbidden_data(needed, recipe, forbidden)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
+    data = bundled_data.named_where_code_holds_it(data, code)
     left_out.sentences.extend(bundled_data.told(data))
     if recipe.variant == NO_VARIANT:
         left_out.sentences.append(

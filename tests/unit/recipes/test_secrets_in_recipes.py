@@ -19,8 +19,13 @@ def test_a_secret_in_the_file_is_refused(folder, line):
     folder.edit("  learning_rate: 3e-4", f"  learning_rate: 3e-4\n{line}")
     told = folder.refusal()
     assert "a recipe cannot hold a secret" in told
-    assert "environment variable" in told
+    assert "a placeholder is enough: NAME=<token>" in told
     assert PLANTED not in told.partition("unknown")[0]
+
+
+def test_a_placeholder_for_one_is_none(folder):
+    folder.edit("  learning_rate: 3e-4", "  learning_rate: 3e-4  # env LAB_TRACKER_TOKEN=<token>")
+    assert folder.load().name == "cartpole"
 
 
 def test_a_secret_in_an_override_is_refused(folder):

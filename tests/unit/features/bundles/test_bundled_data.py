@@ -207,6 +207,16 @@ def test_data_that_must_not_be_passed_on_is_refused_where_the_program_holds_it_t
     assert "`sees`" in refused.value.fix
 
 
+def test_data_without_a_licence_that_the_program_holds_too_is_not_called_left_out(theirs, made):
+    write_recipe(theirs, first="redistribute: true")
+    recipe = theirs.root / "recipes" / "train" / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("sees: [train.py, ", "sees: [raw/train.csv, train.py, "))
+    theirs.commit()
+    theirs.promote(theirs.reproduce())
+    (sentence,) = [one for one in made().left_out if one.startswith("the data train.csv")]
+    assert "source/program/raw/train.csv has its bytes" in sentence
+
+
 def test_what_another_recipe_of_the_project_forbids_to_pass_on_is_refused_too(theirs, made):
     recipe = theirs.root / "recipes" / "train" / "recipe.yaml"
     text = recipe.read_text()

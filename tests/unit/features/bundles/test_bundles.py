@@ -165,6 +165,14 @@ def test_an_edited_record_that_the_others_contradict_is_refused_by_name(edited, 
     assert name in told or Path(name).parent.as_posix() in told, told
 
 
+def test_another_verdict_is_refused_in_the_report_of_another_version_too(edited, reviewer, monkeypatch):
+    monkeypatch.setattr("reprokit.features.bundles.bundled_records.this_tool", dict)
+    file, name = edited("reports/train/*/report.json", b'"REPRODUCED"', b'"REPEATABLE"')
+    with pytest.raises(BundleError, match=r"another verdict") as refused:
+        reviewer(file)
+    assert refused.value.where == name
+
+
 def test_records_that_were_written_again_as_they_are_stand(edited, reviewer):
     file, _ = edited("reports/train/*/report.json", b"{", b"{")
     assert reviewer(file)[0].verdict == "REPRODUCED"
