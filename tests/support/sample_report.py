@@ -137,7 +137,7 @@ _CAUSE = {
     "variation": None,
     "known": ["operation by operation: aten.index_put.default gives a different output for the same inputs"],
     "ruled_out": [
-        {"what": f"{_TRAINER}:120 (clock)", "how": "left to chance, the runs are equal all the same"}
+        {"what": f"{_TRAINER}:120 (clock)", "how": "the runs are equal even where this is left free"}
     ],
     "not_varied": [{"what": "which of the GPUs computes", "how": "there is no GPU here"}],
     "tried": [
@@ -146,7 +146,11 @@ _CAUSE = {
             "runs": 4,
             "outcome": "2 different, 1 equal to the first run",
         },
-        {"what": "recorded lines replayed, all others left to chance", "runs": 5, "outcome": "5 different"},
+        {
+            "what": "values of some lines held as recorded, all other lines left free",
+            "runs": 5,
+            "outcome": "5 different",
+        },
     ],
     "taps": [
         {

@@ -55,6 +55,8 @@ _GROUPS = {
     "missing": "Not recorded, and why",
     "other": "Other",
 }
+#: What is said of values that differ and nothing more: both are shown.
+_PLAIN = ("", "the values differ", "values differ")
 _MAX_METRICS = 50
 _MAX_DIFFERENCES = 200
 _MAX_FACTS = 2000
@@ -192,7 +194,7 @@ def outline(report: Report) -> Outline:
         command=one_line(report.command.strip(), limit=_MAX_COMMAND),
         subject=_subject(report),
         rows=tuple(_row(check) for check in report.checks),
-        counts=_counts(report.checks),
+        counts=counts_of(report.checks),
         not_run=in_words(facts_of(not_run)),
         log_tail=log_lines(log_tail if isinstance(log_tail, str) else "\n".join(map(str, log_tail))),
         divergence=_divergence(report),
@@ -212,7 +214,7 @@ def in_short(divergence: Facts) -> Facts:
     labels = {str(label) for label, _ in divergence}
     place = "step" if "step" in labels else "record"
     error = "units in the last place" if "units in the last place" in labels else "relative error"
-    shown = ("what", place, "metric", "expected", "actual", error)
+    shown = ("what", place, "metric", "expected", "actual", "run ", "a later run", error)
     return tuple(fact for fact in divergence if fact[0].startswith(shown))
 
 
@@ -240,7 +242,12 @@ def _row(check: CheckResult) -> ReportRow:
     )
 
 
-def _counts(checks: Sequence[CheckResult]) -> Visible:
+def counts_of(checks: Sequence[CheckResult | ReportRow]) -> Visible:
+    """How many rows have which status.
+
+    >>> counts_of([])
+    'no checks'
+    """
     counted = Counter(check.status for check in checks)
     order = (Status.PASSED, Status.FAILED, Status.SKIPPED, Status.ERROR)
     parts = [f"{counted[status]} {status.value.lower()}" for status in order if counted[status]]
@@ -252,12 +259,14 @@ def _divergence(report: Report) -> Facts:
     if not found:
         return ()
     expected, actual = sides_of(report)
+    if report.verdict is not Verdict.NONDETERMINISTIC:  # of two runs, neither is the truth
+        expected, actual = Visible(f"expected ({expected})"), Visible(f"actual ({actual})")
     facts = {
-        "what": one_line(found.what or "values differ"),
+        "what": one_line("" if found.what in _PLAIN else found.what),
         "step": Visible("") if found.step is None else value_text(found.step),
         "metric": one_line(found.metric or "(whole record)"),
-        f"expected ({expected})": value_text(found.expected),
-        f"actual ({actual})": value_text(found.actual),
+        expected: value_text(found.expected),
+        actual: value_text(found.actual),
         "absolute error": error_text(found.abs_error),
         "relative error": relative_text(found.rel_error),
         "units in the last place": ulps_text(found.ulps),
