@@ -307,7 +307,7 @@ def _section(one: Any) -> GroupSection:
     ]
     return GroupSection(
         name=one_line(one.group.called),
-        seeds=one_line(statistics_page.seeds_line(one)),
+        seeds=one_line("; ".join(filter(None, (statistics_page.seeds_line(one), one.group.inputs)))),
         remarks=tuple(map(one_line, statistics_page.remarks(one))),
         summary=html_table(statistics_page.summary_table(one)),
         caveats=tuple(map(one_line, statistics_page.caveats(one))),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +135,9 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     )
     code = 0 if dry_run else answer.exit_code
     shown = () if as_json else for_pipe(lines, rest="--json has all")
-    print_answer(shown, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
+    finished = any(member.state == "complete" for member in answer.members)
+    after = [_next_line(answer, options)] if finished and not (dry_run or as_json) else []
+    print_answer((*shown, *after), data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
     for warning in answer.warnings:
         click.echo(f"Warning: {warning}{'' if warning.endswith('?') else '.'}", err=True)
     return code
@@ -216,6 +219,12 @@ def stats(
         lines = for_pipe(lines, rest="-v shows all")
     print_answer(lines, data=lambda: statistics_page.to_data(found), as_json=as_json)
     return 0
+
+
+def _next_line(answer: Sweep, options: Mapping[str, Any]) -> str:
+    """What shows the results; by its path, where the folder of runs is not the usual one."""
+    place = answer.name if options.get("runs_dir") is None else str(answer.path)
+    return f"next: reprokit stats {shlex.quote(place)}"
 
 
 def _data(answer: Sweep) -> dict[str, Any]:
