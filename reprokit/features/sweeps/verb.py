@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from reprokit.cli.options import (
     project_of,
     request_of,
     runs_dir_option,
+    shown_words,
     timeout_option,
     verbose_option,
 )
@@ -213,12 +216,17 @@ def stats(
     )
     if html:
         goldens = over_seeds.goldens_of(found, project=project)
-        write_page(statistics_html.statistics_to_html(found, goldens), path=html)
+        write_page(statistics_html.statistics_to_html(found, goldens, made=_made()), path=html)
     lines: Iterable[str] = () if as_json else statistics_page.page_lines(found, verbose=verbose)
     if not verbose:
         lines = for_pipe(lines, rest="-v shows all")
     print_answer(lines, data=lambda: statistics_page.to_data(found), as_json=as_json)
     return 0
+
+
+def _made() -> str:
+    """When a page is made, and by which command."""
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC · {shlex.join(['reprokit', *shown_words(sys.argv[1:])])}"
 
 
 def _next_line(answer: Sweep, options: Mapping[str, Any]) -> str:

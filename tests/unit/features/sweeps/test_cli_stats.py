@@ -365,3 +365,15 @@ def test_a_page_that_cannot_be_written_is_an_error(cartpole, capsys):
     code, _, err = reprokit(capsys, "cartpole", "--html", cartpole / "there" / "seeds.html")
     assert code in {2, 3}
     assert "seeds.html" in err or "there" in err
+
+
+def test_the_page_says_when_by_which_command_and_on_which_inputs_it_was_made(place, capsys, monkeypatch):
+    for seed in range(3):
+        finish(place, seed, [1e-5 * (1.5 + seed)] * 3, source={"commit": "7b157535643e1fce"})
+    monkeypatch.setattr(sys, "argv", ["reprokit", "stats", "cartpole", "--html", "seeds.html"])
+    assert reprokit(capsys, "cartpole", "--html", "seeds.html")[0] == 0
+    page = (place / "seeds.html").read_text()
+    title = page[page.index("<title>") : page.index("</title>")]
+    assert title.endswith(" UTC · reprokit stats cartpole --html seeds.html")
+    assert "3 seeds (0, 1, 2); the newest inputs, commit 7b15753" in page
+    assert 'class="whole" data-label="mean">2.5e-05<' in page, "no number is broken over two lines"
