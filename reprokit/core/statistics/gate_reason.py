@@ -52,7 +52,7 @@ def reason_for(
 
 def _difference(one: MetricJudgement, look: Look, words: SidesInWords) -> str:
     corrected = f", corrected for {len(look.metrics)} metrics" if len(look.metrics) > 1 else ""
-    threshold = f"threshold with {one.num_new} {words.new} {look.level:.2g}"
+    threshold = f"threshold with {one.num_new} {words.new} {look.level:.3g}"
     p_value = f"p = {one.adjusted_p_value:.2g}{corrected}, {threshold}"
     if one.difference is None:
         counts = (

@@ -39,7 +39,7 @@ def _facts(found: Mapping[str, Any]) -> Facts:
 def _metric(one: Mapping[str, Any], *, look: Mapping[str, Any]) -> str:
     corrected = f", corrected for {len(look['metrics'])} metrics" if len(look["metrics"]) > 1 else ""
     p_value = (
-        f"p = {_number(one['adjusted_p_value'])}{corrected}, threshold {_number(look['level'], digits=2)}"
+        f"p = {_number(one['adjusted_p_value'])}{corrected}, threshold {_number(look['level'], digits=3)}"
     )
     if one["difference"] is None:
         before, after = one["num_not_finite"]
