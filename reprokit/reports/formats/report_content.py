@@ -28,7 +28,7 @@ from reprokit.reports.formats.results_over_seeds import results_over_seeds
 from reprokit.reports.pages.cause import CausePage, cause_page
 from reprokit.reports.shorten import from_root, short_digests
 
-MEANING: Mapping[Verdict, Visible] = {
+_MEANING: Mapping[Verdict, Visible] = {
     Verdict.REPRODUCED: Visible("the runs are equal to each other and to the golden"),
     Verdict.EQUIVALENT: Visible(
         "not the golden's bits; new seeds do not differ from its ensemble, and their interval excludes a drop"
@@ -41,6 +41,13 @@ MEANING: Mapping[Verdict, Visible] = {
     Verdict.CHECK_FAILED: Visible("the numbers agree, but a required check failed"),
     Verdict.UNJUDGED: Visible("a required check could not be judged"),
     Verdict.NOT_RUN: Visible("a run did not finish"),
+}
+#: Where an ensemble judged, and there is no golden.
+_BY_ENSEMBLE: Mapping[Verdict, Visible] = {
+    Verdict.EQUIVALENT: Visible(
+        "new seeds do not differ from the ensemble, and their interval excludes a drop"
+    ),
+    Verdict.REGRESSION: Visible("new seeds differ from the ensemble, with the same numerics"),
 }
 
 _TONES = {Verdict.NO_GOLDEN: "plain"}  # nothing is wrong: there is nothing yet to compare with
@@ -173,6 +180,12 @@ def tone_of(verdict: Verdict, exit_code: int) -> str:
     return _TONES.get(verdict, {0: "good", 1: "bad"}.get(exit_code, "unknown"))
 
 
+def meaning_of(report: Report) -> Visible:
+    """What its verdict means: where there is no golden, nothing of one."""
+    by_ensemble = {} if report.golden else _BY_ENSEMBLE
+    return by_ensemble.get(report.verdict) or _MEANING[report.verdict]
+
+
 def outline(report: Report) -> Outline:
     """Everything a format says about a report, escaped."""
     report = from_root(report)
@@ -187,7 +200,7 @@ def outline(report: Report) -> Outline:
         platform=one_line(report.platform),
         seed=one_line(report.seed),
         created_at=one_line(report.created_at),
-        meaning=MEANING[report.verdict],
+        meaning=meaning_of(report),
         sentence=one_line(report.sentence.strip()),
         next_command=one_line(_next_command(report).strip(), limit=_MAX_COMMAND),
         rerun=one_line(report.rerun.strip(), limit=_MAX_COMMAND),
