@@ -251,3 +251,26 @@ def test_one_that_is_planted_elsewhere_is_never_imported(place, tmp_path, where)
     assert told.returncode == 2
     assert "the extension planted is not installed in this version" in told.stderr
     assert "imported" not in told.stderr
+
+
+def test_runs_on_its_place_are_judged_without_the_package_that_draws_pages(place):
+    told = place.run("verify", "train", "--on", "pbs", "--json")
+    answer = json.loads(told.stdout)
+    assert (told.returncode, answer["exit_code"], answer["page"]) == (0, 0, None), told.stderr
+    assert [row["verdict"] for row in answer["rows"]] == ["REPRODUCED"]
+    assert "its place pbs ran them" in answer["rows"][0]["sentence"]
+    assert "Warning: the page machines.html was left out" in told.stderr
+
+
+def test_what_explains_another_version_can_be_read_and_nothing_is_judged_with_it(place):
+    place.named('[tool.reprokit]\nextensions = ["labkit-ext==1.0"]\n')
+    assert place.run("reproduce", "train").returncode == 2
+    for words in (["--version"], ["verify", "--help"], ["help", "extensions"], ["doctor"]):
+        told = place.run(*words)
+        assert told.returncode in ({0, 3} if words == ["doctor"] else {0})
+        assert "Warning: no extension is loaded: " in told.stderr
+    place.named("[tool.reprokit]\n")
+    for words in (["lab-last"], ["sweep", "train", "--on", "pbs"]):
+        told = place.run(*words)
+        assert told.returncode == 2
+        assert "labkit-ext==1.1" in told.stderr
