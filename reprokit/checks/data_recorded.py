@@ -29,7 +29,7 @@ def check(evidence: Evidence) -> Finding:
     """Declared with digest and steps, and recorded in every run with the same digest."""
     declared = (evidence.recipe or {}).get("data")
     if declared == "none":
-        return not_applicable("the recipe uses no data: all of it comes from the seed", "")
+        return not_applicable("the recipe declares no data", "")
     if isinstance(declared, Mapping):
         declared = [_named(name, entry) for name, entry in declared.items()]
     if not isinstance(declared, list | tuple) or not declared:

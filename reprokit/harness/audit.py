@@ -24,7 +24,7 @@ from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.plan import shell_line
 from reprokit.harness.which_tool import AuditDifference, this_tool, version_of
-from reprokit.layout import RECORD
+from reprokit.layout import BUNDLE, RECORD
 from reprokit.project import Project
 from reprokit.reports import one_line
 from reprokit.reports.formats import to_json, to_pdf
@@ -85,7 +85,7 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
     report = to_pdf.load(path) if to_pdf.is_pdf(path) else to_json.load(path)
     if not report.runs:
         raise ReportError("the report names no run", where=str(path), fix="make it again")
-    gone = tuple(_gone(report))
+    gone = tuple(_gone(report, path))
     if gone:
         return Audit(
             follows=False,
@@ -116,8 +116,15 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
     )
 
 
-def _gone(report: Report) -> Iterator[str]:
+def _gone(report: Report, path: Path) -> Iterator[str]:
     missing = [place for place in _places(report) if not Path(place).exists()]
+    if missing and any((folder / BUNDLE).is_file() for folder in path.resolve().parents):
+        yield (
+            "this report is part of a bundle, which leaves out files of the runs that its verdict is judged "
+            "from: only where it was made can it be judged again. `reprokit reproduce FILE.tar.gz` compares "
+            "the records in the archive and makes runs of your own, with a report that can be checked"
+        )
+        return
     if report.bundle and report.golden in missing:
         missing.remove(report.golden)
         again = shell_line(["reprokit", "reproduce", str(report.bundle["file"]), "--keep", "FOLDER"])
@@ -225,7 +232,10 @@ def _redrawn(report: Report, path: Path) -> Iterator[AuditDifference]:
         if not stored.is_file():
             yield AuditDifference(f"{stored} is gone")
         elif stored.read_bytes() != text.encode("utf-8"):
-            yield AuditDifference(f"{stored} differs from what report.json gives", by_version=True)
+            yield AuditDifference(
+                f"{stored} does not say what report.json next to it says: one of them was edited",
+                by_version=True,
+            )
 
 
 def _pdf_redrawn(report: Report, path: Path) -> Iterator[AuditDifference]:

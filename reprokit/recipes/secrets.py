@@ -12,7 +12,10 @@ from typing import Any
 from reprokit.errors import RecipeError
 from reprokit.redaction import redact, redact_text
 
-_FIX = "have the program read it from an environment variable"
+_FIX = (
+    "where a program wants one before it trains, a placeholder is enough: NAME=<token>, because a run has no "
+    "network; any other has to read the secret itself, where it is needed"
+)
 
 
 def secrets_in(text: str, data: Any, overrides: Sequence[str], *, where: str) -> Iterator[RecipeError]:

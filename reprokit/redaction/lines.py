@@ -24,6 +24,8 @@ from reprokit.redaction.secret_names import is_secret_name
 
 _LONGEST_WORD = 40
 _FILE = re.compile(r"[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,5}")
+# Behind "no token:" stands what to do: the name of a variable in capitals follows, without a value.
+_ADVICE = re.compile(r"(?:set|export)[ \t]+[A-Z][A-Z\d]*(?:_[A-Z\d]+)+(?![\w=:])")
 
 
 class Hidden(NamedTuple):
@@ -132,6 +134,8 @@ def _hidden(name: str, sign: str, match: re.Match[str]) -> str:
     value, quote = match["value"], match["quote"] or ""
     bare = value.strip("\\\"'")
     if NO_VALUE.fullmatch(bare) or NO_VALUE.fullmatch(value) or value == MARK:
+        return ""
+    if sign == ": " and not quote and _ADVICE.match(match.string, match.start("value")):
         return ""
     prose = sign == ": " and not quote and name.lower().rstrip("_0123456789") in {"pass", "pat"}
     if is_setting(name, bare) or (prose and not _stands_alone(bare)):

@@ -10,12 +10,12 @@ from typing import Any
 
 from reprokit.core.checklist import Report
 
-_DIGEST = re.compile(r"\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
+_DIGEST = re.compile(r"(?<!--sha256 )(?<!--sha256=)\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
 _IN_WORDS = ("run", "message", "remedy", "log")
 
 
 def short_digests(text: str) -> str:
-    """The text with every SHA-256 digest cut to its first 12 hex digits."""
+    """The text with every SHA-256 digest cut to its first 12 hex digits, but for what is to be typed."""
     return _DIGEST.sub(r"\1", text)
 
 

@@ -99,6 +99,14 @@ def touched(run_dir: Path, *, below: str) -> dict[str, str]:
     return dict(_touched(run_dir, files_of(run_dir), verify=True, below=f"{below}/"))
 
 
+def changed_files(run_dir: Path) -> Iterator[tuple[str, str]]:
+    """Name and what became of it, of every file that is there and not as COMPLETE says."""
+    there = files_of(run_dir)
+    for name, what in _touched(run_dir, there, verify=True):
+        if name in there or name == MARKER:
+            yield name, what
+
+
 def list_all(runs_dir: Path, *, recipe: str | None = None) -> list[Path]:
     """Every run folder, oldest first by its name."""
     found = files_two_below(runs_dir, RECORD, first=recipe)

@@ -7,12 +7,13 @@ recipe.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import data
-from reprokit.errors import BundleError
+from reprokit import data, recipes
+from reprokit.errors import BundleError, ReprokitError
 from reprokit.features.bundles.writing import Packed
 from reprokit.harness.running.environments.preparation import CODE, LAUNCHER, code_of
 from reprokit.harness.running.environments.recipe_data import sources_of
@@ -86,6 +87,19 @@ def steps_of(recipe: Recipe) -> dict[str, Packed]:
     return files
 
 
+def not_to_be_passed_on(recipe: Recipe, recipes_dir: Path) -> dict[str, str]:
+    """Digest → name, of all data that the recipe, or another one of its project, forbids to pass on.
+
+    Another recipe that cannot be read declares nothing.
+    """
+    declared = [recipe]
+    for name in recipes.list_names(recipes_dir):
+        with contextlib.suppress(ReprokitError):
+            declared.append(recipes.load(name, recipes_dir=recipes_dir))
+    sources = (source for one in declared for source in sources_of(one))
+    return {source.sha256: source.name for source in sources if not source.redistribute}
+
+
 def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str], None]) -> None:
     """Compare the data of an unpacked bundle with its recipe, then bring it into the cache of this machine.
 
@@ -117,6 +131,25 @@ def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str],
     for source in sources:
         brought = replace(source, places=(there[source.hex_digits].as_uri(),), prepared_by="")
         data.fetch(brought, cache=cache_folder(None), offline=True, on_progress=tell)
+    for source in sources_of(recipe):
+        if source.hex_digits not in there and not source.prepared_by:
+            _own_copy(source, cache_folder(None), tell)
+
+
+def _own_copy(
+    source: data.DataSource, cache: Path, tell: Callable[[data.DataSource, int, str], None]
+) -> None:
+    """Unpack the reviewer's own copy of what is not in the bundle; without one, say where it goes."""
+    file = cache / "data" / source.hex_digits
+    if not file.exists():
+        tell(
+            source,
+            0,
+            f"it is not in the bundle. Get the file from whoever may give it to you, and copy it to {file} "
+            f"({source.sha256}, {source.num_bytes:,} bytes)",
+        )
+    elif data.glance(source, cache=cache).status is data.SourceStatus.MISSING:
+        data.fetch(replace(source, places=()), cache=cache, offline=True, on_progress=tell)
 
 
 def told(found: tuple[BundledData, ...]) -> Iterator[str]:

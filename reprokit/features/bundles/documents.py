@@ -42,7 +42,9 @@ _HOW_CONTAINED = (
 )
 _ARCHIVE_ITSELF = (
     "(A version that is not released is installed from its repository.) `reproduce` takes the archive itself "
-    "and unpacks it; with `--keep FOLDER` it stays there, and `reprokit report verify` can check the report."
+    "and unpacks it; with `--keep FOLDER` it stays there, and `reprokit report verify REPORT --golden "
+    "FOLDER/golden` can check the report of your own runs. A report in the archive can be judged again only "
+    "where it was made: files of its runs are left out."
 )
 _LICENSES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING")
 _WHAT = {

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import reprokit
 from reprokit import golden, images, recipes
+from reprokit.capture.git_history import changes_since
 from reprokit.core.inputs import INPUTS, changed
-from reprokit.errors import BundleError, ImageError
+from reprokit.errors import BundleError, ImageError, ReprokitError
 from reprokit.execution import source_files
 from reprokit.features.bundles import bundled_data
 from reprokit.features.bundles.documents import read_me, ro_crate
@@ -22,9 +23,21 @@ from reprokit.features.bundles.writing import Packed
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.programs.program import sources_of
 from reprokit.images import packages, vendor
-from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
+from reprokit.layout import (
+    CONFIG,
+    ENVIRONMENT,
+    MARKER,
+    METRICS,
+    PROGRAM,
+    RECORD,
+    REPORT,
+    SOURCE,
+    TIMING,
+    TRACE,
+)
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.workspace import sha256_of
 
 #: What is taken of a run: its records. What it printed, its checkpoints and its outputs stay behind.
 _RECORDS = (RECORD, ENVIRONMENT, CONFIG, METRICS, TRACE, TIMING, MARKER)
@@ -32,6 +45,7 @@ _NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk: looked through
 _PART_BYTES = 16 << 20
 _REPORTS = (REPORT, f"{REPORT}.sig", "report.md", "report.html", "junit.xml")
 _SHOWN = 5
+_FORBIDDEN = "must not be passed on (`redistribute: false`)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +81,32 @@ def gather_files(
     recipe = recipes.load(subject.recipe, recipes_dir=project.recipes_dir, overrides=subject.overrides)
     then = f"`git worktree add ../then {subject.commit}`, and bundle it there"
     fix = then if subject.commit else "restore those files"
-    must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
-    if subject.golden is not None:
-        blessed = golden.load(subject.golden).provenance.digests
-        must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+    try:
+        must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
+        if subject.golden is not None:
+            blessed = golden.load(subject.golden).provenance.digests
+            must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+    except BundleError as error:
+        if not (names := _changed_since(subject.commit, recipe, project.root)):
+            raise
+        listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
+        raise BundleError(
+            f"{error.what} (changed since its commit: {listed})",
+            where=error.where,
+            expected=error.expected,
+            actual=error.actual,
+            fix=error.fix,
+        ) from error
     left_out = _Omissions()
     code = {**bundled_data.steps_of(recipe), **_code(recipe)}
     data = bundled_data.chosen_data(recipe, most_bytes=most_data_bytes)
     environment = _environment(recipe, project, vendored=vendored, on_progress=on_progress)
-    records = dict(_records(subject, left_out))
+    forbidden = bundled_data.not_to_be_passed_on(recipe, project.recipes_dir)
+    records = dict(_records(subject, left_out, forbidden))
     blessed_records = {name: one for name, one in records.items() if name.startswith("golden/")}
-    _must_hold_no_secret({**code, **environment, **blessed_records}, recipe)
+    needed = {**code, **environment, **blessed_records}
+    _must_hold_no_secret(needed, recipe)
+    _must_hold_no_forbidden_data(needed, recipe, forbidden)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
     left_out.sentences.extend(bundled_data.told(data))
@@ -154,6 +183,22 @@ def must_stand_on(
         )
 
 
+def _changed_since(commit: str, recipe: Recipe, root: Path) -> list[str]:
+    """Files of the result that differ from a commit, or are gone; none where git does not know."""
+    code = {name.removeprefix(f"{PROGRAM}/").removeprefix(f"{SOURCE}/") for name in _code(recipe)}
+    try:
+        changes = changes_since(root, commit, ["."]) if commit else []
+    except ReprokitError:
+        return []
+    return sorted(
+        one.path
+        for one in changes
+        if one.path.removeprefix("recipes/") in code
+        or one.path.startswith(f"images/{recipe.variant}/")
+        or not (root / one.path).exists()
+    )
+
+
 class _Omissions:
     """What does not come with a bundle, one sentence each."""
 
@@ -202,8 +247,13 @@ def _environment(
     }
 
 
-def _records(subject: BundleSubject, left_out: _Omissions) -> Iterator[tuple[str, Packed]]:
-    """Golden, report and run records; what looks like a secret in one of a run stays behind, and is named."""
+def _records(
+    subject: BundleSubject, left_out: _Omissions, forbidden: Mapping[str, str]
+) -> Iterator[tuple[str, Packed]]:
+    """Golden, report and run records; what looks like a secret in one of a run stays behind, and is named.
+
+    So does what is, byte for byte, data that must not be passed on (``forbidden``: digest → name).
+    """
     if subject.golden is not None:
         place = f"golden/{subject.recipe}/{subject.platform}/seed-{subject.seed}"
         for path in sorted(path for path in subject.golden.iterdir() if path.is_file()):
@@ -219,7 +269,8 @@ def _records(subject: BundleSubject, left_out: _Omissions) -> Iterator[tuple[str
         ]
     for name, path in found:
         if path.is_file() and not path.is_symlink():
-            why = _why_secret(name, path)
+            data = forbidden.get(sha256_of(path)) if forbidden else None
+            why = f"it is the data {data}, which {_FORBIDDEN}" if data else _why_secret(name, path)
             if why:
                 left_out.sentences.append(f"{name}: {why}")
             else:
@@ -260,4 +311,27 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
             f"these files hold what must not be given away in a bundle: {', '.join(found[:_SHOWN])}{more}",
             where=recipe.where("sees"),
             fix="take it out of the file, or let `sees` in the recipe leave the file out; then promote again",
+        )
+
+
+def _must_hold_no_forbidden_data(
+    files: Mapping[str, Packed], recipe: Recipe, forbidden: Mapping[str, str]
+) -> None:
+    """Refuse a file that the numbers stand on and that is data which its recipe forbids to pass on.
+
+    Raises:
+        BundleError: There is one.
+    """
+    found = [
+        f"{name} is the data {forbidden[digest]}"
+        for name, one in (files.items() if forbidden else ())
+        if not name.startswith("vendored/") and (digest := one.sha256()) in forbidden
+    ]
+    if found:
+        more = f" and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
+        raise BundleError(
+            f"data that {_FORBIDDEN} would go into the bundle: {', '.join(found[:_SHOWN])}{more}",
+            where=recipe.where("data"),
+            fix="let git ignore the file, or let `sees` leave it out, and have the program read it in the "
+            "folder {data}; then promote again",
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from reprokit import golden, images, recipes
 from reprokit.errors import BundleError, EngineError
 from reprokit.features.bundles.bundled_data import put_into_cache
+from reprokit.features.bundles.bundled_records import must_bear_each_other_out
 from reprokit.features.bundles.gather_files import must_stand_on
 from reprokit.features.bundles.manifest import BundleManifest
 from reprokit.features.bundles.reading import unpack
@@ -74,6 +75,7 @@ def opened(
     recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
     own = folder / "package" / "reprokit"
     _must_fit_together(manifest, recipe, folder, package=own if own.is_dir() else PACKAGE)
+    must_bear_each_other_out(manifest, folder)
     put_into_cache(recipe, folder, on_progress=on_progress)
     request = replace(request, seed=manifest.seed, overrides=manifest.modified)
     request = replace(request, backend=_backend(recipe, request.backend, on_progress=on_progress))

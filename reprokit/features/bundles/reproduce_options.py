@@ -40,7 +40,9 @@ def _digest(_context: click.Context, _option: click.Parameter, value: str | None
         return None
     digest = value.strip().lower().removeprefix("sha256:")
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise click.BadParameter(f"{value!r} is not the SHA-256 that `reprokit bundle` printed")
+        raise click.BadParameter(
+            f"{value!r} is not the SHA-256 that `reprokit bundle` printed, which has 64 hexadecimal digits"
+        )
     return f"sha256:{digest}"
 
 

@@ -133,3 +133,14 @@ def test_a_command_keeps_names_in_snake_case_and_fractions():
 )
 def test_next_to_what_is_ordinary_a_secret_is_still_taken_out(text):
     assert redact_text(text) != text
+
+
+@pytest.mark.parametrize("name", ["token", "password", "secret"])
+def test_what_an_error_says_to_do_about_a_secret_stays_and_a_secret_there_does_not(name):
+    for word in ("set", "export"):
+        advice = f"no {name}: {word} LAB_TRACKER_TOKEN or write tracker.ini"
+        assert redact_text(advice) == advice
+    for secret in ("set", "set hunter2", "set LAB_TOKEN=hunter2", "settled LAB_TOKEN", "hunter2 LAB_TOKEN"):
+        first = secret.partition(" ")[0]
+        assert first not in redact_text(f"no {name}: {secret}")
+        assert "=hunter2" not in redact_text(f"no {name}: {secret}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from reprokit.core.checklist import CheckResult, Status, Verdict
 from reprokit.reports.formats import to_html, to_json, to_junit, to_markdown
 from reprokit.reports.shorten import from_root, short_digests
@@ -45,6 +47,12 @@ def test_report_json_keeps_paths_and_digests_whole(sample_report):
 
 def test_a_digest_is_cut_and_other_digits_are_not():
     assert short_digests(f"sha256:{DIGEST}, {DIGEST}") == f"sha256:0123456789ab, {DIGEST}"
+
+
+@pytest.mark.parametrize("sign", [" ", "="])
+def test_a_digest_that_is_to_be_typed_is_whole(sign):
+    command = f"reprokit reproduce report.tar.gz --sha256{sign}sha256:{DIGEST}"
+    assert short_digests(command) == command
 
 
 def test_runs_elsewhere_leave_every_path_as_it_is(sample_report):

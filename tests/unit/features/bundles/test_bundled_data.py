@@ -82,14 +82,14 @@ def reviewer(theirs, tmp_path, monkeypatch):
     home = tmp_path / "reviewer"
     home.mkdir()
 
-    def reproduce(file):
+    def reproduce(file, notes=None):
         monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "reviewers_cache"))
         monkeypatch.setenv("REPROKIT_OFFLINE", "1")
         if theirs.root.exists():
             theirs.root.rename(tmp_path / "gone")
         monkeypatch.chdir(home)
         request = Request(backend="local", side_by_side=False)
-        told = RecordedProgress()
+        told = RecordedProgress(notes=[] if notes is None else notes)
         return reproduce_bundle(
             file, request, sha256=None, keep=None, home=Project.around(home), progress=told
         )
@@ -169,6 +169,56 @@ def test_what_must_not_or_cannot_go_along_is_named_by_its_digest_with_the_reason
     report, _ = reviewer(written.path)
     assert report.verdict == "NOT_RUN"
     assert "train.csv" in report.sentence
+
+
+FORBIDDEN = "licence: all rights reserved, redistribute: false"
+
+
+def test_whoever_opens_a_bundle_without_its_data_is_told_where_to_put_the_files(
+    theirs, made, reviewer, tmp_path
+):
+    write_recipe(theirs, first=FORBIDDEN, second=FORBIDDEN)
+    file = made().path
+    notes = []
+    reviewer(file, notes=notes)
+    for content in (TRAIN, zipped()):
+        place = tmp_path / "reviewers_cache" / place_of(content)
+        assert [note for note in notes if f"copy it to {place} ({digest_bytes(content)}" in note], notes
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    report, _ = reviewer(file)
+    assert (report.verdict, report.exit_code) == ("REPRODUCED", 0), report.sentence
+
+
+@pytest.mark.parametrize("place", ["raw/train.csv", "src/copy.bin"])
+def test_data_that_must_not_be_passed_on_is_refused_where_the_program_holds_it_too(theirs, made, place):
+    """Of whatever name: what git tracks is code of the program, which cannot be left out."""
+    (theirs.root / place).parent.mkdir(exist_ok=True)
+    (theirs.root / place).write_bytes(TRAIN)
+    write_recipe(theirs, first=FORBIDDEN)
+    recipe = theirs.root / "recipes" / "train" / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("sees: [train.py, ", f"sees: [{place}, train.py, "))
+    theirs.commit()
+    theirs.promote(theirs.reproduce())
+    with pytest.raises(BundleError) as refused:
+        made()
+    assert f"source/program/{place} is the data train.csv" in refused.value.what
+    assert "redistribute: false" in refused.value.what
+    assert "`sees`" in refused.value.fix
+
+
+def test_what_another_recipe_of_the_project_forbids_to_pass_on_is_refused_too(theirs, made):
+    recipe = theirs.root / "recipes" / "train" / "recipe.yaml"
+    text = recipe.read_text()
+    write_recipe(theirs, first=FORBIDDEN)
+    other = theirs.root / "recipes" / "other" / "recipe.yaml"
+    other.parent.mkdir()
+    other.write_text(recipe.read_text().replace("name: train", "name: other"))
+    recipe.write_text(text.replace("sees: [train.py, ", "sees: [raw/train.csv, train.py, "))
+    theirs.commit()
+    theirs.promote(theirs.reproduce())
+    with pytest.raises(BundleError, match=r"source/program/raw/train\.csv is the data train\.csv"):
+        made()
 
 
 def test_a_copy_in_the_cache_that_was_changed_does_not_go_along(theirs, made, tmp_path):

@@ -11,6 +11,8 @@ import pytest
 from reprokit import cli
 from reprokit.errors import BundleError, EngineError, UsageError
 from reprokit.features.bundles.bundle import bundle, reproduce_bundle
+from reprokit.features.bundles.reading import unpack
+from reprokit.features.bundles.writing import Packed, write
 from reprokit.harness import Request, audit, judge_again
 from reprokit.project import Project
 from reprokit.session import Session
@@ -124,6 +126,50 @@ def test_a_run_and_a_report_are_bundled_with_their_records(golden, made, reviewe
     assert reviewer(of_report.path)[0].verdict == "REPRODUCED"
 
 
+EDITS = {
+    "another verdict": ("reports/train/*/report.json", b'"REPRODUCED"', b'"REGRESSION"'),
+    "another sentence": ("reports/train/*/report.json", b"2 runs agree", b"9 runs agree"),
+    "another number of the second run": ("runs/train/*-2/metrics.jsonl", b"0", b"1"),
+    "another seal": ("runs/train/*-1/COMPLETE", b'"schema"', b' "schema"'),
+    "other notes of the golden": ("golden/*/*/*/provenance.json", b"{", b"{ "),
+}
+
+
+@pytest.fixture
+def edited(golden, made, repository, tmp_path):
+    """A report's bundle in which someone edits a file, and writes the manifest and the digests again."""
+
+    def edit(pattern, old, new):
+        _, report = repository.reproduced()
+        folder = tmp_path / "edited"
+        folder.mkdir()
+        manifest = unpack(made(report, "report.tar.gz").path, folder).manifest
+        (folder / "bundle.json").unlink()
+        (file,) = folder.glob(pattern)
+        assert old in file.read_bytes()
+        file.write_bytes(file.read_bytes().replace(old, new, 1))
+        paths = [path for path in folder.rglob("*") if path.is_file()]
+        files = {path.relative_to(folder).as_posix(): Packed(content=path) for path in paths}
+        write(tmp_path / "edited.tar.gz", files, manifest=manifest)
+        return tmp_path / "edited.tar.gz", file.relative_to(folder).as_posix()
+
+    return edit
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_record_that_the_others_contradict_is_refused_by_name(edited, reviewer, edit):
+    file, name = edited(*EDITS[edit])
+    with pytest.raises(BundleError) as refused:
+        reviewer(file)
+    told = f"{refused.value.where} {refused.value.what}"
+    assert name in told or Path(name).parent.as_posix() in told, told
+
+
+def test_records_that_were_written_again_as_they_are_stand(edited, reviewer):
+    file, _ = edited("reports/train/*/report.json", b"{", b"{")
+    assert reviewer(file)[0].verdict == "REPRODUCED"
+
+
 def test_a_run_without_a_golden_can_only_be_repeated(made, reviewer, repository):
     written = made(Path(repository.reproduce().runs[0]))
     assert any(sentence.startswith("a golden") for sentence in written.left_out)
@@ -151,10 +197,27 @@ def test_a_run_with_the_settings_of_a_platform_is_bundled_and_run_again_with_the
 
 def test_changed_code_is_refused_by_name_and_taken_again_once_it_is_restored(golden, made, repository):
     repository.write(settings_py="RATE = 0.2\n")
-    with pytest.raises(BundleError, match=r"other files than those here: the program .*git worktree"):
+    with pytest.raises(
+        BundleError, match=r"other files than those here: the program .*settings\.py.*git worktree"
+    ):
         made(golden)
     (repository.root / "settings.py").write_text("RATE = 0.1\n")  # not committed, but what was digested
     assert "source/program/settings.py" in made(golden).files
+
+
+def test_the_report_in_an_unpacked_bundle_says_that_it_is_judged_again_only_where_it_was_made(
+    golden, made, reviewer, repository, tmp_path
+):
+    _, report = repository.reproduced()
+    made(report, "report.tar.gz")
+    (tmp_path / "opened").mkdir()
+    unpack(tmp_path / "report.tar.gz", tmp_path / "opened")
+    repository.root.rename(tmp_path / "gone")
+    home = Project.around(tmp_path / "opened")
+    found = audit(tmp_path / "opened" / "reports" / "train" / report.name / "report.json", project=home)
+    assert (found.follows, found.exit_code, len(found.findings)) == (False, 4, 1)
+    assert "only where it was made" in found.findings[0]
+    assert "`reprokit reproduce FILE.tar.gz`" in found.findings[0]
 
 
 def test_a_report_that_was_edited_is_not_bundled(golden, made, repository):
