@@ -36,6 +36,7 @@ from reprokit.images.building import bases, image_store
 from reprokit.images.locks import read_lock
 
 PROJECT = Path(__file__).resolve().parent.parent
+collect_ignore = ["sample_extension"]  # a package of its own: unit/extensions/test_sample_extension.py
 
 pytest.register_assert_rewrite("support")
 hypothesis.settings.register_profile("reprokit", deadline=None)

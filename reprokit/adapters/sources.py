@@ -20,7 +20,7 @@ from typing import NamedTuple
 from reprokit import file_tree
 from reprokit.adapters import from_json, from_jsonl, from_printed
 from reprokit.adapters.folders import content, held_numbers, run_files, source_names
-from reprokit.adapters.of_extensions import foreign_adapters
+from reprokit.adapters.of_extensions import ForeignAdapter, foreign_adapters
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind
@@ -94,10 +94,18 @@ def is_by_content(source: MetricsSource) -> bool:
     return source.adapter in {from_json.NAME, from_printed.NAME} or is_loose
 
 
+def _takes(adapter: Adapter, path: Path) -> bool:
+    """Whether an adapter reads a file; that of an extension none which one of ours reads by its content."""
+    is_loose = path.suffix.lower() in content.ENDINGS
+    if isinstance(adapter, ForeignAdapter) and is_loose and content.holds_numbers(path):
+        return False
+    return adapter.reads(path)
+
+
 def _form_of(path: Path) -> str:
     found = _reader_of(path)
     is_loose = path.suffix.lower() in content.ENDINGS
-    if found and not (is_loose and path.is_file() and not found[0].reads(path)):
+    if found and not (is_loose and path.is_file() and not _takes(found[0], path)):
         return found[0].NAME
     if is_loose and path.is_file():
         return content.form_of(path) or (from_printed.NAME if path.stat().st_size else from_jsonl.NAME)
@@ -149,7 +157,7 @@ def _by_name(run_dir: Path, *, skipped: Collection[str]) -> dict[_Rank, MetricsS
     for path in _files(run_dir, skipped=skipped):
         place = path.relative_to(run_dir)
         found = _reader_of(place)
-        if found is None or not found[0].reads(path):
+        if found is None or not _takes(found[0], path):
             continue
         adapter, likeliness = found
         source, name = path, place.as_posix()
@@ -254,7 +262,10 @@ def _leads_to_another(link: Path, run_dir: Path) -> bool:
 def _reader_of(path: PurePath) -> tuple[Adapter, int] | None:
     """Who reads a file, and how likely such a name is (0 is likeliest)."""
     parts = [part.lower() for part in path.parts]
+    is_ours = run_files.is_ours(path.name)
     for adapter in (one for one in adapters() if one.ORDER < _BY_CONTENT):
+        if is_ours and isinstance(adapter, ForeignAdapter):
+            continue
         for likeliness, pattern in enumerate(adapter.PATTERNS):
             if _begins_at(parts, pattern) is not None:
                 return adapter, likeliness

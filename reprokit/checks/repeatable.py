@@ -59,7 +59,8 @@ def check(evidence: Evidence) -> Finding:  # noqa: PLR0911 - a reason each
         if excuses_difference(evidence):
             why = f"as the recipe says of {evidence.platform}: {why_not_repeatable(evidence)}"
             return not_applicable(f"{other.path} differs from the first run, {why}", remedy)
-        return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
+        where = difference(comparison, other="in the first run")  # neither of the two is the truth
+        return failed(f"{other.path} differs from the first run {where}", remedy)
     if evidence.stopped_at_golden:
         return skipped(
             "the runs agree up to where they were stopped; nothing is known about the rest", _WHOLE

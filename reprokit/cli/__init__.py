@@ -91,6 +91,13 @@ class LazyGroup(Group):
         """Every verb; an old name stands for the new one."""
         return {name: verb.now or name for name, verb in verbs().items()}
 
+    def further_hint(self) -> str:
+        """That an extension may bring it."""
+        from reprokit.extensions import hint_of_unnamed
+
+        told = hint_of_unnamed()
+        return f" {told[:1].upper()}{told[1:]}" if told else ""
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs under their headings, without importing them."""
         known = verbs()

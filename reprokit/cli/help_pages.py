@@ -162,6 +162,10 @@ class Group(click.Group):
         """What may have been meant by a mistyped word → as it is typed."""
         return {name: name for name in self.list_commands(ctx)}
 
+    def further_hint(self) -> str:
+        """What else to say of a verb that there is not, with a space before it, or ""."""
+        return ""
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -170,7 +174,7 @@ class Group(click.Group):
         if not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
             words = [] if ctx.parent is None else [ctx.info_name or ""]
             near = nearest(name, self.nearby(ctx))
-            hint = f" Did you mean {' '.join([*words, near])!r}?" if near else ""
+            hint = f" Did you mean {' '.join([*words, near])!r}?" if near else self.further_hint()
             raise click.UsageError(f"There is no verb {' '.join([*words, name])!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 

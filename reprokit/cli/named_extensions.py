@@ -16,6 +16,7 @@ from reprokit.cli import streams
 from reprokit.feature import EXTENSIONS_FROM, Heading, Verb
 from reprokit.regular_file import read_regular
 
+_HELP = frozenset({"-h", "--help"})
 _OPTION = "--extensions-from"
 #: However TOML writes it: a key of a table, of an inline table, dotted, or in quotes.
 _SETTING = re.compile(rb"extensions[\"']?\s*=")
@@ -24,15 +25,27 @@ _SETTING = re.compile(rb"extensions[\"']?\s*=")
 def load_extensions(arguments: Sequence[str]) -> None:
     """Load what the project of the current folder names, or what the commit does that a gate was told.
 
+    A list that cannot be met is a warning where nothing is judged: else no one could read how to mend it.
+
     Raises:
         UsageError: The list cannot be met.
     """
     commit = _commit_in(arguments) or os.environ.get(EXTENSIONS_FROM, "")
     if not commit and not _may_be_named():
         return
+    from reprokit import extensions
+    from reprokit.cli.verb_map import verbs
+    from reprokit.errors import UsageError
     from reprokit.extension_list import load_named
 
-    load_named(Path.cwd(), commit=commit, warn=lambda text: streams.say(f"Warning: {text}"))
+    try:
+        load_named(Path.cwd(), commit=commit, warn=lambda text: streams.say(f"Warning: {text}"))
+        verbs()
+    except UsageError as error:
+        if not _only_tells(arguments):
+            raise
+        extensions.unload()
+        streams.say(f"Warning: no extension is loaded: {' '.join(str(error).split())}")
 
 
 def of_extensions(known: Collection[str]) -> dict[str, Verb]:
@@ -82,6 +95,17 @@ def _commit_in(arguments: Sequence[str]) -> str:
         elif word.startswith(f"{_OPTION}="):
             found = word.removeprefix(f"{_OPTION}=")
     return found
+
+
+def _only_tells(arguments: Sequence[str]) -> bool:
+    """Whether nothing is run or judged: ``--version``, ``help``, ``doctor``, and ``--help`` of any verb.
+
+    ``--help`` behind another option may be that option's value.
+    """
+    if not arguments or arguments[0] in {"--version", "help", "doctor"}:
+        return True
+    *words, last = arguments
+    return last in _HELP and not any(word.startswith("-") for word in words)
 
 
 def _may_be_named() -> bool:

@@ -315,14 +315,16 @@ def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mappin
         return Judgement(verdict=Verdict.CHECK_FAILED, because=f"required checks failed: {', '.join(failed)}")
     unknown = [row.id for row in counting if row.status != Status.PASSED]
     objection = _rows_missing(checks, registry)
+    said = _of_others(evidence) if evidence.strict else None
     if unknown:
-        objection = Objection(f"required checks were not judged: {', '.join(unknown)}")
+        also = f"; {said.reason}" if said else ""
+        objection = Objection(f"required checks were not judged: {', '.join(unknown)}{also}")
     elif objection is None and not counting:
         objection = Objection("no check is required")
     elif objection is None and evidence.modified:
         objection = Objection("a modified run is not the recipe's")
-    elif objection is None and evidence.strict:
-        objection = _of_others(evidence)
+    elif objection is None:
+        objection = said
     if objection is not None:
         return Judgement(verdict=Verdict.UNJUDGED, because=objection.reason)
     if evidence.recipe is None:

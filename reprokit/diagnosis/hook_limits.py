@@ -28,7 +28,7 @@ def limits_of(trace: HookTrace) -> tuple[str, ...]:
     if native:
         threads = f"{native} thread{'s' if native > 1 else ''} of C or C++ libraries"
         python = max(_number(one, "python_threads") for one in seen)
-        sentences.append(f"{threads} next to {python} of Python: in which order they work is not recorded")
+        sentences.append(f"{threads} worked beside {python} of Python: in which order is not recorded")
     unwatched = trace.started - trace.processes
     if unwatched > 0:
         sentences.append(

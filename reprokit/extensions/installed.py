@@ -106,6 +106,20 @@ def verify(named: NamedExtension, folder: Path, *, site_packages: Path) -> Verif
     )
 
 
+def every_installed(site_packages: Path) -> list[NamedExtension]:
+    """Every distribution there with an entry point of our group: for hints, where something is missing."""
+    found = []
+    for folder in _names_in(site_packages, "", ".dist-info"):
+        name, _, version = folder.removesuffix(".dist-info").rpartition("-")
+        try:
+            text = read_regular(site_packages / folder / "entry_points.txt", most_bytes=_MAX_FILE_BYTES)
+        except OSError:
+            continue
+        if f"[{GROUP}]".encode() in text:
+            found.append(NamedExtension(name=normalised(name), version=version))
+    return sorted(found, key=lambda one: one.label)
+
+
 def _names_in(folder: Path, prefix: str, end: str) -> Iterator[str]:
     try:
         yield from (name for name in os.listdir(folder) if name.startswith(prefix) and name.endswith(end))  # noqa: PTH208
@@ -250,10 +264,20 @@ def _must_import_little(name: str, file: str, source: bytes, *, own: str) -> Non
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RefusedError(f"{name} is not Python of this version: {error}") from error
     for node in ast.walk(tree):
-        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module or ""]
-        for imported in names:
+        for imported in _imported(node):
             top = imported.partition(".")[0]
             if top not in sys.stdlib_module_names and top not in _MAY_IMPORT and top != own:
                 raise RefusedError(f"{name} imports {imported}, which its own RECORD does not vouch for")
+            if top == "reprokit" and imported.split(".")[1:2] != ["api"]:
+                raise RefusedError(f"{name} imports {imported}: of reprokit only reprokit.api is for others")
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports by their whole names; of reprokit itself what it takes from it."""
+    if isinstance(node, ast.Import):
+        return [one.name for one in node.names]
+    if not isinstance(node, ast.ImportFrom) or node.level:
+        return []
+    if node.module == "reprokit":
+        return [f"reprokit.{one.name}" for one in node.names]
+    return [node.module or ""]

@@ -225,6 +225,16 @@ def brought_or_why(
             yield one, name, None, f"is not {wanted}: {repr(found)[:80]}"
 
 
+def must_be_there(kind: str, *, form: type) -> None:
+    """Refuse an extension that does not have what it declares of a kind.
+
+    Raises:
+        UsageError: Something cannot be imported, or is not of the ``form``.
+    """
+    for _ in brought(kind, form=form):
+        pass
+
+
 def must_be_new(extension: LoadedExtension, kind: str, core: Collection[str]) -> None:
     """Refuse an extension that brings something of a built-in's name.
 
@@ -270,6 +280,16 @@ def why_not_loaded(wanted: Mapping[str, str], *, digest: str = "") -> str:
         if bad.named.name == name:
             return f"the extension {name} {version} was not loaded: {bad.why}"
     return f"the extension {name} {version} is not named in [tool.reprokit] extensions"
+
+
+def hint_of_unnamed() -> str:
+    """That installed extensions that the project does not name may have what is missing; "" without any."""
+    place = Path(sysconfig.get_path("purelib"))
+    unnamed = [one for one in installed.every_installed(place) if one not in (_STATE.asked or ())]
+    if not unnamed:
+        return ""
+    names = ", ".join(f'"{one.name}=={one.version}"' for one in unnamed)
+    return f"if an installed extension has it, name that one in [tool.reprokit] extensions: {names}"
 
 
 def unload() -> None:

@@ -18,6 +18,7 @@ from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.same_under import claimed_recipes, run_claims, run_twins
 from reprokit.harness.diagnosing.stressing import disturbing
 from reprokit.harness.diagnosing.vary_recipe import vary
+from reprokit.harness.judging import extension_evidence
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.compared_with.watched_golden import golden_to_watch
 from reprokit.harness.judging.gather import gather
@@ -54,6 +55,7 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
     Raises:
         ReprokitError: Nothing could be run at all, or the recipe or golden is unusable.
     """
+    extension_evidence.must_be_there()
     _look_at_goldens(session)
     recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
     if request.vary and not recipe.immune_to:
@@ -145,6 +147,7 @@ def reproduce_command(command: Sequence[str], request: Request, *, session: Sess
 
     It is compared with a golden only where the request says so; then it is judged as a recipe.
     """
+    extension_evidence.must_be_there()
     _look_at_goldens(session)
     if request.stress:
         with disturbing() as disturb:

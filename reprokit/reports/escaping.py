@@ -42,7 +42,10 @@ _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
 _AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
 _PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
 # What this tool itself writes so; anyone else's back quotes stay what they are.
-_COMMAND = re.compile(r"`((?:reprokit|make|git|data:|seeds:|expected|checks|repeatable)\b[^`]*)`")
+_COMMAND = re.compile(
+    r"`((?:reprokit|make|git|data:|seeds:|variant:|instrument:|expected|checks|repeatable"
+    r"|nondeterminism|resume|immune_to)\b[^`]*)`"
+)
 _EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 
 

@@ -94,7 +94,7 @@ def in_words(facts: Facts) -> Facts:
 
 
 def _word(match: re.Match[str]) -> str:
-    return {"runs.": "run ", "phases.": "phase "}.get(match[0], "" if match["unit"] else " ")
+    return {"runs.": "run ", "phases.": "time spent on "}.get(match[0], "" if match["unit"] else " ")
 
 
 def _leaves(value: Any, label: str, depth: int) -> Iterator[tuple[str, Any]]:

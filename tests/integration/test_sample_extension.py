@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from support.stand_in_pbs import write_commands
 from support.wheel_environments import UV, answer, environment_with
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -20,9 +19,9 @@ SAMPLE = Path(__file__).parents[1] / "sample_extension"
 PROGRAM = """\
 import random, sys
 random.seed(int(sys.argv[1]))
-with open(sys.argv[2] + "/train.pbslog", "w") as log:
+with open(sys.argv[2] + "/train.lab", "w") as log:
     for step in range(5):
-        log.write(f"step={step}|loss={random.random()!r}\\n")
+        log.write(f"@step {step} loss={5 - step + random.random()!r}\\n")
 """
 RECIPE = """\
 schema: 1
@@ -33,8 +32,8 @@ command: [python, train.py, "{seed}", "{run_dir}"]
 seeds: [1]
 platforms: [cpu-x86_64, cpu-aarch64]
 """
-NAMED = '[tool.reprokit]\nextensions = ["pbs-queue==1.0"]\n'
-TOLD = "Loaded from outside reprokit: pbs-queue 1.0 (its log format pbslog read train.pbslog"
+NAMED = '[tool.reprokit]\nextensions = ["labkit-ext==1.1"]\n'
+TOLD = "Loaded from outside reprokit: labkit-ext 1.1 (its log format lab read train.lab"
 
 
 @dataclass
@@ -46,15 +45,19 @@ class Place:
     variables: dict[str, str] = field(default_factory=dict)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        path = f"{self.environment / 'bin'}:{self.root.parent / 'pbs' / 'bin'}:{os.environ['PATH']}"
+        path = f"{self.environment / 'bin'}:{SAMPLE / 'tests' / 'fake_pbs'}:{os.environ['PATH']}"
         return subprocess.run(
             [self.environment / "bin" / "reprokit", *words],
             cwd=self.root,
-            env={**os.environ, **self.variables, "PATH": path},
+            env={**os.environ, **self.variables, "PATH": path, "FAKE_PBS": str(self.jobs)},
             capture_output=True,
             text=True,
             check=False,
         )
+
+    @property
+    def jobs(self) -> Path:
+        return self.root.parent / "jobs"
 
     def named(self, text: str) -> None:
         (self.root / "pyproject.toml").write_text(text)
@@ -78,14 +81,15 @@ def git(root: Path, *words: str) -> None:
 @pytest.fixture(scope="module")
 def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
     folder = tmp_path_factory.mktemp("extension")
-    shutil.copytree(SAMPLE, folder / "sample", ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    shutil.copytree(
+        SAMPLE, folder / "sample", ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    )
     environment = environment_with("", wheel=wheel, folder=folder)
     python = environment / "bin" / "python"
     build = [UV, "build", "--quiet", "--no-config", "--wheel", "--out-dir", folder / "wheels"]
     answer(*build, folder / "sample", folder=folder)
     (built,) = (folder / "wheels").glob("*.whl")
     answer(UV, "pip", "install", "--quiet", "--no-config", f"--python={python}", built, folder=folder)
-    write_commands(folder / "pbs")
     root = folder / "project"
     (root / "recipes" / "train").mkdir(parents=True)
     (root / "recipes" / "train" / "recipe.yaml").write_text(RECIPE)
@@ -117,47 +121,49 @@ def test_its_log_is_read_and_every_record_names_it(place):
     assert report["verdict"] == "REPRODUCED"
     assert TOLD in report["sentence"]
     (one,) = report["extensions"]
-    assert (one["name"], one["version"]) == ("pbs-queue", "1.0")
+    assert (one["name"], one["version"]) == ("labkit-ext", "1.1")
     (provenance,) = place.root.glob("golden/train/*/seed-1/provenance.json")
     (run,) = {Path(folder) for folder in report["runs"][:1]}
     for file in (provenance, place.root / run / "run.json"):
         (told,) = json.loads(file.read_text())["extensions"]
-        assert (told["name"], told["version"], told["digest"]) == ("pbs-queue", "1.0", one["digest"])
-    row = next(row for row in report["checks"] if row["id"] == "extension/pbs-queue/one_place")
+        assert (told["name"], told["version"], told["digest"]) == ("labkit-ext", "1.1", one["digest"])
+    row = next(row for row in report["checks"] if row["id"] == "extension/labkit-ext/loss_falls")
     assert (row["status"], row["required"]) == ("PASSED", False)
 
 
 def test_its_section_stands_in_every_format_below_its_name(place):
     assert place.run("reproduce", "train").returncode == 0
-    assert "its section pbs_jobs was added" in place.report()["sentence"]
+    assert "its section last_records was added" in place.report()["sentence"]
     (section,) = place.report()["sections"]
-    assert section["paragraphs"] == ["REPRODUCED was judged from 2 runs."]
+    assert section["paragraphs"] == ["Where each of the 2 runs ended."]
+    assert [row[1] for row in section["tables"][0]["rows"]] == ["4", "4"]
     page = (place.newest_report() / "report.md").read_text()  # the HTML needs an extra
-    assert "Extension pbs-queue 1.0: Where the runs were made" in page
+    assert "Extension labkit-ext 1.1: Last records" in page
     shown = place.run("report", "show", str(place.newest_report()), "-v").stdout
-    assert "section: Extension pbs-queue 1.0: Where the runs were made" in shown
+    assert "section: Extension labkit-ext 1.1: Last records" in shown
 
 
 def test_its_cause_is_proposed_beside_that_of_diagnose_and_changes_no_exit_code(place):
-    text = PROGRAM.replace("random.random()", "os.getpid()").replace("import random", "import os, random")
-    (place.root / "pid.py").write_text(text)
-    words = ("diagnose", "--json", "--", "python", "pid.py", "{seed}", "{run_dir}")
+    text = PROGRAM.replace("random.random()", "time.time()").replace("import random", "import random, time")
+    (place.root / "timed.py").write_text(text)
+    words = ("diagnose", "--json", "--", "python", "timed.py", "{seed}", "{run_dir}")
     told = place.run(*words)
     assert told.returncode == 1, told.stderr
     found = json.loads(told.stdout)
     (proposal,) = found["proposals"]
-    assert [one["name"] for one in found["extensions"]] == ["pbs-queue"]
-    assert found["cause"]["category"] == "process_identity"
-    assert (proposal["extension"], proposal["category"]) == ("pbs-queue", "job_number")
-    assert (proposal["confidence"], proposal["held_by"]) == (found["cause"]["confidence"], "process_identity")
-    assert "proposed by pbs-queue 1.0: job_number at" in place.run(*words[:1], *words[2:]).stdout
+    assert [one["name"] for one in found["extensions"]] == ["labkit-ext"]
+    assert found["cause"]["category"] == "clock"
+    assert (proposal["extension"], proposal["category"]) == ("labkit-ext", "old_template")
+    assert (proposal["confidence"], proposal["held_by"]) == (found["cause"]["confidence"], "clock")
+    assert "proposed by labkit-ext 1.1: old_template at" in place.run(*words[:1], *words[2:]).stdout
     place.named("[tool.reprokit]\n")
     assert place.run(*words).returncode == 2  # without it no one reads the log
 
 
 def test_its_verb_is_listed_and_answers(place):
-    assert "pbs-nodes  List the nodes that can run jobs." in place.run("--help").stdout
-    assert place.run("pbs-nodes").stdout == "node1\nnode2\n"
+    assert "lab-last  Print the last record of a run." in " ".join(place.run("--help").stdout.split("  "))
+    run = max((place.root / "runs" / "train").glob("*-seed1-*"))
+    assert place.run("lab-last", str(run)).stdout.startswith("@step 4 loss=1.")
 
 
 def test_runs_are_made_at_its_place_and_the_verdict_says_so(place):
@@ -167,20 +173,21 @@ def test_runs_are_made_at_its_place_and_the_verdict_says_so(place):
         json.loads(file.read_text()) for file in (place.root / "runs" / "train").glob("*-seed[78]-*/run.json")
     ]
     assert {run["where"] for run in made} == {"pbs"}
+    assert {file.read_text() for file in place.jobs.glob("*/queue")} == {"work\n"}
     assert place.run("sweep", "train", "--on", "slurm", "--place", "queue=work").returncode == 2
     assert place.run("sweep", "train", "--on", "nowhere").returncode == 2
 
 
 def test_its_variation_is_made_where_a_recipe_names_it(place):
     file = place.root / "recipes" / "train" / "recipe.yaml"
-    file.write_text(f"{RECIPE}immune_to: [pbs_job]\nextensions: [pbs-queue==1.0]\n")
+    file.write_text(f"{RECIPE}immune_to: [lab_site]\nextensions: [labkit-ext==1.1]\n")
     try:
         assert place.run("reproduce", "train", "--vary").returncode == 0
-        assert "its variation pbs_job was made" in place.report()["sentence"]
+        assert "its variation lab_site was made" in place.report()["sentence"]
         place.named("[tool.reprokit]\n")
         told = place.run("reproduce", "train")
         assert told.returncode == 4
-        assert "the extension pbs-queue 1.0 is not named in [tool.reprokit] extensions" in told.stderr
+        assert "the extension labkit-ext 1.1 is not named in [tool.reprokit] extensions" in told.stderr
     finally:
         file.write_text(RECIPE)
 
@@ -194,7 +201,9 @@ def test_without_it_the_golden_that_names_it_is_not_judged_nor_is_its_report(pla
     assert place.run("reproduce", "train").returncode == 4
     told = place.report()
     assert told["verdict"] == "UNJUDGED"
-    assert "the golden was promoted with it, and the extension pbs-queue 1.0 is not named" in told["sentence"]
+    assert (
+        "the golden was promoted with it, and the extension labkit-ext 1.1 is not named" in told["sentence"]
+    )
 
 
 def test_a_gate_takes_the_list_of_the_base(place):
@@ -205,7 +214,7 @@ def test_a_gate_takes_the_list_of_the_base(place):
 
 
 def test_a_file_that_was_changed_after_the_installation_is_refused_with_a_warning(place):
-    file = place.site_packages() / "pbs_queue" / "row.py"
+    file = place.site_packages() / "labkit_ext" / "row.py"
     content = file.read_bytes()
     try:
         file.write_bytes(content + b"\nraise SystemExit('imported')\n")
@@ -213,7 +222,7 @@ def test_a_file_that_was_changed_after_the_installation_is_refused_with_a_warnin
     finally:
         file.write_bytes(content)
     assert told.returncode == 4
-    assert "pbs-queue 1.0 was not loaded: pbs_queue/row.py is not what its RECORD says" in told.stderr
+    assert "labkit-ext 1.1 was not loaded: labkit_ext/row.py is not what its RECORD says" in told.stderr
     assert "imported" not in told.stderr
 
 
@@ -242,3 +251,26 @@ def test_one_that_is_planted_elsewhere_is_never_imported(place, tmp_path, where)
     assert told.returncode == 2
     assert "the extension planted is not installed in this version" in told.stderr
     assert "imported" not in told.stderr
+
+
+def test_runs_on_its_place_are_judged_without_the_package_that_draws_pages(place):
+    told = place.run("verify", "train", "--on", "pbs", "--json")
+    answer = json.loads(told.stdout)
+    assert (told.returncode, answer["exit_code"], answer["page"]) == (0, 0, None), told.stderr
+    assert [row["verdict"] for row in answer["rows"]] == ["REPRODUCED"]
+    assert "its place pbs ran them" in answer["rows"][0]["sentence"]
+    assert "Warning: the page machines.html was left out" in told.stderr
+
+
+def test_what_explains_another_version_can_be_read_and_nothing_is_judged_with_it(place):
+    place.named('[tool.reprokit]\nextensions = ["labkit-ext==1.0"]\n')
+    assert place.run("reproduce", "train").returncode == 2
+    for words in (["--version"], ["verify", "--help"], ["help", "extensions"], ["doctor"]):
+        told = place.run(*words)
+        assert told.returncode in ({0, 3} if words == ["doctor"] else {0})
+        assert "Warning: no extension is loaded: " in told.stderr
+    place.named("[tool.reprokit]\n")
+    for words in (["lab-last"], ["sweep", "train", "--on", "pbs"]):
+        told = place.run(*words)
+        assert told.returncode == 2
+        assert "labkit-ext==1.1" in told.stderr

@@ -39,10 +39,10 @@ _GOLDEN = "golden/cartpole_baseline/cpu-x86_64/seed-42"
 _SENTENCES = {
     Verdict.REPRODUCED: "2 runs agree with each other and with the golden, bit for bit.",
     Verdict.EQUIVALENT: (
+        "By the ensemble of 4 seeds, no difference was found with 3 new seeds, and a drop as large as the "
+        "margin is excluded: evaluation/return -2.5 [-21.25, 16.5], margin 25. "
         f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, beyond the declared tolerance."
-        " By the ensemble of 4 seeds, no difference was found with 3 new seeds, and its interval "
-        "excludes a drop of the margin: evaluation/return -2.5 [-21.25, 16.5], margin 25. "
-        "Equivalent returns, not equal numbers."
+        " Equivalent returns, not equal numbers."
     ),
     Verdict.REPEATABLE: "2 runs agree with each other, bit for bit.",
     Verdict.NONDETERMINISTIC: f"Two runs with the same seed differ from step {DIVERGED_AT} on.",
@@ -137,7 +137,7 @@ _CAUSE = {
     "variation": None,
     "known": ["operation by operation: aten.index_put.default gives a different output for the same inputs"],
     "ruled_out": [
-        {"what": f"{_TRAINER}:120 (clock)", "how": "left to chance, the runs are equal all the same"}
+        {"what": f"{_TRAINER}:120 (clock)", "how": "the runs are equal even where this is left free"}
     ],
     "not_varied": [{"what": "which of the GPUs computes", "how": "there is no GPU here"}],
     "tried": [
@@ -146,7 +146,11 @@ _CAUSE = {
             "runs": 4,
             "outcome": "2 different, 1 equal to the first run",
         },
-        {"what": "recorded lines replayed, all others left to chance", "runs": 5, "outcome": "5 different"},
+        {
+            "what": "values of some lines held as recorded, all other lines left free",
+            "runs": 5,
+            "outcome": "5 different",
+        },
     ],
     "taps": [
         {

@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 
-from reprokit import file_tree, layout
+from reprokit import compressed, file_tree, layout
 from reprokit.file_tree import Kind
 from reprokit.layout import RECORD, TIMING, TRACE
 
@@ -38,6 +39,15 @@ _OURS = frozenset(
 )
 
 
+_NAMES = frozenset(
+    name.lower()
+    for name in (
+        *(*_OURS, *NOT_METRICS, layout.METRICS, layout.CONFIG, layout.PLACES, layout.PROVENANCE),
+        *(layout.REPORT, layout.ENSEMBLE_LINES, layout.COMPARISON, layout.BUNDLE, layout.SWEEP, layout.STUDY),
+    )
+)
+
+
 def skipped_in(run_dir: Path) -> Collection[str]:
     """Names directly in a run folder of what is never compared as metrics."""
     return NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]
@@ -48,6 +58,12 @@ def files_of_program(run_dir: Path, *, skipped: Collection[str]) -> list[PurePat
     ours = _OURS if (run_dir / RECORD).exists() else frozenset()
     entries = file_tree.walk(run_dir, skipped={*skipped, *ours})
     return [PurePath(entry.name) for entry in entries if entry.kind is Kind.FILE]
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file is called as one that the harness writes, compressed or not."""
+    plain = name.lower().removesuffix(compressed.SUFFIX)
+    return plain in _NAMES or fnmatchcase(plain, "trace.rank*.jsonl")
 
 
 def is_of_plain_command(run_dir: Path) -> bool | None:

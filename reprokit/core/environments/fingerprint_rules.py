@@ -241,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         "host.cpu.*",
     ),
     *_no("the number of threads is included, as the libraries report it", "inside.torch.interop_threads"),
-    *_no("no floating-point code: it schedules and allocates", "host.kernel", "host.memory.*", "host.disk.*"),
+    *_no("takes no part in the arithmetic of the training", "host.kernel", "host.memory.*", "host.disk.*"),
     *_no("the training never saw it: what it saw is recorded inside", "host.*"),
     *_no("a name; the C library is included separately", "inside.os.*"),
     # What only describes the record.

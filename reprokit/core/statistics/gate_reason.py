@@ -52,10 +52,8 @@ def reason_for(
 
 def _difference(one: MetricJudgement, look: Look, words: SidesInWords) -> str:
     corrected = f", corrected for {len(look.metrics)} metrics" if len(look.metrics) > 1 else ""
-    p_value = (
-        f"p = {one.adjusted_p_value:.2g}{corrected}; with {one.num_new} {words.new}, up to {look.level:.2g} "
-        "is a difference"
-    )
+    threshold = f"threshold with {one.num_new} {words.new} {look.level:.3g}"
+    p_value = f"p = {one.adjusted_p_value:.2g}{corrected}, {threshold}"
     if one.difference is None:
         counts = (
             f"{one.num_not_finite[1]} of {one.num_new} new, {one.num_not_finite[0]} of {one.num_reference}"
@@ -63,9 +61,9 @@ def _difference(one: MetricJudgement, look: Look, words: SidesInWords) -> str:
         values = f"values that are not finite: {counts} of {words.reference}"
         return f"{one.name} is {one.direction}: {values} ({p_value})"
     return (
-        f"{one.name} is {one.direction}: mean {_number(one.new_mean)} over {one.num_new} {words.new}, "
-        f"{_number(one.reference_mean)} over {one.num_reference} of {words.reference} "
-        f"({p_value}){_within_margin(one)}"
+        f"{one.name} is {one.direction} than the {one.num_reference} seeds of {words.reference} by "
+        f"{_number(abs(one.difference))}: mean {_number(one.new_mean)} over {one.num_new} {words.new}, "
+        f"{_number(one.reference_mean)} over those ({p_value}){_within_margin(one)}"
     )
 
 
@@ -87,7 +85,11 @@ def _why_open(one: MetricJudgement, plan: PlanOfLooks) -> str:
     if not one.excludes_margin:
         reasons.append(f"difference {interval(one)}")
     if power is not None and power < plan.power:
-        reasons.append(f"{power:.0%} power, smallest visible drop {_number(one.smallest_visible_drop)}")
+        drop = _number(one.smallest_visible_drop)
+        reasons.append(
+            f"a drop of the margin is found with {power:.0%} power, and the smallest visible drop, "
+            f"found with {plan.power:.0%}, is {drop}"
+        )
     return f"{one.name}: {', '.join(reasons)}, margin {_number(one.margin)}" if reasons else ""
 
 

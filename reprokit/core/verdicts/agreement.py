@@ -46,11 +46,15 @@ def chance_of_another(num_runs: int) -> float:
     return 1.0 if num_runs < 2 else float(1 - 0.05 ** (1 / (num_runs - 1)))
 
 
-def difference(comparison: Comparison) -> str:
+def difference(comparison: Comparison, *, other: str = "expected") -> str:
     """Where a comparison found the first difference, to follow "differs".
 
     >>> difference(comparison)
     "from step 2048 on: losses/policy is 0.25, expected 0.125"
+
+    Args:
+        comparison: What was compared.
+        other: What the value is called that stands on the expected side.
     """
     first = comparison.divergence
     if first is None:
@@ -59,7 +63,7 @@ def difference(comparison: Comparison) -> str:
     if first.metric is None:
         return f"{place}: {first.what or 'whole records differ'}"
     why = f" ({first.what})" if "mean" in first.what else ""
-    return f"{place}: {first.metric} is {_word(first.actual)}, expected {_word(first.expected)}{why}"
+    return f"{place}: {first.metric} is {_word(first.actual)}, {other} {_word(first.expected)}{why}"
 
 
 def _word(value: object) -> str:

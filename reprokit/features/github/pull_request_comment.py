@@ -15,7 +15,7 @@ from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.features.github.collected import Collected
 from reprokit.reports.comparison_record import ComparisonRecord
 from reprokit.reports.escaping import Visible, markdown_block, markdown_code, one_line
-from reprokit.reports.formats.report_content import MEANING, Outline, in_short, outline
+from reprokit.reports.formats.report_content import Outline, in_short, outline
 from reprokit.reports.gate_record import GateRow
 
 #: The first line of every such comment, by which it is found again.
@@ -147,7 +147,7 @@ def _told(row: GateRow, report: Report | None) -> str:
 
 
 def _parts(found: Outline) -> Iterator[str]:
-    yield f"{MEANING[found.verdict].capitalize()}."
+    yield f"{found.meaning.capitalize()}."
     if found.sentence:
         yield _code(found.sentence, limit=500)
     yield from _table("First divergence", in_short(found.divergence), labels=str)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit import workspace
+from reprokit import extensions, workspace
 from reprokit.capture.conda_list import explicit_list, prefix_of
 from reprokit.core import fingerprint
 from reprokit.core.comparing.clock_metrics import kind_by_name
 from reprokit.core.sampling.seed_rule import Response
-from reprokit.core.verdicts.rows import counted
+from reprokit.core.verdicts.rows import counted, listed
 from reprokit.errors import ImageError, MetricsError, OnlyCondaError, RecipeError, UsageError
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
 from reprokit.features.init.find_seed import seed_in_files
@@ -259,6 +259,9 @@ class _ProgramInspection:
         if problem := made.get("metrics_problem"):
             raise MetricsError(str(problem["what"]), kind=str(problem["kind"]), fix=problem["fix"])
         self._found["metrics"] = ", ".join(f"{one} ({form})" for one, form in made["sources"].items())
+        if needed := _of_extensions(made["sources"].values()):
+            self._values["extensions"] = needed
+            self._found["extensions"] = f"{listed(needed)}: without it the metrics cannot be read"
 
     def _read(self, folders: Sequence[Path]) -> Mapping[str, Any]:
         program = self._recipe().program
@@ -351,6 +354,16 @@ class _ProgramInspection:
             lines = [*text.splitlines(), *missing]
             files[".gitignore"] = "".join(f"{line}\n" for line in lines).encode()
         return files
+
+
+def _of_extensions(forms: Iterable[str]) -> list[str]:
+    """The extensions that bring one of these log formats, as a recipe names them."""
+    read = frozenset(forms)
+    return [
+        f"{one.named.name}=={one.named.version}"
+        for one in extensions.loaded()
+        if read.intersection(one.names("log_formats"))
+    ]
 
 
 def _unchanged(name: str, existing: Path, command: ProgramCommand, *, golden_dir: Path) -> Proposal:

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import capture, golden, recipes, reports
+from reprokit import capture, extensions, golden, recipes, reports
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.fingerprint import PORTABLE
@@ -18,6 +18,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, GoldenError, Usage
 from reprokit.features.machines import place as where
 from reprokit.features.machines.every_kind import MachineCell, run_on_every_kind
 from reprokit.harness.curation.promote import promote
+from reprokit.harness.judging import extension_evidence
 from reprokit.harness.judging.report_index import write_index
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.clock import stamp
@@ -149,7 +150,13 @@ def _made(
     """The runs on every kind of machine."""
     if asked.on not in where.places():
         expected = " or ".join(where.places())
-        raise UsageError(f"{asked.on!r} has no machines to choose from", where="--on", expected=expected)
+        raise UsageError(
+            f"{asked.on!r} has no machines to choose from",
+            where="--on",
+            expected=expected,
+            fix=extensions.hint_of_unnamed() or None,
+        )
+    extension_evidence.must_be_there()
     project, progress = session.project, session.progress
     progress.phase("environment")
     host = capture.capture_host(project.root)

@@ -101,6 +101,7 @@ def _matrix(options: dict[str, Any], settings: dict[str, str]) -> int:
     """Print what was judged on every kind of CPU; returns the exit code."""
     from reprokit import harness, workspace
     from reprokit.cli.output import print_json
+    from reprokit.errors import MissingExtraError
     from reprokit.features.machines import farm, machine_matrix
     from reprokit.reports import sweep_display
 
@@ -114,14 +115,21 @@ def _matrix(options: dict[str, Any], settings: dict[str, str]) -> int:
             session=harness.SweepSession(project=project, progress=progress),
         )
     code = harness.gate_code(rows)
-    text = machine_matrix.to_html(rows, exit_code=code)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    workspace.write_atomic(page, text.encode("utf-8"))
+    try:
+        text = machine_matrix.to_html(rows, exit_code=code)
+    except MissingExtraError as error:  # what was judged is told all the same
+        text = ""
+        click.echo(f"Warning: the page {page.name} was left out: {error}", err=True)
+    if text:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        workspace.write_atomic(page, text.encode("utf-8"))
     if options["as_json"]:
-        print_json({"exit_code": code, "rows": machine_matrix.data(rows), "page": str(page)})
+        drawn = str(page) if text else None
+        print_json({"exit_code": code, "rows": machine_matrix.data(rows), "page": drawn})
         return code
     click.echo("\n".join(machine_matrix.lines(rows)))
-    click.echo(f"Page: {page}", err=True)
+    if text:
+        click.echo(f"Page: {page}", err=True)
     return code
 
 

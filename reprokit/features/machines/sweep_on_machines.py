@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 
-from reprokit import workspace
+from reprokit import extensions, workspace
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError, UsageError
 from reprokit.features.machines import place
@@ -34,7 +34,12 @@ class SweepOnMachines:
         """
         if asked.on not in place.places():
             expected = " or ".join((LOCAL, *place.places()))
-            raise UsageError(f"nothing is run on {asked.on!r}", where="--on", expected=expected)
+            raise UsageError(
+                f"nothing is run on {asked.on!r}",
+                where="--on",
+                expected=expected,
+                fix=extensions.hint_of_unnamed() or None,
+            )
         self._asked, self._session = asked, session
         self._place: place.Place | None = None
 

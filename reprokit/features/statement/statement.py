@@ -13,7 +13,7 @@ from typing import Any
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import spelt
-from reprokit.reports.formats.report_content import MEANING
+from reprokit.reports.formats.report_content import meaning_of
 from reprokit.reports.shorten import from_root, short_digests
 
 _GOOD = {Verdict.REPRODUCED, Verdict.REPEATABLE}
@@ -98,7 +98,7 @@ def statement_of(report: Report, *, sha256: str) -> Statement:
 def _claim(report: Report) -> StatementPart:
     runs = f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}"
     made = f"{runs} of {report.recipe} with the seed {report.seed}, on {report.platform}."
-    verdict = f"The verdict is {report.verdict.value}: {MEANING[report.verdict]}."
+    verdict = f"The verdict is {report.verdict.value}: {meaning_of(report)}."
     none = () if report.verdict in _GOOD else ("It is not claimed that the result was reproduced.",)
     return StatementPart(
         title="Result",

@@ -6,6 +6,9 @@ differ, the program does not repeat, and nothing can be estimated.
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,7 @@ from reprokit.harness.judging.compared_with.reference_run import platform_of
 from reprokit.harness.running.resuming.joined_run import as_whole
 from reprokit.harness.running.run_inputs import whole_run
 from reprokit.layout import CONFIG, MARKER, METRICS, read_json
+from reprokit.records import environment_json
 from reprokit.runs.sweeps import short_kind
 
 _UNLIKE_WHOLE = {
@@ -56,6 +60,7 @@ class SeedGroup:
         kind: Of a sweep over machines of several kinds: what can change numbers on those of this group.
         is_mixed: Whether its runs were made on machines of several kinds.
         label: What it is called alongside others, by what differs; "" for its name.
+        inputs: Of a recipe's runs: which inputs they stand on, with their commit and settings.
     """
 
     name: str
@@ -66,6 +71,7 @@ class SeedGroup:
     kind: str = ""
     is_mixed: bool = False
     label: str = ""
+    inputs: str = ""
 
     @property
     def called(self) -> str:
@@ -127,7 +133,7 @@ def group_of(
         if objection is None:
             same.append(one)
         else:
-            left_out.append(LeftOut(folder=one.path, reason=objection.reason))
+            left_out.append(LeftOut(folder=one.path, reason=_in_short(objection.reason, chosen, one)))
     members, again = _one_a_seed(same)
     return SeedGroup(
         name=name,
@@ -168,6 +174,55 @@ def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.Store
         return found
     plain = [one for one in whole if not one.record.modified]
     return (plain or whole)[-1]
+
+
+def inputs_of(group: SeedGroup, *, like: Path | None) -> str:
+    """Which inputs a recipe's runs stand on: whose they are, their commit and settings."""
+    first = group.members[0].folder
+    commit = (environment_json.recorded(first).get("source") or {}).get("commit") or ""
+    record = runs.read(first, verify=False).record
+    settings = ", ".join(map(_setting, record.modified or ()))
+    known = (f"commit {commit[:7]}" if commit else "", f"with {settings}" if settings else "")
+    which = "the newest inputs" if like is None else f"the inputs of {like.name}"
+    return ", ".join(filter(None, (which, *known)))
+
+
+def _setting(text: str) -> str:
+    """An override as it is typed; of a whole command its words."""
+    name, _, value = text.partition("=")
+    try:
+        words = json.loads(value) if name == "command" else None
+    except ValueError:
+        words = None
+    return f"`{' '.join(map(str, words))}`" if isinstance(words, list) else text
+
+
+_DIGESTS = re.compile(r" \((?:(?:'sha256:[^']*'|absent)(?:, )?)+\)")
+
+
+def _in_short(reason: str, chosen: runs.StoredRun, other: runs.StoredRun) -> str:
+    """Why a run is not comparable, without what both command lines have and without digests."""
+    expected, actual = (list(one.record.command or ()) for one in (chosen, other))
+    if not (reason.startswith("runs are not comparable: command lines differ") and expected and actual):
+        return _DIGESTS.sub("", reason)
+    without, words = _apart(expected, actual)
+    if not without:
+        return f"it was run with --args {shlex.quote(words)}"
+    if not words:
+        return f"it was run without --args {shlex.quote(without)}"
+    return f"its command has {words!r} in place of {without!r}"
+
+
+def _apart(expected: list[str], actual: list[str]) -> tuple[str, str]:
+    """The words of both command lines between the first and the last that differ, with an option's name."""
+    shorter = min(len(expected), len(actual))
+    start = next((at for at in range(shorter) if expected[at] != actual[at]), shorter)
+    rest = shorter - start
+    end = next((at for at in range(rest) if expected[-1 - at] != actual[-1 - at]), rest)
+    if 0 < start < shorter and expected[start - 1].startswith("-"):
+        start -= 1
+    first, second = (shlex.join(words[start : len(words) - end]) for words in (expected, actual))
+    return first, second
 
 
 def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> comparability.Identity:

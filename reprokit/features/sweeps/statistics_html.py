@@ -70,17 +70,19 @@ class StatisticsPage:
     rankings: tuple[RankingSection, ...]
     groups: tuple[GroupSection, ...]
     between: tuple[tuple[Visible, HtmlTable], ...]
+    made: Visible | None = None
 
 
-def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
+def statistics_to_html(found: Any, goldens: Mapping[str, Any], *, made: str = "") -> str:
     """The page of `reprokit stats`.
 
     Args:
         found: A ``harness.stats.Statistics``.
         goldens: Group → its ``GoldenCurves``.
+        made: When, and by which command.
     """
     names = [group.group.called for group in found.groups]
-    seeds = [f"{group.group.called}: {statistics_page.seeds_line(group)}" for group in found.groups]
+    seeds = [f"{group.group.called}: {_seeds_and_inputs(group)}" for group in found.groups]
     ranked = bool(found.rankings)
     title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     return _drawn(
@@ -91,6 +93,7 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         members=None,
         across=None,
         remarks=[f"Warning: {warning}" for warning in found.warnings],
+        made=one_line(made, limit=1000),
         **_of_groups(found, goldens),
     )
 
@@ -296,6 +299,10 @@ def _across(window: str) -> str:
     return "last value of each seed" if window == LAST else f"{window} of each seed"
 
 
+def _seeds_and_inputs(one: Any) -> str:
+    return "; ".join(filter(None, (statistics_page.seeds_line(one), one.group.inputs)))
+
+
 def _section(one: Any) -> GroupSection:
     values = [
         (
@@ -307,7 +314,7 @@ def _section(one: Any) -> GroupSection:
     ]
     return GroupSection(
         name=one_line(one.group.called),
-        seeds=one_line(statistics_page.seeds_line(one)),
+        seeds=one_line(_seeds_and_inputs(one)),
         remarks=tuple(map(one_line, statistics_page.remarks(one))),
         summary=html_table(statistics_page.summary_table(one)),
         caveats=tuple(map(one_line, statistics_page.caveats(one))),

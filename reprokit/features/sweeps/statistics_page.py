@@ -312,7 +312,8 @@ def _rows(one: Any) -> list[tuple[MetricStatistics, WindowStatistics]]:
 
 
 def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
-    yield folded(f"{shown(one.group.called, limit=1000)}: {seeds_line(one)}", indent=2)
+    inputs = f"; {shown(one.group.inputs, limit=1000)}" if one.group.inputs else ""
+    yield folded(f"{shown(one.group.called, limit=1000)}: {seeds_line(one)}{inputs}", indent=2)
     if len(table := summary_table(one)) > 1:
         yield from fitting(table, num_left=2) if verbose else _narrow(table)
         yield ""

@@ -19,7 +19,7 @@ from reprokit.core.comparing.metric_names import LOWER, better, results_first
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.features.sweeps.golden_curves import GoldenCurves, golden_curves
-from reprokit.features.sweeps.runs_over_seeds import LeftOut, SeedGroup, group_of
+from reprokit.features.sweeps.runs_over_seeds import LeftOut, SeedGroup, group_of, inputs_of
 from reprokit.features.sweeps.statistics import describe
 from reprokit.features.sweeps.statistics.describe import Between, Curves, MetricStatistics
 from reprokit.features.sweeps.statistics.ranking import Ranking, rank
@@ -228,7 +228,9 @@ def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Seed
             actual=repr(target),
             fix=_meant(target, project.runs_dir) or "`reprokit runs list` shows the recipes that have runs",
         )
-    yield group_of(folders, name=target, like=None if like is None else runs.find(project.runs_dir, like))
+    chosen = None if like is None else runs.find(project.runs_dir, like)
+    group = group_of(folders, name=target, like=chosen)
+    yield replace(group, inputs=inputs_of(group, like=chosen))
 
 
 def _meant(target: str, runs_dir: Path) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,7 @@ from reprokit.cli.options import (
     project_of,
     request_of,
     runs_dir_option,
+    shown_words,
     timeout_option,
     verbose_option,
 )
@@ -134,7 +138,9 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     )
     code = 0 if dry_run else answer.exit_code
     shown = () if as_json else for_pipe(lines, rest="--json has all")
-    print_answer(shown, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
+    finished = any(member.state == "complete" for member in answer.members)
+    after = [_next_line(answer, options)] if finished and not (dry_run or as_json) else []
+    print_answer((*shown, *after), data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
     for warning in answer.warnings:
         click.echo(f"Warning: {warning}{'' if warning.endswith('?') else '.'}", err=True)
     return code
@@ -210,12 +216,23 @@ def stats(
     )
     if html:
         goldens = over_seeds.goldens_of(found, project=project)
-        write_page(statistics_html.statistics_to_html(found, goldens), path=html)
+        write_page(statistics_html.statistics_to_html(found, goldens, made=_made()), path=html)
     lines: Iterable[str] = () if as_json else statistics_page.page_lines(found, verbose=verbose)
     if not verbose:
         lines = for_pipe(lines, rest="-v shows all")
     print_answer(lines, data=lambda: statistics_page.to_data(found), as_json=as_json)
     return 0
+
+
+def _made() -> str:
+    """When a page is made, and by which command."""
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC · {shlex.join(['reprokit', *shown_words(sys.argv[1:])])}"
+
+
+def _next_line(answer: Sweep, options: Mapping[str, Any]) -> str:
+    """What shows the results; by its path, where the folder of runs is not the usual one."""
+    place = answer.name if options.get("runs_dir") is None else str(answer.path)
+    return f"next: reprokit stats {shlex.quote(place)}"
 
 
 def _data(answer: Sweep) -> dict[str, Any]:

@@ -23,8 +23,8 @@ UNKNOWN = "unknown"
 _TRIED = {
     ("first", "second", "again", "unwatched"): "the program under equal conditions",
     ("simple",): "the values of one line or generator alone replayed",
-    ("held",): "recorded lines replayed, all others left to chance",
-    ("as-the-other",): "the values of the run that differs replayed",
+    ("held",): "values of some lines held as recorded, all other lines left free",
+    ("as-the-other",): "values that the differing run recorded, given to another run",
     ("all-varied", "varied", "the-rest"): "different conditions",
     ("another-seed", "beside"): "what a run with another seed leaves",
     ("threads",): "threads one after another",

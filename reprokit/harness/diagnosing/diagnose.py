@@ -149,7 +149,7 @@ def _written(
 ) -> Diagnosis:
     """The answer, written next to its runs with the command that shows it again."""
     kept: list[Investigation] = []
-    proposing.must_be_new()
+    proposing.must_be_sound()
     try:
         with lab:
             lab.progress.note(_budget_told(lab))

@@ -82,7 +82,7 @@ def diagnose_resume(
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
     folder = session.project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
-    proposing.must_be_new()
+    proposing.must_be_sound()
     with InstrumentedProgram(
         plan,
         folder=folder,

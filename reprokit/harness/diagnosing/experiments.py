@@ -67,7 +67,7 @@ def explain(
     if alone:
         inquiry.confidence = "high"
     for one in rest:
-        how = "left to chance, the runs are equal all the same"
+        how = "the runs are equal even where this is left free"
         inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
     return held
 

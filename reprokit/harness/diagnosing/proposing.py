@@ -7,17 +7,18 @@ from dataclasses import replace
 
 from reprokit import extensions
 from reprokit.diagnosis import CATEGORIES
-from reprokit.extensions.causes import foreign_causes, proposals
+from reprokit.extensions.causes import NamedCause, foreign_causes, proposals
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, Diagnosis
 
 
-def must_be_new() -> None:
-    """Refuse, before anything is run, a cause of an extension that is called as one of the tool's own.
+def must_be_sound() -> None:
+    """Refuse, before anything is run, a cause that is called as one of the tool's own, or is not there.
 
     Raises:
         UsageError: One is.
     """
     foreign_causes(CATEGORIES)
+    extensions.must_be_there("causes", form=NamedCause)
 
 
 def with_proposals(found: Diagnosis, *, note: Callable[[str], None]) -> Diagnosis:

@@ -193,7 +193,7 @@ def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
     held = {one for source in found for one in source.sites}
     for one in diagnosis.differing(inquiry.first.trace, inquiry.other.trace):
         if one not in held:
-            how = "left to chance, the runs are equal all the same"
+            how = "the runs are equal even where this is left free"
             inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
     return names
 

@@ -45,11 +45,12 @@ def sentence(evidence: Evidence, judged: Judgement, *, differ: str) -> str:
         exact = f"{count} runs agree, and there is no golden of their seed"
     else:
         exact = f"{differ}, beyond the declared tolerance"
-    by = f"By the ensemble of {ensemble.num_seeds} seeds{chosen_of(ensemble)}"
     if judged.verdict is Verdict.EQUIVALENT:
-        return f"{exact}. {by}, {ensemble.reason}. Equivalent returns, not equal numbers."
+        by = f"By the ensemble of {ensemble.num_seeds} seeds{chosen_of(ensemble)}"
+        return f"{by}, {ensemble.reason}. {exact}. Equivalent returns, not equal numbers."
     if judged.verdict is Verdict.REGRESSION:
-        return f"{exact}. {by}, {ensemble.reason}."
+        chosen = f" The ensemble was{chosen_of(ensemble)}." if ensemble.left_out else ""
+        return f"{ensemble.reason}. {exact}.{chosen}"
     return f"{exact}. The ensemble{chosen_of(ensemble)} cannot judge them: {judged.because}."
 
 

@@ -11,6 +11,8 @@ from reprokit.core.extension_record import RecordedExtension, ReportedExtension
 from reprokit.core.run_record import RunRecord
 from reprokit.core.verdicts.rows import listed
 from reprokit.errors import MetricsError
+from reprokit.extensions.rows import Row
+from reprokit.extensions.sections import Section
 
 
 def extensions_of(
@@ -48,6 +50,16 @@ def extensions_of(
             )
         )
     return tuple(found)
+
+
+def must_be_there() -> None:
+    """Refuse, before anything is run, a row or a section that an extension declares and does not have.
+
+    Raises:
+        UsageError: One is not there.
+    """
+    extensions.must_be_there("rows", form=Row)
+    extensions.must_be_there("sections", form=Section)
 
 
 def missing_of(named: Iterable[RecordedExtension], *, whose: str) -> str:

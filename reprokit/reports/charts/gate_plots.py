@@ -64,7 +64,7 @@ class JudgedLook:
     def label(self) -> str:
         adjusted = self.number("adjusted_p_value")
         p_value = "" if adjusted is None else f", p {adjusted:.2g}"
-        return f"{counted(self.num_new, 'new seed')}{p_value}, level {self.level:.2g}"
+        return f"{counted(self.num_new, 'new seed')}{p_value}, threshold {self.level:.2g}"
 
     @property
     def in_words(self) -> str:
@@ -93,7 +93,7 @@ def worse_is(looks: Sequence[JudgedLook]) -> float:
 
 
 def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float | None) -> Plot:
-    """New mean minus reference mean at each look, next to the drop that would be acceptable."""
+    """New mean minus the ensemble's mean at each look, next to the drop that would be acceptable."""
     sides = [worse] if (worse := worse_is(looks)) else [-1.0, 1.0]
     axis = _differences(looks, sides, margin=margin)
     tops = [TOP + _HEAD + at * _ROW for at in range(len(looks))]
@@ -102,7 +102,7 @@ def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float |
     notes = (_KEY, *([] if worse else [_EITHER_SIDE]), *([_ODD] if odd else []))
     return Plot(
         title=Visible("Difference of the means"),
-        across=one_line(f"{metric}: new mean minus reference mean"),
+        across=one_line(f"{metric}: new mean minus the ensemble's mean"),
         height=bottom + BOTTOM,
         left=axis.start,
         right=axis.end,
@@ -170,7 +170,7 @@ def power_plot(
         ),
         rules=tuple(rules),
         legend=tuple(LegendEntry(label=label, kind=kind) for label, kind in zip(labels, kinds, strict=True)),
-        notes=(Visible(f"Simulated from the values of the reference: {_DRAWS} gates for each line."),),
+        notes=(Visible(f"Simulated from the values of the ensemble: {_DRAWS} gates for each line."),),
         summary=one_line(f"{metric}: power by size of drop; {'; '.join(map(_visible, looks))}"),
     )
 

@@ -25,13 +25,13 @@ _MOST_METRICS = 12
 _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 _HEAD = (
     "look",
-    "level",
-    "reference mean",
+    "threshold",
+    "ensemble mean",
     "new mean",
     "difference",
     "interval",
     "p-value",
-    "adjusted p",
+    "p after correction",
     "least p",
     "power at margin",
     "smallest visible drop",
@@ -121,7 +121,7 @@ def _judged(name: str, looks: Sequence[Mapping[str, Any]]) -> Iterator[JudgedLoo
 
 
 def _groups(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[SeedResults]:
-    for label, kind, values in (("reference", "golden", before), ("new", "run-0", after)):
+    for label, kind, values in (("ensemble", "golden", before), ("new", "run-0", after)):
         odd = [seed for seed, value in values.items() if finite(value) is None]
         mean = sum(values.values()) / len(values) if values and not odd else None
         yield SeedResults(

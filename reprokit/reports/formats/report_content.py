@@ -28,7 +28,7 @@ from reprokit.reports.formats.results_over_seeds import results_over_seeds
 from reprokit.reports.pages.cause import CausePage, cause_page
 from reprokit.reports.shorten import from_root, short_digests
 
-MEANING: Mapping[Verdict, Visible] = {
+_MEANING: Mapping[Verdict, Visible] = {
     Verdict.REPRODUCED: Visible("the runs are equal to each other and to the golden"),
     Verdict.EQUIVALENT: Visible(
         "not the golden's bits; new seeds do not differ from its ensemble, and their interval excludes a drop"
@@ -41,6 +41,13 @@ MEANING: Mapping[Verdict, Visible] = {
     Verdict.CHECK_FAILED: Visible("the numbers agree, but a required check failed"),
     Verdict.UNJUDGED: Visible("a required check could not be judged"),
     Verdict.NOT_RUN: Visible("a run did not finish"),
+}
+#: Where an ensemble judged, and there is no golden.
+_BY_ENSEMBLE: Mapping[Verdict, Visible] = {
+    Verdict.EQUIVALENT: Visible(
+        "new seeds do not differ from the ensemble, and their interval excludes a drop"
+    ),
+    Verdict.REGRESSION: Visible("new seeds differ from the ensemble, with the same numerics"),
 }
 
 _TONES = {Verdict.NO_GOLDEN: "plain"}  # nothing is wrong: there is nothing yet to compare with
@@ -55,6 +62,8 @@ _GROUPS = {
     "missing": "Not recorded, and why",
     "other": "Other",
 }
+#: What is said of values that differ and nothing more: both are shown.
+_PLAIN = ("", "the values differ", "values differ")
 _MAX_METRICS = 50
 _MAX_DIFFERENCES = 200
 _MAX_FACTS = 2000
@@ -171,6 +180,12 @@ def tone_of(verdict: Verdict, exit_code: int) -> str:
     return _TONES.get(verdict, {0: "good", 1: "bad"}.get(exit_code, "unknown"))
 
 
+def meaning_of(report: Report) -> Visible:
+    """What its verdict means: where there is no golden, nothing of one."""
+    by_ensemble = {} if report.golden else _BY_ENSEMBLE
+    return by_ensemble.get(report.verdict) or _MEANING[report.verdict]
+
+
 def outline(report: Report) -> Outline:
     """Everything a format says about a report, escaped."""
     report = from_root(report)
@@ -185,14 +200,14 @@ def outline(report: Report) -> Outline:
         platform=one_line(report.platform),
         seed=one_line(report.seed),
         created_at=one_line(report.created_at),
-        meaning=MEANING[report.verdict],
+        meaning=meaning_of(report),
         sentence=one_line(report.sentence.strip()),
         next_command=one_line(_next_command(report).strip(), limit=_MAX_COMMAND),
         rerun=one_line(report.rerun.strip(), limit=_MAX_COMMAND),
         command=one_line(report.command.strip(), limit=_MAX_COMMAND),
         subject=_subject(report),
         rows=tuple(_row(check) for check in report.checks),
-        counts=_counts(report.checks),
+        counts=counts_of(report.checks),
         not_run=in_words(facts_of(not_run)),
         log_tail=log_lines(log_tail if isinstance(log_tail, str) else "\n".join(map(str, log_tail))),
         divergence=_divergence(report),
@@ -212,7 +227,7 @@ def in_short(divergence: Facts) -> Facts:
     labels = {str(label) for label, _ in divergence}
     place = "step" if "step" in labels else "record"
     error = "units in the last place" if "units in the last place" in labels else "relative error"
-    shown = ("what", place, "metric", "expected", "actual", error)
+    shown = ("what", place, "metric", "expected", "actual", "run ", "a later run", error)
     return tuple(fact for fact in divergence if fact[0].startswith(shown))
 
 
@@ -240,7 +255,12 @@ def _row(check: CheckResult) -> ReportRow:
     )
 
 
-def _counts(checks: Sequence[CheckResult]) -> Visible:
+def counts_of(checks: Sequence[CheckResult | ReportRow]) -> Visible:
+    """How many rows have which status.
+
+    >>> counts_of([])
+    'no checks'
+    """
     counted = Counter(check.status for check in checks)
     order = (Status.PASSED, Status.FAILED, Status.SKIPPED, Status.ERROR)
     parts = [f"{counted[status]} {status.value.lower()}" for status in order if counted[status]]
@@ -252,12 +272,14 @@ def _divergence(report: Report) -> Facts:
     if not found:
         return ()
     expected, actual = sides_of(report)
+    if report.verdict is not Verdict.NONDETERMINISTIC:  # of two runs, neither is the truth
+        expected, actual = Visible(f"expected ({expected})"), Visible(f"actual ({actual})")
     facts = {
-        "what": one_line(found.what or "values differ"),
+        "what": one_line("" if found.what in _PLAIN else found.what),
         "step": Visible("") if found.step is None else value_text(found.step),
         "metric": one_line(found.metric or "(whole record)"),
-        f"expected ({expected})": value_text(found.expected),
-        f"actual ({actual})": value_text(found.actual),
+        expected: value_text(found.expected),
+        actual: value_text(found.actual),
         "absolute error": error_text(found.abs_error),
         "relative error": relative_text(found.rel_error),
         "units in the last place": ulps_text(found.ulps),

@@ -25,9 +25,9 @@ def _facts(found: Mapping[str, Any]) -> Facts:
     looks = found["outcome"]["looks"]
     metrics = looks[-1]["metrics"][:_MAX_METRICS] if looks else ()
     facts = [
-        *((metric["name"], _metric(metric)) for metric in metrics),
+        *((metric["name"], _metric(metric, look=looks[-1])) for metric in metrics),
         *(("difference", told) for metric in metrics if (told := _interval(metric))),
-        *(("smallest visible drop", _visible(metric)) for metric in metrics),
+        *(("smallest visible drop", _visible(metric, found["rates"])) for metric in metrics),
         ("new seeds", f"{_listed(found['new'])} (looks after {_listed(look['num_new'] for look in looks)})"),
         *(("left out", _left_out(seeds)) for seeds in [found.get("left_out")] if seeds),
         *_rates(found["rates"]),
@@ -36,8 +36,11 @@ def _facts(found: Mapping[str, Any]) -> Facts:
     return tuple((one_line(label), one_line(value)) for label, value in facts)
 
 
-def _metric(one: Mapping[str, Any]) -> str:
-    p_value = f"adjusted p = {_number(one['adjusted_p_value'])}"
+def _metric(one: Mapping[str, Any], *, look: Mapping[str, Any]) -> str:
+    corrected = f", corrected for {len(look['metrics'])} metrics" if len(look["metrics"]) > 1 else ""
+    p_value = (
+        f"p = {_number(one['adjusted_p_value'])}{corrected}, threshold {_number(look['level'], digits=3)}"
+    )
     if one["difference"] is None:
         before, after = one["num_not_finite"]
         return f"not finite: {after} of {one['num_new']} new, {before} of {one['num_reference']} ({p_value})"
@@ -75,12 +78,16 @@ def _interval(one: Mapping[str, Any]) -> str:
     return f"{one['name']}: {limits}; a drop as large as the margin {_number(one['margin'])} {excluded}"
 
 
-def _visible(one: Mapping[str, Any]) -> str:
-    drop = one["smallest_visible_drop"]
-    seen = "none" if drop is None else _number(drop)
-    power = one["power_at_margin"]
-    told = "" if power is None else f", found with {power:.0%} power"
-    return f"{one['name']}: {seen} (margin {_number(one['margin'])}{told})"
+def _visible(one: Mapping[str, Any], rates: Mapping[str, Any]) -> str:
+    """The smallest drop that is found in most such gates, and how often one of the margin is."""
+    drop, power, most = one["smallest_visible_drop"], one["power_at_margin"], rates.get("power_asked", 0.8)
+    seen = (
+        f"none is found in {most:.0%} of gates"
+        if drop is None
+        else f"{_number(drop)} is found in {most:.0%} of gates"
+    )
+    told = "" if power is None else f", the margin {_number(one['margin'])} in {power:.0%}"
+    return f"{one['name']}: {seen}{told}"
 
 
 def rate_facts(rates: object) -> Facts:
@@ -115,7 +122,7 @@ def _listed(values: Any) -> str:
     return ", ".join(map(str, values))
 
 
-def _number(value: object) -> str:
-    """Six digits, which are enough to read; report.json has them all."""
+def _number(value: object, *, digits: int = 6) -> str:
+    """So many digits are enough to read; report.json has them all."""
     finite = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"{value:.6g}" if finite else str(value)
+    return f"{value:.{digits}g}" if finite else str(value)

@@ -193,14 +193,13 @@ def _odds(odds: Mapping[str, Any]) -> Visible:
     pairs, repeated = odds.get("pairs"), odds.get("repeated")
     if not isinstance(pairs, int) or not pairs:
         return Visible("")
-    told = f"Of {counted(pairs, 'comparison')} of runs, {odds.get('differ')} found a difference"
+    told = f"{odds.get('differ')} of {counted(pairs, 'comparison')} of runs found a difference"
     if not isinstance(repeated, int) or not repeated:
         return one_line(told)
     luck = odds.get("luck")
-    by_luck = f", by luck in {100 * luck:.2g} % of answers" if isinstance(luck, float) else ""
-    return one_line(
-        f"{told}; with the cause held equal, {counted(repeated, 'run')} repeated another one{by_luck}"
-    )
+    by_luck = f"; chance of that by luck: {100 * luck:.2g} %" if isinstance(luck, float) else ""
+    runs = "1 run was equal to another" if repeated == 1 else f"{repeated} runs were equal to another one"
+    return one_line(f"Cause left free, in all experiments: {told}. Cause held: {runs}{by_luck}")
 
 
 def _values(first: Mapping[str, Any]) -> tuple[Visible, Visible, Visible, Visible] | None:
@@ -235,8 +234,8 @@ def _first(found: Mapping[str, Any]) -> Facts:
         "still equal just before": one_line(first.get("equal_before") or ""),
         "first metric that differs": one_line(first.get("metric") or ""),
         "step": value_text(first["step"]) if first.get("step") is not None else "",
-        "expected": value_text(first["expected"]) if "expected" in first else "",
-        "actual": value_text(first["actual"]) if "actual" in first else "",
+        "one run": value_text(first["expected"]) if "expected" in first else "",
+        "the other": value_text(first["actual"]) if "actual" in first else "",
         "only with": one_line(f"another {found['variation'].replace('_', ' ')}")
         if isinstance(found.get("variation"), str)
         else "",

@@ -153,7 +153,7 @@ def _suspicious(found: Any) -> Iterator[str]:
     """Lines whose values differ between the two runs; the others are counted."""
     differing = [tap for tap in found.taps if tap.differs]
     if differing:
-        yield "Suspicious lines, whose values differ:"
+        yield "Lines whose values differ:"
     for one in differing[:_MOST_TAPS]:
         yield f"  {one.category:<22}{shown(one.file)}:{one.line}  {counted(one.count, 'time')}"
     others = len(found.taps) - len(differing[:_MOST_TAPS])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reprokit.core.checklist import Report
@@ -123,9 +123,11 @@ def _earlier(entry: GateEntry) -> tuple[_Earlier, ...]:
 
 
 def _curve(report: Report) -> Chart | None:
-    """The curve of the metric that differs first, or of the first that has one."""
+    """The curve of a metric that an ensemble judged, else of the one that differs first, or that has one."""
     diverged = report.divergence.metric if report.divergence else None
-    names = sorted(report.curves, key=lambda name: name != diverged)
+    margins = (report.statistical or {}).get("margins")
+    judged = {str(name).partition(" (")[0] for name in margins} if isinstance(margins, Mapping) else set()
+    names = sorted(report.curves, key=lambda name: (name not in judged, name != diverged))
     for name in names:
         if shown := charts_of({name: report.curves[name]}, None).shown:
             return shown[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from reprokit.reports.escaping import Visible
@@ -13,6 +13,7 @@ from reprokit.reports.pages.cause import CauseCard
 _BETWEEN = re.compile(r", then: |, (?=else: )")
 _COMMAND = re.compile(r"(?:reprokit|make|git)\s")
 _ELSE, _OTHERWISE = "else:", "Otherwise:"
+_STILL_DIFFERS = "If it then still differs from the golden: undo the change or, if it is meant, promote it:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +41,34 @@ def is_choice(steps: Sequence[NextStep]) -> bool:
     return len(steps) == 2 and steps[1].words == _OTHERWISE
 
 
-def after_cause(cards: Sequence[CauseCard], *, again: Visible) -> tuple[NextStep, ...]:
-    """What to do where causes are known: mend each line, then run again; none where no fix is known.
+def after_cause(
+    cards: Sequence[CauseCard],
+    *,
+    again: Visible,
+    new_lines: Collection[str] = (),
+    promote: Visible | None = None,
+) -> tuple[NextStep, ...]:
+    """What to do where causes are known: fix each line, then run again; none where no fix is known.
 
     Args:
         cards: The causes.
         again: The command that runs it again, or "".
+        new_lines: ``file:line`` of the lines that are new since the golden.
+        promote: The command that promotes the new runs, where the golden differs too.
     """
-    mend = [NextStep(words=_mend(card), command=Visible("")) for card in cards if card.fix]
-    if not mend or not again:
-        return tuple(mend)
-    return (*mend, NextStep(words=Visible("Then run it again:"), command=again))
+    fix = [NextStep(words=_fix(card, new_lines), command=Visible("")) for card in cards if card.fix]
+    if not fix or not again:
+        return tuple(fix)
+    steps = (*fix, NextStep(words=Visible("Then run it again:"), command=again))
+    return (*steps, NextStep(words=Visible(_STILL_DIFFERS), command=promote)) if promote else steps
 
 
-def _mend(card: CauseCard) -> Visible:
+def _fix(card: CauseCard, new_lines: Collection[str]) -> Visible:
     probably = "" if card.confidence == "high" else "probable "
-    return Visible(f"Mend the {probably}cause at {card.place}: {card.fix}")
+    told: list[str] = [card.what] if card.what else []
+    told += ["the line is new since the golden"] if card.place in new_lines else []
+    why = f" ({'; '.join(told)})" if told else ""
+    return Visible(f"Fix the {probably}cause at {card.place}{why}: {card.fix}")
 
 
 def _step(text: str, *, is_only: bool) -> NextStep:

@@ -18,7 +18,7 @@ from reprokit.reports.format_values import Facts
 from reprokit.reports.formats.report_content import Compared, ForeignSection, Outline, ReportRow, outline
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.pages.next_steps import is_choice
-from reprokit.reports.pages.report_page import ReportPage, report_page
+from reprokit.reports.pages.report_page import DiffLine, ReportPage, report_page
 
 #: What the fonts inside typst have a sign for. Any other is named by its number: a box says nothing.
 NO_SIGN = re.compile("[^ -~\u00a0-\u017f\u0391-\u03a1\u03a3-\u03c9\u0410-\u044f‘’“”–—…•≤≥≠≈±×·→←−∞″✓✕]")
@@ -62,7 +62,7 @@ def paper(report: Report, room: Room) -> dict[str, Any]:
         "verdict": found.verdict.value,
         "tone": found.tone,
         "sentence": pages.text(found.sentence),
-        "far": pages.text(shown.far),
+        "far": pages.text(Visible(". ".join(one for one in (shown.far, shown.also) if one))),
         "subject": pages.text(subject),
         "meaning": pages.text(meaning),
         "sections": sections,
@@ -78,7 +78,7 @@ def _sections(pages: _Paper, found: Outline, shown: ReportPage) -> Iterator[tupl
     yield "Cause", pages.facts(cause_facts(found.cause))
     drawn = shown.different or tuple(one.chart for one in shown.equal)
     yield (
-        "Curves of what differs" if shown.equal and shown.different else "Learning curves",
+        "Curves, those that differ first" if shown.equal and shown.different else "Learning curves",
         pages.charts(drawn, shown.curves),
     )
     yield "Errors of each metric", [part for one in found.comparisons for part in pages.errors(one)]
@@ -111,6 +111,10 @@ def _more(number: int, what: str = "rows") -> str:
     """What was cut, honestly."""
     one = what.removesuffix("s") if number == 1 else what
     return f"… and {number:,} more {one}: {_WHERE}" if number > 0 else ""
+
+
+def _numbered(line: DiffLine) -> Visible:
+    return Visible(f"{line.number:>5} {'→' if line.is_cause else ' '} {line.text}")
 
 
 def _name(match: re.Match[str]) -> str:
@@ -178,7 +182,7 @@ class _Paper:
                 "kind": "changed",
                 "path": self.text(file.path),
                 "counts": self.text(file.counts),
-                "lines": [(kind, self.text(line)) for kind, line in file.lines[:most]],
+                "lines": [(one.kind, self.text(_numbered(one))) for one in file.lines[:most]],
                 "more": _more(len(file.lines) - most, "lines"),
             }
             most = max(2, most - len(file.lines))

@@ -30,7 +30,7 @@ from reprokit.reports.terminal.terminal_style import Style, draw_lines, writable
 _MOST_MORE_CAUSES = 2
 _MOST_KNOWN = 3
 _LINES_OF_DATA = 2
-_IN_DIVERGENCE = ("still equal", "first metric", "step", "expected", "actual")
+_IN_DIVERGENCE = ("still equal", "first metric", "step", "one run", "the other")
 _TITLES = {"high": "Cause", "medium": "Cause, probably", "low": "Suspected cause"}
 
 

@@ -89,7 +89,7 @@ def not_passed(found: Outline) -> list[ReportRow]:
     if found.verdict is Verdict.NOT_RUN:
         return []
     if found.verdict is Verdict.UNJUDGED:
-        return [_once(row, found) for row in found.rows if _did_not_pass(row)]
+        return [row for row in found.rows if _did_not_pass(row)]
     is_shown = bool(found.divergence) and GATE_TITLE not in dict(found.explanations)
     rows = [_in_short(row) if _says_it_again(row, found, is_shown=is_shown) else row for row in found.rows]
     if found.verdict is Verdict.NONDETERMINISTIC:  # what has changed may be the fault: no one commits it now
@@ -100,13 +100,6 @@ def not_passed(found: Outline) -> list[ReportRow]:
 
 def _did_not_pass(row: ReportRow) -> bool:
     return row.status in {Status.FAILED, Status.ERROR} or (row.status is Status.SKIPPED and row.required)
-
-
-def _once(row: ReportRow, found: Outline) -> ReportRow:
-    """The row, its reason left out where the sentence has said it."""
-    return (
-        replace(row, reason=Visible("as said above")) if row.reason and row.reason in found.sentence else row
-    )
 
 
 def _says_it_again(row: ReportRow, found: Outline, *, is_shown: bool) -> bool:

@@ -64,7 +64,7 @@ def test_threads_that_are_not_pythons_are_counted(watched):
         "libc.pthread_create(ctypes.byref(thread), None, ctypes.cast(libc.sleep, ctypes.c_void_p), 3)\n"
         "time.sleep(0.1)\n"
     )
-    assert watched(source)[-1].startswith("1 thread of C or C++ libraries next to 1 of Python")
+    assert watched(source)[-1].startswith("1 thread of C or C++ libraries worked beside 1 of Python")
 
 
 def test_a_process_that_left_no_trace_is_counted(watched):

@@ -12,8 +12,9 @@ import pytest
 
 from reprokit.api import extensions, testing
 from reprokit.diagnosis import CATEGORIES
-from support.stand_in_pbs import write_commands
+from reprokit.errors import UsageError
 
+FAKE_PBS = Path(__file__).parents[2] / "sample_extension" / "tests" / "fake_pbs"
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "extensions.md"
 FILES = dict(re.findall(r"`pbs_queue/(\w+)\.py`:\n\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
 
@@ -68,8 +69,12 @@ def test_the_variation():
 
 
 def test_the_place(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", f"{write_commands(tmp_path / 'pbs')}:{os.environ['PATH']}")
-    testing.check_place(of("place").open_place, settings={"queue": "work"}, folder=tmp_path)
+    monkeypatch.setenv("PATH", f"{FAKE_PBS}:{os.environ['PATH']}")
+    monkeypatch.setenv("FAKE_PBS", str(tmp_path / "jobs"))
+    testing.check_place(of("place").open_place, settings={"queue": "work"}, folder=tmp_path / "place")
+    assert {file.read_text() for file in tmp_path.glob("jobs/*/queue")} == {"work\n"}
+    with pytest.raises(UsageError, match="has no such setting"):
+        of("place").open_place({"que": "work"}, folder=tmp_path)
 
 
 def test_the_section(tmp_path):

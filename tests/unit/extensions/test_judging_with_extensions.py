@@ -1,10 +1,12 @@
 """What an extension can do to a verdict: be named in its sentence, and take it away; never give one."""
 
+import importlib
 from dataclasses import replace
 
 import pytest
 
-from reprokit import adapters, checks, extensions, variations
+from reprokit import adapters, checks, extensions, harness, variations
+from reprokit.adapters.folders import run_files
 from reprokit.api import read_run
 from reprokit.core.checklist import Status, Verdict, judgement
 from reprokit.core.extension_record import RecordedExtension, ReportedExtension
@@ -12,9 +14,13 @@ from reprokit.errors import MetricsError, UsageError
 from reprokit.extensions.sections import foreign_sections
 from reprokit.harness.judging import build_report
 from reprokit.harness.judging.extension_evidence import missing_of
+from reprokit.project import Project
+from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.variations.variation import RunPlace
 from support import planted
 from support.installed_extension import install
+from support.recorded_progress import RecordedProgress
 
 READER = ReportedExtension(
     name="logs", version="1.0", digest="sha256:0", had_say=("its log format x read a.x",)
@@ -128,6 +134,37 @@ def test_every_loaded_extension_is_named_with_what_it_did():
     assert build_report._of_others(planted.clean().extensions) == ""
 
 
+def test_under_strict_the_sentence_names_it_beside_rows_that_were_not_judged():
+    lax = planted.CLEAN["data_recorded"](planted.clean(extensions=(READER,)))
+    rows = [
+        replace(row, status=Status.SKIPPED) if row.required else row
+        for row in checks.run_all(replace(lax, strict=True))
+    ]
+    told = judgement(replace(lax, strict=True), rows, registry=checks.registry())
+    assert told.verdict is Verdict.UNJUDGED
+    assert told.because.startswith("required checks were not judged: ")
+    assert told.because.endswith(
+        "; an extension had a say in what was compared: logs 1.0 (its log format x read a.x)"
+    )
+    assert "had a say" not in judgement(lax, rows, registry=checks.registry()).because
+
+
+@pytest.mark.parametrize("kind", ["rows", "sections"])
+@pytest.mark.parametrize("place", ["NOTHING", "EXTENSION"])
+def test_what_is_declared_and_not_there_is_wrong_usage_before_anything_is_run(
+    loaded, tmp_path, monkeypatch, kind, place
+):
+    declared = f"EXTENSION = Extension({kind}={{'mine': 'planted_one:{place}'}})"
+    loaded(f"from reprokit.api.extensions import Extension\n{declared}\n")
+    module = importlib.import_module("reprokit.harness.reproduce")
+    monkeypatch.setattr(module, "run_command", lambda *a, **k: pytest.fail("it was run"))
+    session = Session(project=Project.around(tmp_path), progress=RecordedProgress())
+    with pytest.raises(UsageError, match=r"mine of the extension planted-one 1\.0"):
+        harness.reproduce_command(["true"], Request(), session=session)
+    with pytest.raises(UsageError, match=r"mine of the extension planted-one 1\.0"):
+        harness.reproduce("no_such_recipe", Request(), session=session)
+
+
 def test_under_strict_nothing_passes_in_which_an_extension_had_a_say():
     lax = planted.CLEAN["data_recorded"](planted.clean(extensions=(READER,)))
     assert judged(lax).verdict is Verdict.REPRODUCED
@@ -186,6 +223,43 @@ def test_a_log_format_reads_what_no_built_in_reads_and_nothing_else(loaded, tmp_
         "a.mine": "mine",
         "b.csv": "csv",
     }
+
+
+TAKES_ALL = FORMAT.replace('["*.mine", "*.csv"]', '["*", "*.log", "*.json", "*.jsonl.gz"]')
+CONSTANT = "yield Reading(line=1, record={'step': 1, 'loss': 0.0})"
+
+
+def test_a_log_format_gets_no_file_that_the_tool_writes(loaded, tmp_path):
+    run = tmp_path / "run"
+    for name in (*run_files._NAMES, "trace.rank3.jsonl", "metrics.jsonl.gz", "STDOUT.LOG"):
+        for place in (run, run / "inner"):
+            place.mkdir(exist_ok=True)
+            (place / name).write_text("nothing that is a number\n")
+    (run / "other").write_text("x")
+    loaded(TAKES_ALL.format(name="mine", body=CONSTANT))
+    found = adapters.find_all(run, by_content=False)
+    assert [source.name for source in found if source.adapter == "mine"] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("train.log", "step 1 loss 0.5\nstep 2 loss 0.25\n"),
+        ("log.txt", '{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n'),
+        ("results.json", '{"loss": 0.5}'),
+    ],
+)
+def test_a_log_format_gets_no_file_that_is_read_by_its_content(loaded, tmp_path, name, text):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / name).write_text(text)
+    before = adapters.find_all(run)
+    loaded(TAKES_ALL.format(name="mine", body=CONSTANT))
+    assert [source.adapter for source in adapters.find_all(run)] == [source.adapter for source in before]
+    assert adapters.source_of(run / name).adapter == before[0].adapter
+    (run / name).write_text("@5 of words\n")
+    theirs = "json" if name.endswith(".json") else "mine"  # such a name is a document, whatever it holds
+    assert [source.adapter for source in adapters.find_all(run)] == [theirs]
 
 
 @pytest.mark.parametrize(

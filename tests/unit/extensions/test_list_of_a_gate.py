@@ -129,8 +129,45 @@ def test_a_verb_that_is_built_in_is_wrong_usage(project, tmp_path, capsys):
     )
     install(tmp_path / "site", {"__init__.py": code})
     (project / "pyproject.toml").write_text(NAMES_ONE)
-    assert reprokit("--help") == 2
+    assert reprokit("recipe", "schema") == 2
     assert "brings a verb called 'verify', which is built in" in capsys.readouterr().err
+    assert reprokit("--help") == 0
+    assert "Warning: no extension is loaded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--help"], ["verify", "-h"], ["golden", "promote", "--help"], ["help"]]
+)
+def test_what_explains_a_list_that_is_not_met_can_be_read(project, words, capsys):
+    (project / "pyproject.toml").write_text('[tool.reprokit]\nextensions = ["planted-one==2.0"]\n')
+    assert reprokit(*words) == 0
+    told = capsys.readouterr()
+    assert "Warning: no extension is loaded: " in told.err
+    assert "the extension planted-one is not installed in this version" in told.err
+    assert extensions.loaded() == ()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["recipe", "schema"],
+        ["reproduce", "x", "--python", "--help"],
+        ["reproduce", "--", "python", "x.py", "--help"],
+        ["reproduce", "x", "--help", "y"],
+    ],
+)
+def test_nothing_is_run_where_the_list_is_not_met(project, words, capsys):
+    (project / "pyproject.toml").write_text('[tool.reprokit]\nextensions = ["planted-one==2.0"]\n')
+    assert reprokit(*words) == 2
+    assert "Error: " in capsys.readouterr().err
+
+
+def test_a_verb_that_there_is_not_names_the_extensions_that_may_have_it(project, capsys):
+    assert reprokit("frobnicate") == 2
+    assert 'name that one in [tool.reprokit] extensions: "planted-one==1.0"' in capsys.readouterr().err
+    (project / "pyproject.toml").write_text(NAMES_ONE)
+    assert reprokit("frobnicate") == 2
+    assert "planted-one" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["7", '"planted-one==1.0"', "[1]", "{a = 1}"])

@@ -286,6 +286,31 @@ def test_code_that_imports_what_nothing_vouches_for_is_refused(site, line):
     assert "which its own RECORD does not vouch for" in why_refused(site)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import reprokit",
+        "import reprokit.errors",
+        "import reprokit.api, reprokit.harness as h",
+        "from reprokit import harness",
+        "from reprokit import *",
+        "from reprokit.core.checklist import judge",
+        "def f():\n    from reprokit import api, harness",
+        "import reprokit.apiary",
+    ],
+)
+def test_code_that_imports_what_is_inside_of_reprokit_is_refused(site, line):
+    install(site, {"__init__.py": f"{line}\n{DECLARATION}"})
+    assert "of reprokit only reprokit.api is for others" in why_refused(site)
+
+
+def test_all_of_the_api_may_be_imported(site):
+    lines = "import reprokit.api\nfrom reprokit import api\nfrom reprokit.api.testing import check_row\n"
+    install(site, {"__init__.py": f"{lines}{DECLARATION}"})
+    extensions.load(["planted-one==1.0"], site_packages=site)
+    assert extensions.broken() == ()
+
+
 @pytest.mark.parametrize("name", ["json", "numpy", "reprokit", "click"])
 def test_the_name_of_a_module_that_the_tool_needs_is_refused(site, name):
     install(site, name=name)

@@ -166,14 +166,15 @@ def test_a_faulty_one_is_a_warning_by_name_and_the_diagnosis_stands(load, body, 
 def test_a_category_of_the_tool_cannot_be_taken_and_that_is_said_before_anything_runs(load, name):
     load(AT_3, name=name)
     with pytest.raises(UsageError, match="which is built in"):
-        proposing.must_be_new()
+        proposing.must_be_sound()
 
 
-def test_one_that_cannot_be_imported_is_a_warning(tmp_path):
+def test_one_that_is_not_there_is_wrong_usage_before_anything_runs_and_never_a_fault_of_the_answer(tmp_path):
     declared = "EXTENSION = Extension(causes={'a': 'planted_one:X'})"
     install(tmp_path, {"__init__.py": f"from reprokit.api.extensions import Extension\n{declared}\n"})
     extensions.load(["planted-one==1.0"], site_packages=tmp_path)
-    proposing.must_be_new()
+    with pytest.raises(UsageError, match=r"the cause a of the extension planted-one 1\.0 cannot be imported"):
+        proposing.must_be_sound()
     assert "cannot be imported" in only().problem
 
 

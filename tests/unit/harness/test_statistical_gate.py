@@ -24,6 +24,7 @@ from reprokit.harness.running import start_runs
 from reprokit.recipes import load
 from reprokit.records.provenance_json import judged_digest
 from reprokit.reports.formats import to_json, to_markdown
+from reprokit.reports.formats.report_content import outline
 from reprokit.runs import list_all
 from reprokit.runs.listing import report_notes
 from reprokit.session import Session
@@ -156,7 +157,11 @@ def test_a_shift_is_a_regression_whichever_way(here, settings, word):
     here.write(settings_py=settings)
     report = here.judged()
     assert (report.verdict, report.exit_code) == (Verdict.REGRESSION, 1)
-    assert f"return is {word}: mean" in report.sentence
+    assert report.sentence.startswith(f"return is {word} than the 20 seeds of the ensemble by "), (
+        report.sentence
+    )
+    assert "2 runs agree, and there is no golden of their seed." in report.sentence
+    assert outline(report).meaning == "new seeds differ from the ensemble, with the same numerics"
     assert len(report.statistical["new"]) == 3, "the first look decides"
     new_seeds = row(report, "equals_golden").evidence["new_seeds"]
     assert report.next_command == (

@@ -16,6 +16,7 @@ from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.running.varying.apply_variations import usable_cores
 from reprokit.project import Project
 from reprokit.session import Session
+from support.installed_extension import install
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept
 
 
@@ -242,8 +243,13 @@ def test_one_call_at_a_time_makes_a_sweep(here):
         swept(here.root)
 
 
-def test_another_place_is_refused(here):
+def test_another_place_is_refused(here, tmp_path_factory, monkeypatch):
     with pytest.raises(UsageError, match="nothing is run on 'moon'"):
+        swept(here.root, on="moon")
+    site = tmp_path_factory.mktemp("site")
+    install(site)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(site))
+    with pytest.raises(UsageError, match=r'an installed extension has it.*"planted-one==1\.0"'):
         swept(here.root, on="moon")
 
 

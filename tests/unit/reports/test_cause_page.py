@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from reprokit.core.checklist import Verdict
+from reprokit.core.checklist import CheckResult, Status, Verdict
+from reprokit.core.report_parts import CodeChanges, FileChange
 from reprokit.errors import ReportError
 from reprokit.reports.formats import to_json
 from reprokit.reports.formats.to_github import annotation_commands, cause_commands
@@ -30,7 +31,7 @@ def test_the_page_names_line_fix_evidence_and_what_was_ruled_out(report):
         "seed it from a setting",
         "aten.index_put.default",
         "Ruled out, and how",
-        "left to chance",
+        "even where this is left free",
         "there is no GPU here",
         "reprokit diagnose cartpole_baseline --seed 42",
     ):
@@ -55,25 +56,115 @@ def test_where_the_cause_is_known_the_page_says_to_mend_it_and_then_to_run_again
     found = dataclasses.replace(report, next_command="reprokit diagnose cartpole_baseline")
     page = to_html(found)
     steps = page[page.index("What to do next") : page.index("</header>")]
-    assert "Mend the cause at recipes/trainers/ppo.py:88: seed it from a setting" in steps
+    assert "Fix the cause at recipes/trainers/ppo.py:88 (" in steps
+    assert "): seed it from a setting" in steps
     assert f'Then run it again:</p><div class="copied"><pre class="command">{found.rerun}</pre>' in steps
     assert "reprokit diagnose" not in steps
+
+
+def _with_a_golden_that_differs(report, *, line):
+    """A report of two runs that differ, whose golden differs too; ``line`` is new since the golden."""
+    reason = "differs from golden/a/seed-1 from step 8192 on: losses/policy is 0.25, expected 0.5"
+    rows = [
+        dataclasses.replace(row, status=Status.FAILED, reason=reason) if row.id == "equals_golden" else row
+        for row in report.checks
+    ]
+    diff = (f"@@ -{line - 1},2 +{line - 1},3 @@", " a = 1", "+rng = random()", "-b = 2", " c = 3")
+    file = FileChange(path="recipes/trainers/ppo.py", added=1, removed=1, diff=diff)
+    changes = CodeChanges(commit="9c1b7e02", files=(file,))
+    return dataclasses.replace(report, checks=rows, code_changes=changes, next_command="")
+
+
+def test_where_the_golden_differs_too_the_page_says_so_and_what_to_do_then(report):
+    page = to_html(_with_a_golden_that_differs(report, line=88))
+    header = page[: page.index("</header>")]
+    assert "Run 1 also differs from golden/a/seed-1 from step 8192 on." in header
+    assert "the line is new since the golden): seed it from a setting" in header
+    last = header[header.index("If it then still differs from the golden: undo the change or,") :]
+    assert "reprokit golden promote cartpole_baseline --reason" in last
+    assert "golden promote" not in to_html(report).partition("</header>")[0]
+
+
+def test_an_old_line_is_not_called_new(report):
+    header = to_html(_with_a_golden_that_differs(report, line=40)).partition("</header>")[0]
+    assert "Fix the cause at recipes/trainers/ppo.py:88" in header
+    assert "new since the golden" not in header
+
+
+def test_changed_lines_have_the_numbers_of_the_new_file_and_the_guilty_one_is_marked(report):
+    page = to_html(_with_a_golden_that_differs(report, line=88))
+    assert '<span class="same">   87    a = 1' in page
+    assert '<span class="added guilty">   88 ▸ +rng = random()' in page
+    assert '<span class="removed">        -b = 2' in page
+    assert '<span class="same">   89    c = 3' in page
+
+
+def test_what_did_not_change_is_said_only_where_it_is_known(report):
+    found = _with_a_golden_that_differs(report, line=88)
+    known = dataclasses.replace(
+        found,
+        environment={"source": {"commit": "bcf10016", "dirty": False}},
+        environment_diff=[],
+        checks=[
+            CheckResult(id="unmodified", title="", status=Status.PASSED, reason="no setting was overridden"),
+            CheckResult(
+                id="environment_compatible",
+                title="",
+                status=Status.PASSED,
+                reason="",
+                evidence={"fingerprint": "sha256:1"},
+            ),
+        ],
+    )
+    page = to_html(known)
+    assert "<dd>bcf10016, without uncommitted changes</dd>" in page
+    assert "<dt>packages</dt><dd>unchanged</dd>" in page
+    assert "<dt>settings</dt><dd>no file of settings changed, none was overridden</dd>" in page
+
+    (file,) = known.code_changes.files
+    recipe = CodeChanges(commit="1", files=(dataclasses.replace(file, path="a/recipe.yaml"),))
+    package = {"field": "inside.packages.numpy", "expected": "1", "actual": "2", "can_change_numbers": "yes"}
+    for other, gone in (
+        ({"code_changes": recipe}, "<dt>settings</dt>"),
+        ({"environment_diff": [package]}, "<dt>packages</dt>"),
+        ({"checks": [known.checks[0]]}, "<dt>packages</dt>"),
+        ({"checks": [known.checks[1]]}, "<dt>settings</dt>"),
+    ):
+        assert gone not in to_html(dataclasses.replace(known, **other))
+
+
+def test_the_hint_of_a_failed_row_ends_in_a_command_that_can_be_copied(report):
+    command = "reprokit diff runs/a runs/b"
+    remedy = f"see where they differ: `{command}`"
+    rows = [dataclasses.replace(row, remedy=remedy) for row in report.checks]
+    page = to_html(dataclasses.replace(report, checks=rows))
+    failed = page.partition(">What failed<")[2].partition("</section>")[0]
+    assert f'see where they differ: </p><div class="copied"><pre class="command">{command}</pre>' in failed
+    assert page.partition("passed</summary>")[2].count('class="copied"') == 1, "how to run it again"
+
+
+def test_of_two_runs_neither_is_called_the_expected_one(report):
+    section = to_html(report).partition(">First divergence<")[2].partition("<h3>")[0]
+    assert "<dt>run 1</dt>" in section
+    assert "expected" not in section
 
 
 def test_a_cause_that_is_less_than_sure_is_to_be_mended_as_a_probable_one(report):
     (card,) = cause_page(report.cause).cards
     unsure = dataclasses.replace(card, confidence="medium")
     (step,) = after_cause([unsure], again="")
-    assert step.words.startswith("Mend the probable cause at recipes/trainers/ppo.py:88: ")
+    assert step.words.startswith("Fix the probable cause at recipes/trainers/ppo.py:88 (")
     assert after_cause([dataclasses.replace(card, fix="")], again="reprokit reproduce a") == ()
 
 
 def test_the_page_says_how_often_runs_differed_and_were_equal_again(report):
     odds = {"pairs": 4, "differ": 3, "repeated": 7, "luck": 0.0076}
-    told = "Of 4 comparisons of runs, 3 found a difference"
-    again = "with the cause held equal, 7 runs repeated another one"
-    assert cause_page({**report.cause, "odds": odds}).odds == f"{told}; {again}, by luck in 0.76 % of answers"
-    assert cause_page({**report.cause, "odds": {**odds, "luck": None}}).odds == f"{told}; {again}"
+    told = "3 of 4 comparisons of runs found a difference"
+    both = f"Cause left free, in all experiments: {told}. Cause held: 7 runs were equal to another one"
+    assert cause_page({**report.cause, "odds": odds}).odds == f"{both}; chance of that by luck: 0.76 %"
+    assert cause_page({**report.cause, "odds": {**odds, "luck": None}}).odds == both
+    one = cause_page({**report.cause, "odds": {**odds, "repeated": 1, "luck": None}}).odds
+    assert one.endswith("Cause held: 1 run was equal to another")
     assert cause_page({**report.cause, "odds": {**odds, "repeated": 0}}).odds == told
     assert cause_page({**report.cause, "odds": None}).odds == ""
 

@@ -91,3 +91,13 @@ class _Attributes(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names += [name for name, _ in attrs]
+
+
+def test_where_an_ensemble_judged_the_row_has_the_curve_of_a_judged_metric(sample_report: Sample) -> None:
+    report = sample_report(Verdict.REGRESSION)
+    judged = next(name for name in report.curves if name != "losses/policy_loss")
+    report = dataclasses.replace(report, statistical={"margins": {f"{judged} (best_high)": 1.0}})
+
+    page = gate_to_html([_entry(report)], exit_code=1)
+
+    assert re.findall('<p class="label">(.*?)</p>', page)[0] == judged

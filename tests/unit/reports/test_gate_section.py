@@ -30,7 +30,7 @@ def test_a_gate_that_passed_shows_values_difference_margin_and_power():
     section = gate_section(judged())
     assert (section.conclusion, section.tone, section.num_cut) == ("EQUIVALENT", "good", 0)
     values, difference, power = only(section).plots
-    assert [row.text for row in values.rows] == ["reference, 20 seeds", "new, 10 seeds"]
+    assert [row.text for row in values.rows] == ["ensemble, 20 seeds", "new, 10 seeds"]
     assert [mark.shape for mark in values.marks].count("dot") == 30
     (zero, margin) = difference.rules
     assert margin.label == "margin 25"
@@ -64,7 +64,7 @@ def test_a_regression_names_the_looks_with_p_value_and_level():
     assert (section.conclusion, section.tone, section.num_unused) == ("REGRESSION", "bad", 7)
     (row,) = only(section).looks.rows
     named = dict(zip(only(section).looks.head, row, strict=True))
-    assert (named["look"], named["level"], named["answer"]) == (
+    assert (named["look"], named["threshold"], named["answer"]) == (
         "3 new seeds",
         "0.0045",
         "differs, mean worse",

@@ -182,7 +182,7 @@ def test_a_divergence_stands_there_once(sample_report: Sample) -> None:
 @pytest.mark.parametrize(
     ("errors", "shown", "hidden"),
     [
-        ({"rel_error": 0.0583, "ulps": 466_255_744_073_728}, "relative error    5.83 %", "last place"),
+        ({"rel_error": 0.0583, "ulps": 466_255_744_073_728}, "relative error  5.83 %", "last place"),
         ({"rel_error": 3.2e-16, "ulps": 2}, "units in the last place  2", "%"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_page_answers_in_order_what_failed_what_changed_where_and_why(sample_r
             "What failed",
             "What changed since the golden",
             "First divergence",
-            "Curves of what differs",
+            "Curves, those that differ first",
             "Errors of each metric",
             "Environment",
             "All rows",
@@ -87,9 +87,10 @@ def test_the_changed_lines_are_shown_each_with_its_kind(sample_report: Sample) -
 
     changed = page[page.index("What changed since the golden") : page.index(">First divergence")]
     assert (
-        '<span class="removed">-  gamma: 0.99\n</span><span class="added">+  gamma: 0.98\n</span>' in changed
+        '<span class="removed">        -  gamma: 0.99\n</span>'
+        '<span class="added">    2   +  gamma: 0.98\n</span>' in changed
     )
-    assert '<span class="place">@@ -1,3 +1,3 @@' in changed
+    assert '<span class="place">        @@ -1,3 +1,3 @@' in changed
     assert "recipes/trainers/new.py" in changed
     assert changed.count(">recipes/cartpole_baseline/recipe.yaml<") == 1
 
@@ -109,7 +110,7 @@ def test_the_records_around_the_divergence_have_both_values_and_the_first_is_mar
 def test_equal_metrics_are_folded_below_those_that_differ(sample_report: Sample) -> None:
     page = to_html(sample_report(Verdict.REGRESSION))
 
-    section = page[page.index("Curves of what differs") : page.index("Errors of each metric")]
+    section = page[page.index("Curves, those that differ first") : page.index("Errors of each metric")]
     differs, *equal = section.split('<details class="equal">')
     assert "losses/policy_loss" in differs
     assert all("<summary>" in one and "equal, ends at" in one for one in equal)

@@ -57,7 +57,7 @@ def test_the_page_shows_the_map_below_the_records_and_marks_the_first_difference
 ) -> None:
     page = to_html(sample_report(Verdict.REGRESSION))
 
-    section = page[page.index(">First divergence") : page.index(">Curves of what differs")]
+    section = page[page.index(">First divergence") : page.index(">Curves, those that differ first")]
     assert section.index("The records before and after it") < section.index("Which tensors differ")
     assert section.count('<svg class="strip"') == 3
     assert section.count("first to differ</span>") == 1

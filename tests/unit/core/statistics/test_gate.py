@@ -103,7 +103,7 @@ def test_a_difference_in_either_direction_is_a_regression(metric, shift, directi
     (one,) = outcome.metrics
     assert (outcome.conclusion, one.direction, one.differs) == (Conclusion.REGRESSION, direction, True)
     assert one.difference == pytest.approx(one.new_mean - one.reference_mean)
-    assert f"{metric.name} is {direction}: mean " in outcome.reason
+    assert outcome.reason.startswith(f"{metric.name} is {direction} than the 20 seeds of the ensemble by ")
     assert one.smallest_visible_drop is not None
 
 
@@ -122,7 +122,7 @@ def test_not_rejecting_is_not_proving():
     narrow = Metric(name="eval/return", margin=0.3)
     outcome = judge(normal(20, seed=1), normal(10, seed=2), metrics=(narrow,))
     assert (outcome.conclusion, outcome.seeds_more) == (Conclusion.UNJUDGED, None)
-    assert "% power, smallest visible drop" in outcome.reason
+    assert "% power, and the smallest visible drop, found with 80%, is " in outcome.reason
     assert outcome.reason.endswith("the ensemble has too few seeds")
 
 
@@ -164,7 +164,7 @@ def test_three_against_three_can_never_differ():
         0.0,
         None,
     )
-    assert "smallest visible drop none" in outcome.reason
+    assert "smallest visible drop, found with 80%, is none" in outcome.reason
 
 
 def test_without_variance_every_shared_drop_is_seen_and_it_is_said():

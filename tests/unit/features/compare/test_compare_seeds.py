@@ -60,7 +60,7 @@ def test_a_drop_is_different_with_direction_and_size(project):
     assert (answer.answer, answer.exit_code) == (Word.DIFFERENT, 1)
     assert "return is worse" in answer.sentence
     assert " seeds of b, " in answer.sentence
-    assert " of a (p = " in answer.sentence
+    assert " than the 5 seeds of a by " in answer.sentence
 
 
 @pytest.mark.slow

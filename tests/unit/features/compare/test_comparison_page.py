@@ -33,4 +33,4 @@ def test_a_metric_that_is_equal_is_folded_where_another_differs(tmp_path: Path) 
 
     assert page.count('<details class="equal">') == 1
     assert "<summary>losses/policy <small>equal</small></summary>" in page
-    assert "<h2>Curves of what differs</h2>" in page
+    assert "<h2>Curves, those that differ first</h2>" in page

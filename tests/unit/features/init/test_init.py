@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from reprokit import extensions
 from reprokit.errors import CannotRunError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.features.init import write_recipe as init
 from reprokit.harness import Request, reproduce
 from reprokit.harness.running import start_runs
 from reprokit.project import Project
 from reprokit.session import Session
+from support.installed_extension import install
 from tests.support.recorded_progress import RecordedProgress
 
 PROGRAM = """\
@@ -69,6 +71,41 @@ def test_a_recipe_is_proposed_that_reproduces_the_program(theirs):
         "train", request, session=Session(project=Project.around(theirs), progress=RecordedProgress())
     )
     assert report.verdict == "NO_GOLDEN"
+
+
+FORMAT = """\
+from reprokit.api.extensions import Extension, LogFormat, Reading
+
+EXTENSION = Extension(log_formats={"lab": "planted_one:FORMAT"})
+
+
+def read(path):
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        step, loss = line.split()
+        yield Reading(line=number, record={"step": int(step), "loss": float(loss)})
+
+
+FORMAT = LogFormat(patterns=("*.lab",), read=read)
+"""
+
+
+@pytest.mark.parametrize("is_needed", [True, False])
+def test_an_extension_that_reads_the_metrics_is_named_by_the_recipe(theirs, tmp_path_factory, is_needed):
+    site = tmp_path_factory.mktemp("site")
+    install(site, {"__init__.py": FORMAT})
+    if is_needed:
+        text = PROGRAM.replace("log.jsonl", "log.lab")
+        text = text.replace("json.dumps(record) + ", "f'{step} {random.random()}' + ")
+        (theirs / "train.py").write_text(text)
+        track(theirs)
+    try:
+        extensions.load(["planted-one==1.0"], site_packages=site)
+        proposal = propose(theirs)
+    finally:
+        extensions.unload()
+    assert ("extensions: [planted-one==1.0]" in recipe_of(proposal)) == is_needed
+    said = proposal.found.get("extensions", "")
+    assert said == ("planted-one==1.0: without it the metrics cannot be read" if is_needed else "")
 
 
 def test_nothing_is_written_and_nothing_left_before_it_is_agreed_to(theirs):

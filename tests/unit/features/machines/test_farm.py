@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reprokit import checks, golden
-from reprokit.errors import CannotJudgeError, UsageError
-from reprokit.features.machines import farm, machine_matrix
+from reprokit.errors import CannotJudgeError, MissingExtraError, UsageError
+from reprokit.features.machines import farm, machine_matrix, options
 from reprokit.features.machines.every_kind import MachineCell
 from reprokit.features.machines.farm import record_goldens, verify_on
 from reprokit.features.machines.machines import MachineKind
@@ -165,3 +166,25 @@ def test_the_matrix_has_a_column_a_kind_and_says_each_reason_once(make, programs
     page = machine_matrix.to_html(rows, exit_code=gate_code(rows))
     assert "lost &lt;b&gt;" in page
     assert "0 of 2 cells reproduced, on 2 kinds of CPU; exit code 3" in page
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_without_the_package_that_draws_pages_the_matrix_is_told_all_the_same(
+    make, programs, here, cell, cluster, monkeypatch, capsys, as_json
+):
+    train = programs["training"]
+    cluster(cell("a", make.of_recipe(train(), train())))
+    monkeypatch.setattr(options, "project_of", lambda _options: here)
+    monkeypatch.setattr(options, "request_of", lambda _options: Request())
+    monkeypatch.setattr(machine_matrix, "to_html", missing)
+    code = options._matrix({"recipes": [NAME], "on": "ray", "as_json": as_json}, {})
+    told = capsys.readouterr()
+    assert code == 4
+    assert "NO_GOLDEN" in told.out
+    assert "the page machines.html was left out: Jinja2 is not there" in told.err
+    assert not as_json or json.loads(told.out)["page"] is None
+    assert not (here.reports_dir / "machines.html").exists()
+
+
+def missing(*_args, **_more):
+    raise MissingExtraError("Jinja2 is not there", fix="install it")

@@ -25,7 +25,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def finish(place, seed, values, *, recipe="cartpole", metric="eval/return", **record):
+def finish(place, seed, values, *, recipe="cartpole", metric="eval/return", source=None, **record):
     """A finished run with a record a value."""
     folder = place / "runs" / recipe / f"2026112{seed}T000000Z-0000-seed{seed}-1"
     folder.mkdir(parents=True)
@@ -46,6 +46,8 @@ def finish(place, seed, values, *, recipe="cartpole", metric="eval/return", **re
             f'{{"step": {at}, "{metric}": {value}}}\n' for at, value in enumerate(values, start=1)
         ),
     }
+    if source:
+        files["environment.json"] = json.dumps({"source": source})
     for name, text in files.items():
         (folder / name).write_text(text)
     listed = {
@@ -85,7 +87,7 @@ def row_of(out, *beginning):
 def test_a_table_of_the_end_with_what_its_interval_covers(cartpole, capsys):
     code, out, err = reprokit(capsys, "cartpole")
     assert (code, err) == (0, "")
-    assert out.startswith("cartpole: 5 seeds (0, 1, 2, 3, 4)\n")
+    assert out.startswith("cartpole: 5 seeds (0, 1, 2, 3, 4); the newest inputs\n")
     found = row_of(out, "eval/return", "last")
     assert found == [
         "488.7",
@@ -184,6 +186,48 @@ def test_what_is_left_out_and_refused_is_said(cartpole, capsys):
     assert f"  left out: {other.name}: runs are not comparable: overrides (--set) differ" in out
     assert "cartpole: 6 seeds" in out
     assert "  seed 8: 1 records cannot be read" in out
+
+
+LINE = ("{python}", "train.py", "--seed", "{seed}")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--lr", "0.1"), "it was run with --args '--lr 0.1'"),
+        (("--fast",), "it was run with --args --fast"),
+    ],
+)
+def test_of_a_different_command_line_only_the_words_that_differ_are_named(place, capsys, words, told):
+    for seed in range(3):
+        finish(place, seed, [1.0 + seed] * 3, command=LINE)
+    other = finish(place, 7, [1.0] * 3, command=(*LINE, *words), modified=["command=…"])
+    _, out, _ = reprokit(capsys, "cartpole")
+    assert f"  left out: {other.name}: {told}\n" in out
+
+
+def test_of_two_values_of_an_option_both_are_named_and_of_digests_none(place, capsys):
+    for seed in range(3):
+        finish(place, seed, [1.0 + seed] * 3, command=(*LINE, "--lr", "0.1", "--fast"))
+    finish(place, 7, [1.0] * 3, command=(*LINE, "--lr", "0.2", "--fast"), modified=["a=1"])
+    finish(place, 8, [1.0] * 3, command=LINE, modified=["a=1"])
+    finish(place, 9, [1.0] * 3, command=(*LINE, "--lr", "0.1", "--fast"), digests={"program": "sha256:2"})
+    _, out, _ = reprokit(capsys, "cartpole", "--same-inputs-as", "20261120T000000Z-0000-seed0-1")
+    assert "its command has '--lr 0.2' in place of '--lr 0.1'\n" in out
+    assert "it was run without --args '--lr 0.1 --fast'\n" in out
+    assert "runs are not comparable: digests differ in program\n" in out
+    assert out.startswith("cartpole: 3 seeds (0, 1, 2); the inputs of 20261120T000000Z-0000-seed0-1\n")
+
+
+def test_the_first_line_names_the_commit_and_the_settings_of_the_inputs(place, capsys):
+    settings = ["a=1", 'command=["python", "train.py", "--lr", "0.1"]']
+    for seed in range(3):
+        finish(place, seed, [1.0 + seed] * 3, modified=settings, source={"commit": "7b157535643e1fce"})
+    _, out, _ = reprokit(capsys, "cartpole")
+    assert out.startswith(
+        "cartpole: 3 seeds (0, 1, 2); the newest inputs, commit 7b15753, with a=1, "
+        "`python train.py --lr 0.1`\n"
+    )
 
 
 def test_a_nan_is_told_with_its_seed_and_json_stays_json(cartpole, capsys):
@@ -321,3 +365,15 @@ def test_a_page_that_cannot_be_written_is_an_error(cartpole, capsys):
     code, _, err = reprokit(capsys, "cartpole", "--html", cartpole / "there" / "seeds.html")
     assert code in {2, 3}
     assert "seeds.html" in err or "there" in err
+
+
+def test_the_page_says_when_by_which_command_and_on_which_inputs_it_was_made(place, capsys, monkeypatch):
+    for seed in range(3):
+        finish(place, seed, [1e-5 * (1.5 + seed)] * 3, source={"commit": "7b157535643e1fce"})
+    monkeypatch.setattr(sys, "argv", ["reprokit", "stats", "cartpole", "--html", "seeds.html"])
+    assert reprokit(capsys, "cartpole", "--html", "seeds.html")[0] == 0
+    page = (place / "seeds.html").read_text()
+    title = page[page.index("<title>") : page.index("</title>")]
+    assert title.endswith(" UTC · reprokit stats cartpole --html seeds.html")
+    assert "3 seeds (0, 1, 2); the newest inputs, commit 7b15753" in page
+    assert 'class="whole" data-label="mean">2.5e-05<' in page, "no number is broken over two lines"

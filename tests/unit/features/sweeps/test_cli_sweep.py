@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +61,20 @@ def test_words_for_the_command_may_be_given_several_times(ask):
 def test_a_platform_is_a_setting_that_every_member_has(ask):
     _, _, asked = ask("a", "--platform", "xla-cpu", "--set", "x=1,2")
     assert asked["settings"] == ("platform=xla-cpu", "x=1,2")
+
+
+def test_it_ends_with_the_command_that_shows_its_results(ask):
+    assert ask("train")[1].endswith("\nnext: reprokit stats train-1\n")
+    assert ask("train", "--runs-dir", "r")[1].endswith("\nnext: reprokit stats sweep.json\n")
+    many = [replace(DONE, seed=seed) for seed in range(30)]
+    said = ask("train", members=many)[1].splitlines()
+    assert (len(said), said[-1]) == (11, "next: reprokit stats train-1"), "a pipe has it too"
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ("--json",)])
+def test_no_next_command_stands_where_nothing_was_run_or_below_json(ask, words):
+    assert "next: " not in ask("train", *words)[1]
+    assert "next: " not in ask("train", members=(CRASHED,))[1]
 
 
 @pytest.mark.parametrize(("members", "code"), [((DONE,), 0), ((DONE, CRASHED), 3)])

@@ -32,7 +32,7 @@ def test_runs_are_counted_by_how_they_ended_and_the_first_is_what_they_are_compa
     lab = _Lab(("first", 1), ("second", 2), ("again", 1), ("again", 3), ("held", 1))
     assert told(lab) == [
         ("the program under equal conditions", 4, "2 different, 1 equal to the first run"),
-        ("recorded lines replayed, all others left to chance", 1, "1 equal to the first run"),
+        ("values of some lines held as recorded, all other lines left free", 1, "1 equal to the first run"),
     ]
 
 
