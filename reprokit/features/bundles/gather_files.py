@@ -106,7 +106,7 @@ def gather_files(
     blessed_records = {name: one for name, one in records.items() if name.startswith("golden/")}
     needed = {**code, **environment, **blessed_records}
     _must_hold_no_secret(needed, recipe)
-    _must_hold_no_forbidden_data(needed, recipe, forbidden)
+    _must_hold_no_forbidden_data({**needed, **bundled_data.packed(data)}, recipe, forbidden)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
     data = bundled_data.named_where_code_holds_it(data, code)

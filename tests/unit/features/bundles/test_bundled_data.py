@@ -217,6 +217,16 @@ def test_data_without_a_licence_that_the_program_holds_too_is_not_called_left_ou
     assert "source/program/raw/train.csv has its bytes" in sentence
 
 
+def test_data_that_one_recipe_forbids_to_pass_on_does_not_go_along_for_another(theirs, made):
+    recipe = theirs.root / "recipes" / "train" / "recipe.yaml"
+    other = theirs.root / "recipes" / "other" / "recipe.yaml"
+    other.parent.mkdir()
+    text = recipe.read_text().replace("licence: CC0 1.0", FORBIDDEN)
+    other.write_text(text.replace("name: train", "name: other"))
+    with pytest.raises(BundleError, match=rf"{place_of(TRAIN)} is the data train\.csv"):
+        made()
+
+
 def test_what_another_recipe_of_the_project_forbids_to_pass_on_is_refused_too(theirs, made):
     recipe = theirs.root / "recipes" / "train" / "recipe.yaml"
     text = recipe.read_text()
