@@ -61,7 +61,7 @@ def test_runs_elsewhere_leave_every_path_as_it_is(sample_report):
     assert from_root(replace(report, runs=())).next_command == "cat /r/x"
 
 
-def test_commands_between_back_quotes_are_code_in_markdown_and_html(sample_report):
+def test_commands_between_back_quotes_are_code_in_markdown_and_to_be_copied_in_html(sample_report):
     report = in_study(sample_report(Verdict.NONDETERMINISTIC))
     assert "see: `reprokit diff runs/r/T-1 /elsewhere" in to_markdown.to_markdown(report)
-    assert "see: <code>reprokit diff runs/r/T-1 /elsewhere" in to_html.to_html(report)
+    assert '<pre class="command">reprokit diff runs/r/T-1 /elsewhere' in to_html.to_html(report)
