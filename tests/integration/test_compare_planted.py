@@ -155,10 +155,12 @@ def gives_both_sides_the_tree_of_b(patch):
 
     patch.setattr(trees, "trees_of", trees_of)
     patch.setattr(recipe_sides, "_must_differ", lambda *_: None)
+    patch.setattr(recipe_sides, "_must_differ_once_set", lambda *_: None)
 
 
 def sets_nothing(patch):
     patch.setattr(ready_side, "overrides_of", lambda *_: ())
+    patch.setattr(recipe_sides, "_must_differ_once_set", lambda *_: None)
 
 
 def changes_no_condition(patch):
