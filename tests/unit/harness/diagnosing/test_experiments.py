@@ -113,7 +113,7 @@ def test_of_two_lines_that_each_suffice_the_nearer_is_named_and_is_only_probable
     inquiry = asked(Lab(number))
     assert explain(inquiry) == (ENTROPY,)
     assert inquiry.confidence == "medium"
-    assert "all the same" in inquiry.ruled_out[0].how
+    assert "equal even where this is left free" in inquiry.ruled_out[0].how
 
 
 def varied(lab):
