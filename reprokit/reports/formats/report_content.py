@@ -170,7 +170,8 @@ class Outline:
 def _next_command(report: Report) -> str:
     """What to type next, without what this report answers already."""
     command = report.next_command
-    if (report.cause or {}).get("causes") and command.startswith("reprokit diagnose "):
+    program, _, rest = command.partition(" ")  # the program as it was typed, perhaps with its folder
+    if (report.cause or {}).get("causes") and program.endswith("reprokit") and rest.startswith("diagnose "):
         return ""
     return command.partition(", else: ")[0] if report.attribution else command
 

@@ -52,8 +52,9 @@ def test_the_page_of_a_diagnosis_is_the_reports_section(report):
     assert '<p class="sentence">It differs</p>' in page
 
 
-def test_where_the_cause_is_known_the_page_says_to_mend_it_and_then_to_run_again(report):
-    found = dataclasses.replace(report, next_command="reprokit diagnose cartpole_baseline")
+@pytest.mark.parametrize("program", ["reprokit", ".venv/bin/reprokit"])
+def test_where_the_cause_is_known_the_page_says_to_fix_it_and_then_to_run_again(report, program):
+    found = dataclasses.replace(report, next_command=f"{program} diagnose cartpole_baseline")
     page = to_html(found)
     steps = page[page.index("What to do next") : page.index("</header>")]
     assert "Fix the cause at recipes/trainers/ppo.py:88 (" in steps
