@@ -347,6 +347,13 @@ def test_runs_that_were_stopped_and_do_not_differ_are_unjudged_with_the_reason()
     assert "were stopped where they differ from the golden, but they do not differ" in told.because
 
 
+def test_runs_that_were_stopped_are_unjudged_where_an_extension_is_missing():
+    differ = planted.on_golden(comparison=planted.DIFFERENT)(planted.clean())
+    evidence = replace(stopped(differ), extension_missing="the golden names lab 1.0, which is not loaded")
+    told = judgement(evidence, rows(), registry=REGISTRY)
+    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "the golden names lab 1.0, which is not loaded")
+
+
 def test_runs_that_were_stopped_at_a_golden_that_is_not_there_are_unjudged_with_the_reason():
     evidence = stopped(planted.clean(golden=None, golden_missing_because="it was removed"))
     told = judgement(evidence, rows(), registry=REGISTRY)
