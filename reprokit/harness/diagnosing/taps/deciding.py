@@ -45,7 +45,7 @@ _SAYS = {
 }
 #: What decides together with threads, the likeliest first.
 _USUAL = ((), (ADDRESSES,), ("entropy",), ("clock",), ("clock", ADDRESSES), ("entropy", ADDRESSES))
-#: Libraries make the keys of hash tables from both, so that nobody can foresee an order; no generator does.
+#: Libraries make the keys of hash tables from both, so that no order can be foreseen; no generator does.
 _KEYS_OF_HASHES = {"clock", ADDRESSES}
 
 
