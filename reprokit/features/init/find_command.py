@@ -10,10 +10,11 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from reprokit.errors import UsageError
-from reprokit.features.init.find_options import Options, find_options
+from reprokit.features.init.find_options import Options, file_name, find_options
 from reprokit.images.dependency_files import find_dependencies
 
 _LIKELY = (
@@ -114,9 +115,11 @@ def recipe_name(command: ProgramCommand) -> str:
 def with_placeholders(words: Sequence[str], options: Options, *, script: str = "") -> ProgramCommand:
     """The command with ``{seed}`` and ``{run_dir}`` in it, where the program takes them."""
     made, added = list(words), []
-    for placeholder, option in (("{seed}", options.seed), ("{run_dir}", options.folder)):
-        if any(placeholder in word for word in made) or not option:
+    for name, option in (("{seed}", options.seed), ("{run_dir}", options.folder)):
+        if any(name in word for word in made) or not option:
             continue
+        file = file_name(_value_of(made, option)) or options.file if name == "{run_dir}" else ""
+        placeholder = f"{name}/{file}" if file else name
         if (changed := _replaced(made, option, placeholder)) is None:
             made += [f"{option}{placeholder}"] if option.endswith("=") else [option, placeholder]
         else:
@@ -151,6 +154,14 @@ def _file_of_module(module: str, root: Path) -> str:
     forms = (f"{below}.py", f"{below}/__main__.py", f"{below}/__init__.py")
     names = (*forms, *(f"src/{form}" for form in forms))
     return next((name for name in names if (root / name).is_file()), "")
+
+
+def _value_of(words: Sequence[str], option: str) -> str:
+    """What an option is set to in a command line; "" where it is not among the words."""
+    begin = f"{option.rstrip('=')}="
+    follows = (words[at + 1] for at, word in enumerate(words[:-1]) if word == option)
+    joined = (word.removeprefix(begin) for word in words if word.startswith(begin))
+    return next(chain(follows, joined), "")
 
 
 def _replaced(words: list[str], option: str, placeholder: str) -> list[str] | None:

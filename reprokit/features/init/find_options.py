@@ -31,6 +31,8 @@ _FOLDERS = (
     "checkpoint-dir",
     "default-root-dir",
 )
+_FILES = ("output-file", "out-file", "metrics-file", "log-file", "logfile", "metrics", "log", "results")
+_FILE_NAME = re.compile(r"(?:.*/)?([\w-][\w.-]*\.[A-Za-z]\w{0,7})")
 _DECLARING = {
     "add_argument",
     "option",
@@ -49,11 +51,13 @@ class Options:
 
     Attributes:
         seed: The option that takes the seed, as it is typed (``--seed``, for Hydra ``seed=``), or "".
-        folder: The option that takes the output folder, likewise.
+        folder: The option that takes the output folder, likewise; or the file that the program logs to.
+        file: The name of that file, from the option's default; "" where the option takes a folder.
     """
 
     seed: str = ""
     folder: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +85,22 @@ def find_options(source: str) -> Options:
     if tree is None:
         return Options()
     framework = _framework(tree)
-    declared = [one.typed for one in _declared(tree, framework)]
+    declared = {one.typed: one for one in _declared(tree, framework)}
     if framework == "hydra":
         return Options(seed="seed=")
-    return Options(seed=_first(declared, _SEEDS), folder=_first(declared, _FOLDERS))
+    files = {typed: file_name(one.default) for typed, one in declared.items()}
+    folder = _first(list(declared), _FOLDERS) or _first([typed for typed in files if files[typed]], _FILES)
+    return Options(seed=_first(list(declared), _SEEDS), folder=folder, file=files.get(folder, ""))
+
+
+def file_name(value: Any) -> str:
+    """The name of the file that a value names; "" where it names none, or a folder.
+
+    >>> file_name("logs/metrics.jsonl"), file_name("runs")
+    ('metrics.jsonl', '')
+    """
+    found = _FILE_NAME.fullmatch(value) if isinstance(value, str) else None
+    return found[1] if found else ""
 
 
 def declared_options(source: str) -> tuple[DeclaredOption, ...]:

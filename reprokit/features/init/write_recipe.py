@@ -316,7 +316,8 @@ class _ProgramInspection:
         found = responses(files)
         respond = [name for name, one in found.items() if one is not Response.NO]
         if respond:
-            self._found["seed"] = f"{len(respond)} of {len(found)} metrics respond to it"
+            verb = "responds" if len(respond) == 1 else "respond"
+            self._found["seed"] = f"{len(respond)} of {len(found)} metrics {verb} to it"
         elif compared(first, other).identical:
             self._found["seed"] = "no metric responds to it: does the program use it?"
             self._values["unresponsive"] = {"because": "two seeds gave equal metrics when init looked"}

@@ -36,6 +36,19 @@ def test_a_given_command_gets_the_placeholders_that_its_program_takes(root, type
     assert " ".join(given_command(typed.split(), root).words) == made
 
 
+@pytest.mark.parametrize(
+    ("typed", "made"),
+    [
+        ("python train.py", "python train.py --out {run_dir}/metrics.jsonl"),
+        ("python train.py --out logs/m.csv", "python train.py --out {run_dir}/m.csv"),
+        ("python train.py --out=logs/m.csv", "python train.py --out={run_dir}/m.csv"),
+    ],
+)
+def test_an_option_for_a_file_gets_that_file_in_the_run_folder(root, typed, made):
+    (root / "train.py").write_text('import argparse\np.add_argument("--out", default="metrics.jsonl")\n')
+    assert " ".join(given_command(typed.split(), root).words) == made
+
+
 def test_the_program_with_the_usual_name_is_found(root):
     assert found_command(root).script == "train.py"
 

@@ -31,6 +31,8 @@ from reprokit.features.init.find_options import find_options
         ('import hydra\n@hydra.main(config_name="c")\ndef f(c): 0', "seed=", ""),
         ('import argparse\np.add_argument("--env-seed")', "--env-seed", ""),
         ('import argparse\np.add_argument("--lr")', "", ""),
+        ('import argparse\np.add_argument("--metrics", default="m.csv")', "", "--metrics"),
+        ('import argparse\np.add_argument("--metrics", default="loss,accuracy")', "", ""),
         ("print('seed')", "", ""),
         ("def broken(:", "", ""),
     ],

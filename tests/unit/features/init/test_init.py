@@ -179,7 +179,7 @@ def test_a_metric_that_repeats_the_seed_is_not_counted_as_a_response(theirs):
     assert logged != PROGRAM
     (theirs / "train.py").write_text(logged)
     track(theirs)
-    assert propose(theirs).found["seed"] == "1 of 2 metrics respond to it"
+    assert propose(theirs).found["seed"] == "1 of 2 metrics responds to it"
     (theirs / "train.py").write_text(logged.replace("random.seed(options.seed)", "random.seed(0)"))
     track(theirs)
     proposal = propose(theirs)
