@@ -128,8 +128,10 @@ def _worth(results: Mapping[str, Mapping[str, Any]], num_seeds: int) -> str:
     parts = []
     if covered:
         best, worst = max(covered, key=covered.__getitem__), min(covered, key=covered.__getitem__)
-        shares = " and ".join(f"{covered[one]:.0%} ({one} returns)" for one in dict.fromkeys((best, worst)))
-        parts.append(f"with so many, a 95 % interval holds the true mean in {shares}")
+        shares = " and ".join(
+            f"{covered[one] * 100:.0f} % ({one} returns)" for one in dict.fromkeys((best, worst))
+        )
+        parts.append(f"with so many, a 95 % interval contains the true mean in {shares}")
     equal = [name for name, one in results.items() if one["method"] == "equal_values"]
     if equal:
         others = 1 - 0.05 ** (1 / num_seeds)

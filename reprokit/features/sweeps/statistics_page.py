@@ -48,10 +48,10 @@ _LEAST_NEEDED = ("std error", "std", "median", "IQM", "max", "min")
 #: Reasons why runs do not count, named without ``-v``.
 _MOST_REASONS = 3
 _SHAPES = {
-    "normal": "normal returns",
-    "ceiling": "half of them tied at a ceiling",
-    "bimodal": "one seed in five failing",
-    "skewed": "exponential returns",
+    "normal": "where results are normally distributed",
+    "ceiling": "where half of them are tied at a ceiling",
+    "bimodal": "where one seed in five fails",
+    "skewed": "where they are exponential",
 }
 _CURVE_ROWS = 6
 SCORE = f'score: population standard deviation / mean, "reproducible" below {TOLERANCE:g}. It does not say:'
@@ -366,8 +366,8 @@ def _worth(num_seeds: int) -> Iterator[str]:
     covered = measured_coverage("student_t", num_seeds)
     if not covered:
         return
-    words = ", ".join(f"{share:.0%} with {_SHAPES[shape]}" for shape, share in covered.items())
-    yield f"A 95 % t-interval over {counted(num_seeds, 'seed')} holds the true mean: {words}."
+    words = ", ".join(f"{share * 100:.0f} % {_SHAPES[shape]}" for shape, share in covered.items())
+    yield f"How often a 95 % t-interval over {counted(num_seeds, 'seed')} contains the true mean: {words}."
 
 
 def variability_table(one: Any) -> list[tuple[str, ...]]:

@@ -26,7 +26,7 @@ def test_the_page_has_curve_results_table_and_the_caveats_of_the_terminal():
     assert page.count('class="band run-0"') == 2  # in the legend and on the chart
     for text in ("488.7", "[482.728, 494.672]", "left out: 9: it was stopped early"):
         assert text in page
-    assert "A 95 % t-interval over 5 seeds holds the true mean: 95% with normal returns" in page
+    assert "How often a 95 % t-interval over 5 seeds contains the true mean: 95 % where results are" in page
     assert "cartpole, seed 1: 495.6" in page
     assert "it compares seeds: whether one seed&#39;s run can be repeated" in page
 
