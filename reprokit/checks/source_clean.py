@@ -42,7 +42,10 @@ def _problem(run: RunEvidence) -> str:
     if dirty is not False:
         changed = fact(run.environment, "source.changed")
         names = fact(run.environment, "source.changed_files")
-        which = f": {', '.join(map(str, names))}" if isinstance(names, list | tuple) and names else ""
+        listed = isinstance(names, list | tuple) and names
+        which = f": {', '.join(map(str, names))}" if listed else ""
+        if listed and isinstance(changed, int) and changed > len(names):
+            which += f" and {changed - len(names)} more"
         differ = "1 file differs" if changed == 1 else f"{changed or 'some'} files differ"
         return f"{differ} from commit {commit}{which}"
     return ""

@@ -14,6 +14,7 @@ from reprokit.errors import CannotJudgeError, RecipeError, ReprokitError, UsageE
 from reprokit.harness.attribution.changed_since import unchanged_since
 from reprokit.harness.judging import report_index
 from reprokit.harness.reproduce import reproduce
+from reprokit.harness.running.environments.preflight import lock_must_not_contradict
 from reprokit.harness.running.seeds import seeds_of
 from reprokit.layout import REPORT
 from reprokit.project import Project
@@ -68,11 +69,12 @@ def verify(
     chosen = names or recipes.list_names(session.project.recipes_dir)
     unchanged = unchanged_since(changed, chosen, project=session.project) if changed is not None else {}
     for name in chosen:
-        if name in unchanged:
-            answers.append(GateAnswer(recipe=name, left_out=unchanged[name], exit_code=0))
-            continue
         try:
             recipe = recipes.load(name, recipes_dir=session.project.recipes_dir)
+            if name in unchanged:
+                lock_must_not_contradict(recipe, project=session.project)
+                answers.append(GateAnswer(recipe=name, left_out=unchanged[name], exit_code=0))
+                continue
             if not names and platform not in recipe.platforms:
                 session.progress.note(f"{name} does not declare {platform}: not judged here")
                 continue

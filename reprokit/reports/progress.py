@@ -133,7 +133,9 @@ class ProgressDisplay:
                 share = min((now - since) / expected_s, 1.0)
                 left_s = expected_s - (now - since)
                 lasted += (
-                    f", about {duration(left_s)} left" if left_s > 0 else f" of about {duration(expected_s)}"
+                    f", about {duration(left_s)} left"
+                    if left_s > 0
+                    else f", {duration(expected_s)} were expected"
                 )
             run = _Run(
                 share=share, words=one_line(", ".join(filter(None, (lasted, seen)))), brief=one_line(lasted)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +104,31 @@ def command(
     if agreed:
         for path in write(proposal, project=project):
             click.echo(f"Written: {path.relative_to(project.root)}", err=True)
+    steps = proposal.next_commands
+    if proposal.changed and not agreed:
+        click.echo("Nothing was written.", err=True)
+        given = {"--name": name, "--python": python, "--variant": variant}
+        flags = {"--fetch-python": fetch_python, "--same-under": same_under}
+        steps = (_line_that_writes(words or (), given, flags), *steps)
+    return _show_next(proposal, steps, as_json=as_json)
+
+
+def _line_that_writes(
+    words: Sequence[str], given: Mapping[str, str | None], flags: Mapping[str, bool]
+) -> str:
+    options = [word for option, value in given.items() if value for word in (option, value)]
+    options += [option for option, is_set in flags.items() if is_set]
+    return shlex.join(["reprokit", "init", "--yes", *options, *(["--", *words] if words else [])])
+
+
+def _show_next(proposal: Any, steps: Sequence[str], *, as_json: bool) -> int:
+    """What a person types next; the exit code."""
     if proposal.problem:
         told = f"{proposal.problem[:1].upper()}{proposal.problem[1:]}"
-        click.echo(f"\n{told}\nNext: {proposal.next_commands[0]}", err=True)
+        click.echo("\n".join([f"\n{told}", *(f"Next: {line}" for line in steps)]), err=True)
         return 1
     if not as_json:
-        click.echo("\n".join(["", "next:", *(f"  {line}" for line in proposal.next_commands)]))
+        click.echo("\n".join(["", "next:", *(f"  {line}" for line in steps)]))
     return 0
 
 

@@ -150,7 +150,7 @@ class _ProgramInspection:
         folders = self._two_runs()
         self._metrics(folders)
         problem = self._repeatability(folders)
-        self._seed(folders[0])
+        self._seed(folders[0], repeats=not problem)
         environment = environment_json.recorded(folders[0])
         self._values["platforms"] = [fingerprint.platform_of(environment)]
         name = str(self._values["name"])
@@ -292,6 +292,7 @@ class _ProgramInspection:
             return ""
         first = comparison.divergence
         where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
+        self._found["repeats"] = f"no: two runs with seed {_SEEDS[0]} differ {where}"
         return f"two runs with one seed differ {where}"
 
     def _held_by_the_clock(self, folders: Sequence[Path]) -> dict[str, str]:
@@ -299,15 +300,20 @@ class _ProgramInspection:
         names = self._trial.clock_columns(self._recipe(), folders, seed=_SEEDS[0])
         return {name: kind_by_name(name) for name in names}
 
-    def _seed(self, first: Path) -> None:
-        """Which metrics respond to another seed."""
+    def _seed(self, first: Path, *, repeats: bool) -> None:
+        """Which metrics respond to another seed; open where they do not repeat with one."""
         if not any("{seed}" in word for word in self._values["command"]):
-            self._found["seed"] = "no option for a seed was found, so none is given to the program"
+            self._found["seed"] = "no option for a seed was found: the program is given none"
             because = "the program takes no seed"
             if place := self._seed_in_files():
-                self._found["seed"] += f", set in {place}"
+                self._found["seed"] = (
+                    f"set in {place}; no option for it was found, so the program is given none"
+                )
                 because = f"its seed is set in {place}, and no option for it was found"
             self._values["unresponsive"] = {"because": because}
+            return
+        if not repeats:
+            self._found["seed"] = "not known: where two runs with one seed differ, another seed shows nothing"
             return
         [other] = self._run(_SEEDS[1], repeats=1)
         self._must_have_ended([other])

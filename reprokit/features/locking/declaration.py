@@ -10,6 +10,7 @@ FEATURE = Feature(
     offers={
         "lock_from": "reprokit.features.locking.own_variants:lock_from_file",
         "lock_of_pins": "reprokit.features.locking.pinned:lock_of_pins",
+        "lock_must_not_contradict": "reprokit.features.locking.contradictions:must_not_contradict",
         "lock_with": "reprokit.features.locking.changed_lock:lock_with",
     },
 )

@@ -43,7 +43,7 @@ def unchanged_since(commit: str, names: Sequence[str], *, project: Project) -> d
         if settings_of(tree).extensions != settings_of(project.root).extensions:
             return {}  # code that reads logs, or makes runs, is another
         unchanged = [name for name in names if _stands_on(name, project) == _stands_on(name, then) != ""]
-    return dict.fromkeys(unchanged, f"it stands on what it stood on at {full[:12]}")
+    return dict.fromkeys(unchanged, f"nothing that it depends on has changed since {full[:12]}")
 
 
 def _stands_on(name: str, project: Project) -> str:

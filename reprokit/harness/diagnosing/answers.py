@@ -116,10 +116,9 @@ def left_out_of(lab: InstrumentedProgram) -> tuple[str, ...]:
     """What was left out of every comparison, a sentence; empty where nothing was."""
     if not lab.left_out:
         return ()
+    measure = "by its values it measures" if len(lab.left_out) == 1 else "by their values they measure"
     what = clock_metrics.sentence(lab.left_out)
-    return (
-        f"left out, because, judging by their values, they measure time: {what}: {leave_out(lab.left_out)}",
-    )
+    return (f"left out: {what}; {measure} time. To leave it out always: {leave_out(lab.left_out)}",)
 
 
 def leave_out(names: Iterable[str]) -> str:

@@ -170,9 +170,7 @@ def _by_the_clock(case: VerdictCase) -> str:
     under = f", all under {group}/" if group and all(name.startswith(f"{group}/") for name in kinds) else ""
     one = len(kinds) == 1
     differ = f"{len(kinds)} of {counted(every, 'metric')} {'differs' if one else 'differ'}{under}"
-    measure = (
-        "judging by its values, it measures time" if one else "judging by their values, they measure time"
-    )
+    measure = "by its values it measures" if one else "by their values they measure"
     name = (case.evidence.recipe or {}).get("name")
     how = (
         f"{clock_metrics.volatile(kinds)} in recipes/{name}/recipe.yaml"
@@ -180,7 +178,7 @@ def _by_the_clock(case: VerdictCase) -> str:
         else clock_metrics.options(kinds)
     )
     leaves = f"{how} leaves {'it' if one else 'them'} out"
-    return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {leaves}"
+    return f": {differ}, {clock_metrics.sentence(kinds)}; {measure} time, and {leaves}"
 
 
 def _regression(case: VerdictCase) -> str:
@@ -282,8 +280,8 @@ def _not_judged(case: VerdictCase) -> str:
     """How many rows no one asked for, so that no one takes them for passed."""
     if "command" not in (case.evidence.recipe or {}) or not case.not_judged:
         return ""
-    asked = "was not asked for" if case.not_judged == 1 else "were not asked for"
-    return f" {counted(case.not_judged, 'row')} of the checklist {asked}."
+    checked = "was not checked" if case.not_judged == 1 else "were not checked"
+    return f" {counted(case.not_judged, 'optional row')} of the checklist {checked}."
 
 
 def _drift(golden: GoldenEvidence) -> str:

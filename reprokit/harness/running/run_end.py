@@ -104,14 +104,31 @@ def with_what_was_watched(result: RunResult, spec: RunSpec, folder: Path) -> Run
     return result
 
 
+def _with_outputs_asked(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResult, dict[str, Any]]:
+    """What a plain command left: the output files that were asked for."""
+    if not result.completed:
+        return _explained(result, plan), {}
+    if not plan.outputs:
+        return result, {}
+    from reprokit.harness.running.programs import program_output
+
+    return result, program_output.digests_asked(folder, plan.outputs)
+
+
+def _explained(result: RunResult, plan: RunPlan) -> RunResult:
+    """The result of a run that did not end well, with why a module was not found."""
+    from reprokit.harness.running.programs import unseen_module
+
+    if plan.program is not None:
+        seen = plan.facts["program"]["files"]
+        result = unseen_module.explained(result, project=plan.project, seen=seen)
+    return unseen_module.in_own_python(result, plan.specs[0])
+
+
 def with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResult, dict[str, Any]]:
     """What an unmodified program left, read and brought home; never of one that changed its own files."""
     if plan.program is None:
-        if not plan.outputs or not result.completed:
-            return result, {}
-        from reprokit.harness.running.programs import program_output
-
-        return result, program_output.digests_asked(folder, plan.outputs)
+        return _with_outputs_asked(result, folder, plan)
     from reprokit.harness.running.programs import program_output
     from reprokit.harness.running.resuming import counted_program
 
@@ -121,10 +138,7 @@ def with_output(result: RunResult, folder: Path, plan: RunPlan) -> tuple[RunResu
     if is_killed:  # what it logged before counts, too
         return result, problem or program_output.write_metrics(folder, plan.program)
     if not result.completed:
-        from reprokit.harness.running.programs import unseen_module
-
-        seen = plan.facts["program"]["files"]
-        return unseen_module.explained(result, project=plan.project, seen=seen), {}
+        return _explained(result, plan), {}
     changed = program_output.changed_files(folder, plan.facts["program"]["files"])
     if not changed:
         return result, problem or program_output.write_metrics(folder, plan.program)

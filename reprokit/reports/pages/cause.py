@@ -199,7 +199,7 @@ def _odds(odds: Mapping[str, Any]) -> Visible:
     luck = odds.get("luck")
     by_luck = f"; chance of that by luck: {100 * luck:.2g} %" if isinstance(luck, float) else ""
     runs = "1 run was equal to another" if repeated == 1 else f"{repeated} runs were equal to another one"
-    return one_line(f"Cause left free, in all experiments: {told}. Cause held: {runs}{by_luck}")
+    return one_line(f"Without holding the cause, {told}. With it held, {runs}{by_luck}")
 
 
 def _values(first: Mapping[str, Any]) -> tuple[Visible, Visible, Visible, Visible] | None:

@@ -125,7 +125,12 @@ OTHERS = {
         "one file differs": planted.both(
             planted.in_runs("environment", "source.dirty", True),
             planted.in_runs("environment", "source.changed", 1),
-        )
+        ),
+        "more files differ than are named": planted.both(
+            planted.in_runs("environment", "source.dirty", True),
+            planted.in_runs("environment", "source.changed", 6),
+            planted.in_runs("environment", "source.changed_files", ["a.py", "b.py"]),
+        ),
     },
 }
 

@@ -161,7 +161,7 @@ def test_a_cause_that_is_less_than_sure_is_to_be_mended_as_a_probable_one(report
 def test_the_page_says_how_often_runs_differed_and_were_equal_again(report):
     odds = {"pairs": 4, "differ": 3, "repeated": 7, "luck": 0.0076}
     told = "3 of 4 comparisons of runs found a difference"
-    both = f"Cause left free, in all experiments: {told}. Cause held: 7 runs were equal to another one"
+    both = f"Without holding the cause, {told}. With it held, 7 runs were equal to another one"
     assert cause_page({**report.cause, "odds": odds}).odds == f"{both}; chance of that by luck: 0.76 %"
     assert cause_page({**report.cause, "odds": {**odds, "luck": None}}).odds == both
     one = cause_page({**report.cause, "odds": {**odds, "repeated": 1, "luck": None}}).odds

@@ -350,7 +350,7 @@ def test_a_run_that_takes_longer_than_the_one_before_says_so():
     progress.alive("run 1", "", expected_s=40.0)
     clock.now = 50.0
     progress.alive("run 1", "", expected_s=40.0)
-    assert stream.getvalue().endswith("run 1  ##############  50 s of about 40 s")
+    assert stream.getvalue().endswith("run 1  ##############  50 s, 40 s were expected")
 
 
 def test_a_speed_that_no_one_tells_is_measured_and_gives_the_time_left():

@@ -12,6 +12,7 @@ from reprokit.adapters import from_csv
 from reprokit.adapters.folders import source_names
 from reprokit.errors import MetricsError
 from reprokit.harness.running.programs import program_output
+from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import MARKER, OUTPUT, read_json
 
 _DIFFERS, _ONE_ONLY = "differs", "left by one run only"
@@ -78,7 +79,8 @@ def _files(run: runs.StoredRun, patterns: Sequence[str]) -> dict[str, str]:
         return {}  # not all of it can be searched, which the comparison of the metrics says
     alike: dict[str, list[str]] = {}
     for name in program_output.left_by(run):
-        if not program_output.fits(name, patterns) and not _is_read(place / name, read):
+        is_ours = Path(name).parts[:1] == (WATCH,)  # what the hook of a varied run records
+        if not is_ours and not program_output.fits(name, patterns) and not _is_read(place / name, read):
             alike.setdefault(source_names.lasting(name), []).append(str((place / name).relative_to(run.path)))
     return {
         f"{lasting} ({number})" if number > 1 else lasting: name

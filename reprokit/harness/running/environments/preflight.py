@@ -9,10 +9,12 @@ from reprokit import capture, data, golden
 from reprokit.core import fingerprint
 from reprokit.core.environment_record import EnvironmentRecord, MachineFacts
 from reprokit.errors import ReprokitError
+from reprokit.feature import offered
 from reprokit.harness.running.environments.recipe_data import sources_of
 from reprokit.harness.running.programs.program_files import program_files
 from reprokit.probes.known_claims import calls_of_false_claims, is_any_known
-from reprokit.recipes import Recipe
+from reprokit.project import Project
+from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.session import Session
 
 _MOST_CALLS = 20
@@ -28,7 +30,9 @@ def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None
 
     Raises:
         GoldenError: The golden that the runs would be compared with is damaged.
+        ImageError: The lock of its environment contradicts the files that it was made from.
     """
+    lock_must_not_contradict(recipe, project=session.project)
     host = capture.capture_host(session.project.root)
     platforms = platforms_here(recipe, host)
     for platform in platforms:
@@ -52,6 +56,17 @@ def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None
             f"{recipe.where('platforms')}: the recipe does not declare {' or '.join(platforms)}, only "
             f"{declared}: these runs can be compared with each other, not with a golden"
         )
+
+
+def lock_must_not_contradict(recipe: Recipe, *, project: Project) -> None:
+    """Refuse a recipe whose lock contradicts the files that it was made from.
+
+    Raises:
+        ImageError: A version in the lock is not one that such a file asks for.
+    """
+    must_not_contradict = offered("lock_must_not_contradict")
+    if must_not_contradict is not None and recipe.variant != NO_VARIANT:
+        must_not_contradict(recipe.variant, project=project.root)
 
 
 def tell_false_claims(recipe: Recipe, *, session: Session) -> None:

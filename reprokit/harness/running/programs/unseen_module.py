@@ -1,13 +1,15 @@
-"""Why an unmodified program does not find a module that lies in its project: git does not track it."""
+"""Why a program does not find a module: git does not track it, or it runs in reprokit's own Python."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from reprokit.core.records import Outcome, RunResult
+from reprokit.capture.interpreter import find_python
+from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import UsageError
 from reprokit.harness.running.programs.program_files import tracked_files
 
@@ -39,6 +41,22 @@ def explained(result: RunResult, *, project: Path | None, seen: Collection[str])
         result,
         message=f"{result.message}; git does not track {file}, so the program does not see it",
         remedy=f"git add {added}",
+    )
+
+
+def in_own_python(result: RunResult, spec: RunSpec) -> RunResult:
+    """The result; where a module was not found and nothing but reprokit's own Python ran, which that was."""
+    missing = MISSING.search(result.message)
+    if result.outcome != Outcome.CRASHED or missing is None or spec.realisation is not None:
+        return result
+    python = find_python(spec.command)
+    if python is None or Path(python).parent != Path(sys.executable).parent:
+        return result
+    return replace(
+        result,
+        message=f"{result.message}; {python} is the Python that reprokit itself is installed in",
+        remedy="activate the program's own environment, and call reprokit by its whole path; "
+        f"or install {missing[1]} next to reprokit",
     )
 
 

@@ -28,3 +28,25 @@ def test_the_end_of_the_input_is_said_on_its_own_line(tmp_path, monkeypatch, cap
     assert (told.out + told.err).endswith("Nothing was written.\n")
     assert "stopped" not in told.err
     assert not (tmp_path / "recipes").exists()
+
+
+@pytest.mark.parametrize("problem", ["", "two runs with one seed differ from step 0 on, loss"])
+def test_who_declines_is_given_the_command_that_writes_before_what_follows_it(
+    tmp_path, monkeypatch, capsys, problem
+):
+    monkeypatch.chdir(tmp_path)
+    files = {"recipes/small/recipe.yaml": b"schema: 1\n"}
+    proposal = Proposal(
+        name="small", files=files, problem=problem, next_commands=("reprokit diagnose small",)
+    )
+    monkeypatch.setattr(write_recipe, "propose", lambda *words, **asked: proposal)
+    monkeypatch.setattr("sys.stdin", _Terminal("n\n"))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["init", "--name", "small", "--", "python", "train.py"])
+    told = capsys.readouterr()
+    assert ended.value.code == bool(problem)
+    assert "Nothing was written.\n" in told.err
+    lines = [line.removeprefix("Next: ").strip() for line in (told.out + told.err).splitlines()]
+    first = lines.index("reprokit init --yes --name small -- python train.py")
+    assert lines.index("reprokit diagnose small") == first + 1
+    assert not (tmp_path / "recipes").exists()

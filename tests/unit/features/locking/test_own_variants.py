@@ -16,11 +16,17 @@ import uv
 
 from reprokit.errors import ImageError, OnlyCondaError, UsageError
 from reprokit.features.locking import own_variants
+from reprokit.features.locking.contradictions import must_not_contradict
 from reprokit.features.locking.own_variants import VariantChoice, lock_from
+from reprokit.harness.verify import verify
 from reprokit.images import resolve, variables
 from reprokit.images.locks import project_around, read_lock
 from reprokit.images.packages import read_packages
 from reprokit.packaged import packaged
+from reprokit.project import Project
+from reprokit.request import Request
+from reprokit.session import Session
+from support.recorded_progress import RecordedProgress
 
 HERE = f"3.{sys.version_info.minor}"
 PROJECT = """
@@ -121,6 +127,49 @@ def test_doing_it_again_changes_nothing(mine):
     before = {path: path.stat().st_mtime_ns for path in (mine.root / "images").rglob("*")}
     assert mine.lock(source).agrees
     assert {path: path.stat().st_mtime_ns for path in (mine.root / "images").rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("now", "asked"),
+    [
+        ("# nothing new\ntiny\n", ""),
+        ("tiny==1.0\n", ""),
+        ("tiny==2.0; python_version < '3.0'\n", ""),
+        ("# a bump\ntiny==2.0\n", "requirements.txt:2: the lock is out of date. expected tiny==2.0"),
+        ("tiny>=0.1,<1\n", "requirements.txt:1: the lock is out of date. expected tiny<1,>=0.1"),
+    ],
+)
+def test_a_lock_without_the_version_that_its_file_asks_for_now_is_refused(mine, now, asked):
+    source = mine.write("requirements.txt", "tiny\n")
+    mine.lock(source)
+    source.write_text(now)
+    if not asked:
+        return must_not_contradict("mine", project=mine.root)
+    with pytest.raises(ImageError) as caught:
+        must_not_contradict("mine", project=mine.root)
+    assert asked in str(caught.value)
+    assert "tiny==1.0 in images/mine/requirements.lock" in str(caught.value)
+    assert caught.value.fix == "reprokit image lock mine"
+    source.unlink()
+    return must_not_contradict("mine", project=mine.root)
+
+
+@pytest.mark.parametrize("changed", [None, "HEAD"])
+def test_the_gate_refuses_a_recipe_whose_lock_is_out_of_date_also_where_nothing_else_changed(mine, changed):
+    source = mine.write("requirements.txt", "tiny\n")
+    mine.lock(source)
+    command = "command: [python, train.py]\nsees: [train.py]\nunresponsive: {because: none}\n"
+    head = "schema: 1\nname: one\ntitle: one\nvariant: mine\nseeds: [1]\nplatforms: [cpu-x86_64]\n"
+    mine.write("recipes/one/recipe.yaml", head + command)
+    mine.write("train.py", "print(1)\n")
+    git = ["git", "-C", str(mine.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "--all"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    source.write_text("tiny==2.0\n")
+    session = Session(project=Project.around(mine.root), progress=RecordedProgress())
+    [answer] = verify(Request(), session=session, names=["one"], changed=changed)
+    assert answer.exit_code == 3
+    assert "the lock is out of date" in str(answer.error)
 
 
 def test_a_later_tool_with_other_bases_changes_nothing(mine, monkeypatch):
