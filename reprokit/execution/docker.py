@@ -24,6 +24,7 @@ from reprokit.execution.docker_container import ContainerLife, engine_lost
 from reprokit.execution.docker_engine import ClientFactory, connect, engine_status
 from reprokit.execution.docker_orphans import labels_for, remove_orphans
 from reprokit.execution.engine_status import EngineStatus
+from reprokit.execution.kernel_log import Killed
 from reprokit.execution.mounted_copies import SharedCopies, mounted_copies
 from reprokit.execution.outcome import (
     Explanation,
@@ -179,19 +180,27 @@ def _explain(spec: RunSpec, life: ContainerLife, seen: ProgramEnd, *, overdue: b
 
 def _seen(spec: RunSpec, run_dir: Path, life: ContainerLife) -> ProgramEnd:
     signal = None if life.exit_code is None else signal_of(life.exit_code)
-    limit = life.inspected.get("HostConfig", {}).get("Memory", 0)
-    killed = life.inspected.get("State", {}).get("OOMKilled", False)
-    if signal == SIGKILL and life.system_ran_out:  # on a busy machine the engine can miss the kernel's notice
-        killed = True
     return ProgramEnd(
         exit_code=None if signal else life.exit_code,
         signal=signal,
-        out_of_memory=f"the container's limit of {readable_size(limit)} was reached" if killed else "",
+        out_of_memory=_out_of_memory(life, signal),
         stderr_tail=stderr_tail(run_dir),
         program=spec.command[0] if spec.command else "",
         output=RUN_DIR,
         free_bytes=free_bytes(run_dir),
     )
+
+
+def _out_of_memory(life: ContainerLife, signal: int | None) -> str:
+    """Evidence that memory ran out and a process of the container was killed, "" for none."""
+    limit = life.inspected.get("HostConfig", {}).get("Memory", 0)
+    if life.killed is Killed.ELSEWHERE:
+        return "the kernel killed a process of the container, whose own limit was not reached"
+    if life.killed is Killed.AT_ITS_LIMIT or life.inspected.get("State", {}).get("OOMKilled", False):
+        return f"the container's limit of {readable_size(limit)} was reached"
+    if life.killed is Killed.UNKNOWN and life.inspected and signal == SIGKILL:
+        return "it was killed while the system's out-of-memory killer was active"
+    return ""
 
 
 def _isolation(life: ContainerLife, engine: EngineStatus) -> Mapping[str, Any]:

@@ -22,7 +22,8 @@ from docker.utils.socket import frames_iter
 from reprokit.core.records import Outcome
 from reprokit.docker_sdk import ENGINE_ERRORS, DockerFault, explain_unreachable, fault_of, words_of
 from reprokit.execution.docker_engine import ClientFactory
-from reprokit.execution.outcome import Explanation, cannot_write, out_of_memory_kills, start_refused
+from reprokit.execution.kernel_log import KernelLog, Killed, MemoryKills
+from reprokit.execution.outcome import Explanation, cannot_write, start_refused
 
 _STREAMS = {"stdout": 1, "stderr": 1, "stream": 1}
 _STOP_LIMIT_S = 10.0
@@ -38,7 +39,7 @@ class ContainerLife(threading.Thread):
         failure: Why the program did not end by itself, or None.
         exit_code: What the container's first process returned, or None.
         inspected: The engine's inspection of the container after its end, or empty.
-        system_ran_out: Whether the kernel killed any process for lack of memory while the program ran.
+        killed: Whether the kernel killed a process of the container for lack of memory, as its log says.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class ContainerLife(threading.Thread):
         self.failure: Explanation | None = None
         self.exit_code: int | None = None
         self.inspected: Mapping[str, Any] = {}
-        self.system_ran_out = False
+        self.killed = Killed.UNKNOWN
         self._config = config
         self._client_factory = client_factory
         self._logs = {1: stdout, 2: stderr}
@@ -104,29 +105,29 @@ class ContainerLife(threading.Thread):
     def _follow(self, api: docker.APIClient) -> None:
         stream = api.attach_socket(self.name, params=_STREAMS)
         # Closing the stream alone leaves the connection open: the SDK keeps it on this attribute.
-        with contextlib.closing(getattr(stream, "_response", stream)):
-            kills_before = out_of_memory_kills()
-            api.start(self.name)
-            self.began_s = time.monotonic()
-            if self._unwanted.is_set():  # asked to stop while it was starting
-                self._kill()
-            self._copy_output(stream)
-        try:
-            self.exit_code = int(api.wait(self.name)["StatusCode"])
-            self.system_ran_out = out_of_memory_kills() > kills_before
-            self.inspected = self._inspection(api)
-        except ENGINE_ERRORS as error:  # a refusal too: an engine that shuts down refuses to wait
-            removed = fault_of(error) is DockerFault.NOT_THERE
-            self.failure = self.failure or (_removed_by_others() if removed else engine_lost(error))
+        with KernelLog() as kernel_log:
+            with contextlib.closing(getattr(stream, "_response", stream)):
+                api.start(self.name)
+                self.began_s = time.monotonic()
+                if self._unwanted.is_set():  # asked to stop while it was starting
+                    self._kill()
+                self._copy_output(stream)
+            try:
+                self.exit_code = int(api.wait(self.name)["StatusCode"])
+                self._inspect(api, kernel_log.kills())
+            except ENGINE_ERRORS as error:  # a refusal too: an engine that shuts down refuses to wait
+                removed = fault_of(error) is DockerFault.NOT_THERE
+                self.failure = self.failure or (_removed_by_others() if removed else engine_lost(error))
 
-    def _inspection(self, api: docker.APIClient) -> Mapping[str, Any]:
-        """The engine's inspection; where memory ran out, once the engine knows it too (at most 1 s)."""
+    def _inspect(self, api: docker.APIClient, kills: MemoryKills) -> None:
+        """Ask the engine; where only it can tell whether memory ran out, until it has (at most 1 s)."""
         deadline = time.monotonic() + _NOTICE_LIMIT_S
         while True:
-            inspected: Mapping[str, Any] = api.inspect_container(self.name)
-            known = inspected["State"].get("OOMKilled", False)
-            if known or not (self.exit_code and self.system_ran_out) or time.monotonic() >= deadline:
-                return inspected
+            self.inspected = api.inspect_container(self.name)
+            self.killed = kills.of(self.inspected.get("Id", ""))
+            noticed = self.inspected["State"].get("OOMKilled", False)
+            if noticed or self.killed is not Killed.UNKNOWN or time.monotonic() >= deadline:
+                return
             time.sleep(0.1)
 
     def _copy_output(self, stream: Any) -> None:

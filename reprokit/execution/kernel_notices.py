@@ -110,9 +110,11 @@ def _filter(*, of_mapped: bool, of_folders: bool) -> bytes:
     passed_over = _NOT_TO_READ | (0 if of_folders else _FOLDER)
     allow, tell_of = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _TELL)
     steps = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUALS, 1, 0, architecture), allow, (_LOAD, 0, 0, _NUMBER)]
+    # who appends to a file changes its times before it reads it
+    unless = [(_ANY_BIT, 2, 0, os.O_APPEND), (_ANY_BIT, 0, 1, passed_over), allow]
     only: dict[str, list[tuple[int, int, int, int]]] = {
-        "open": [_argument(1), (_ANY_BIT, 0, 1, passed_over), allow],
-        "openat": [_argument(2), (_ANY_BIT, 0, 1, passed_over), allow],
+        "open": [_argument(1), *unless],
+        "openat": [_argument(2), *unless],
         "mmap": [
             *[_argument(2), (_ANY_BIT, 1, 0, _EXECUTABLE), allow],
             *[_argument(3), (_ANY_BIT, 0, 1, _ANONYMOUS), allow],

@@ -26,6 +26,7 @@ from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.execution import accelerators, code_elsewhere, other_files
+from reprokit.execution.kernel_log import KernelLog, Killed
 from reprokit.execution.local_guard import can_confine
 from reprokit.execution.local_program import GuardedProgram
 from reprokit.execution.mounted_copies import SharedCopies, mounted_copies
@@ -37,7 +38,6 @@ from reprokit.execution.outcome import (
     cannot_write,
     command_missing,
     explain,
-    out_of_memory_kills,
     readable_size,
     start_refused,
     timed_out,
@@ -69,19 +69,20 @@ class LocalBackend:
         """See ``Backend.run``."""
         watch = Stopwatch()
         shared = self._copies if _cannot_write_beside(spec, run_dir) else None
-        with mounted_copies(spec, run_dir, shared=shared) as copies:
+        with mounted_copies(spec, run_dir, shared=shared) as copies, KernelLog() as kernel_log:
             if copies.problem is not None:
                 return watch.result(copies.problem, isolation={"backend": "local"})
-            return copies.unless_changed(self._run(copies.spec, run_dir, on_tick=on_tick))
+            return copies.unless_changed(self._run(copies.spec, run_dir, kernel_log, on_tick=on_tick))
 
-    def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
+    def _run(
+        self, spec: RunSpec, run_dir: Path, kernel_log: KernelLog, *, on_tick: Callable[[], None]
+    ) -> RunResult:
         watch = Stopwatch()
         isolation: dict[str, Any] = {"backend": "local"}
         if spec.limits.cpus is not None and hasattr(os, "sched_setaffinity"):
             isolation["cpus"] = list(spec.limits.cpus)
         if not spec.command:
             return watch.result(command_missing("", "the command line is empty"), isolation=isolation)
-        kills_before = out_of_memory_kills()
         with contextlib.ExitStack() as opened:
             try:
                 logs = tuple(map(opened.enter_context, open_logs(run_dir)))
@@ -100,7 +101,7 @@ class LocalBackend:
         facts = program.facts()
         if spec.confined:
             isolation["confined"] = bool(facts.get("confined"))
-        seen = _seen(spec, run_dir, facts, system_ran_out=out_of_memory_kills() > kills_before)
+        seen = _seen(spec, run_dir, facts, killed=kernel_log.kills().of_process(facts.get("pid")))
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         result = watch.result(why, seen=seen, isolation=isolation)
         if spec.other_tree is not None:
@@ -187,14 +188,14 @@ def _byte_code(spec: RunSpec, given: Mapping[str, str]) -> str:
     return str(kept) if kept.name == BYTE_CODE and is_read_only and kept.is_dir() else ""
 
 
-def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> ProgramEnd:
+def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, killed: Killed) -> ProgramEnd:
     status = facts.get("status")
     used = readable_size(facts.get("max_rss_bytes", 0))
     return ProgramEnd(
         exit_code=status if status is not None and status >= 0 else None,
         signal=-status if status is not None and status < 0 else None,
         out_of_memory=f"it was killed while the system's out-of-memory killer was active, after using {used}"
-        if status == -signal.SIGKILL and system_ran_out
+        if status == -signal.SIGKILL and killed is not Killed.NONE
         else "",
         stderr_tail=stderr_tail(run_dir),
         program=spec.command[0] if spec.command else "",

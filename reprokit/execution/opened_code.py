@@ -146,12 +146,15 @@ class OpenedCode:
                 self.privileged = _if_privileged(_seen_from_here(path, pid, folder))
         elif self._has_begun:
             flags = {"open": words[1], "openat": words[2]}.get(call, 0)
-            self._add_read(_seen_from_here(path, pid, folder), pid, is_emptied=bool(flags & os.O_TRUNC))
-            if self._environment and _CODE.fullmatch(path):
+            self._add_read(_seen_from_here(path, pid, folder), pid, flags=flags)
+            if self._environment and not flags & os.O_WRONLY and _CODE.fullmatch(path):
                 self._add_opened(_absolute(path, pid, folder), pid)
 
-    def _add_read(self, path: str, pid: int, *, is_emptied: bool = False) -> None:
-        if self._others is None or is_emptied:
+    def _add_read(self, path: str, pid: int, *, flags: int = 0) -> None:
+        if self._others is None or flags & os.O_TRUNC:
+            return
+        if flags & os.O_WRONLY:
+            self._others.appended_to(path)
             return
         what, name = self._others.opened(path)
         if name:

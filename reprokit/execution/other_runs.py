@@ -65,6 +65,7 @@ class OtherRuns:
         self._changed_s = (written["since"], written["until"])
         self._left_s = (left_since, since_ns / 1e9 if left_since else 0.0)
         self._user = os.getuid()
+        self._appended_to: set[tuple[int, int]] = set()
         self._known: dict[tuple[int, int], tuple[str, int]] = {}
         for path in (*left, *written["files"]):
             with contextlib.suppress(OSError):
@@ -96,12 +97,21 @@ class OtherRuns:
                 return "left", real
         return "", ""
 
+    def appended_to(self, path: str) -> None:
+        """Note a file that this run is about to append to, which hides when an earlier one changed it."""
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(path)  # noqa: PTH116
+            if stat.S_ISREG(status.st_mode) and self._was_changed_meanwhile(path, status):
+                self._appended_to.add((status.st_dev, status.st_ino))
+
     def _was_changed_meanwhile(self, path: str, status: os.stat_result) -> bool:
         """Whether an earlier run may have written it, whoever owns it.
 
         A run that sets the mode of a file, renames it or links to it before it reads it changes the time of
         its status, and leaves the time of its content.
         """
+        if (status.st_dev, status.st_ino) in self._appended_to:
+            return True
         since, until = self._left_s
         is_new = since <= status.st_ctime < until or since <= status.st_mtime < until
         if not is_new or not status.st_size:

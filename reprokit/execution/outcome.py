@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import re
 import signal
@@ -14,7 +13,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult
@@ -31,7 +29,8 @@ class ProgramEnd:
     Attributes:
         exit_code: What it returned, or None if a signal ended it.
         signal: Number of the signal that ended it, or None.
-        out_of_memory: Evidence that it was killed for its memory, one sentence, or "".
+        out_of_memory: Evidence that it, or a process that it had started, was killed for lack of memory: one
+            sentence, or "".
         stderr_tail: The end of what it printed to stderr.
         program: The first word of the command line.
         output: The folder it may write to, as the program sees it.
@@ -94,14 +93,15 @@ class Stopwatch:
 
 def explain(seen: ProgramEnd) -> Explanation:
     """Explain how a program ended: the most reliable evidence first, the program's own output last."""
-    if seen.exit_code == 0:
-        return Explanation(outcome=Outcome.COMPLETED)
     if seen.out_of_memory:
+        hidden = ", though the program ended with exit code 0" if seen.exit_code == 0 else ""
         return Explanation(
             outcome=Outcome.OUT_OF_MEMORY,
-            message=f"out of memory: {seen.out_of_memory}",
-            remedy="raise the run's memory limit, or make batches, models or worker counts smaller",
+            message=f"out of memory: {seen.out_of_memory}{hidden}",
+            remedy=_MORE_MEMORY,
         )
+    if seen.exit_code == 0:
+        return Explanation(outcome=Outcome.COMPLETED)
     if seen.signal:
         return _signalled(seen.signal)
     if seen.exit_code in {126, 127}:
@@ -152,15 +152,6 @@ def cannot_write(path: str, error: OSError) -> Explanation:
     )
 
 
-def out_of_memory_kills() -> int:
-    """How often the kernel has killed a process for lack of memory since boot; 0 where it does not say."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0
-
-
 def signal_name(number: int) -> str:
     """``SIGKILL`` for 9; real-time and unknown signals by their number."""
     try:
@@ -196,6 +187,8 @@ _SIGNAL_REMEDIES = {
 }
 _NATIVE_CRASH = "native code crashed: run again with PYTHONFAULTHANDLER=1 to see in which Python line"
 
+_MORE_MEMORY = "raise the run's memory limit, or make batches, models or worker counts smaller"
+
 # Last lines of output with a known cause. The first match wins.
 _LAST_WORDS: tuple[tuple[re.Pattern[str], Outcome, str], ...] = (
     (
@@ -206,7 +199,7 @@ _LAST_WORDS: tuple[tuple[re.Pattern[str], Outcome, str], ...] = (
     (
         re.compile(r"MemoryError\b|OutOfMemoryError|[Cc]an(?:'t|not) allocate memory"),
         Outcome.OUT_OF_MEMORY,
-        "raise the run's memory limit, or make batches, models or worker counts smaller",
+        _MORE_MEMORY,
     ),
     (
         re.compile(r"\[Errno (?:28|122)\]|No space left on device|Disk quota exceeded"),

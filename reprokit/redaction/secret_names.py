@@ -53,7 +53,7 @@ _ALWAYS = re.compile(
 # With nothing behind it but where it is for; those of the last line as words of their own: compass is none.
 _AT_THE_END = re.compile(
     rf".*token{_PLACES}|(?:.*_)?(?:{SERVICES})_?(?:keys?|sk){_PLACES}|(?:.*_)?webhook(?:_ur[il])?{_PLACES}|"
-    rf"(?:.*_)?(?:pass|pat|pwd|pw|o?auth|cookies?|otp|cred){_PLACES}"
+    rf"(?:.*_)?(?:pass|pat|pwd|pw|o?auth|cookies?|otp|cred|psk|sas){_PLACES}"
 )
 #: "Password" in other languages; where a word has a second meaning, only the first is here.
 WORDS_OF_OTHERS = (

@@ -13,6 +13,7 @@ from reprokit.features.selftest import gate, judging
 from reprokit.features.selftest.gate import exit_code, prove
 from reprokit.features.selftest.score import run
 from reprokit.features.selftest.score_lines import end_lines
+from reprokit.features.selftest.table import KINDS
 from reprokit.harness import Request, judge_again
 from reprokit.session import Session
 from reprokit.workspace import sha256_of_tree
@@ -24,7 +25,7 @@ def test_it_prints_a_score_and_touches_nothing(study):
     answer = study.reprokit("selftest", "cartpole_baseline", "--faults", "70", "--clean", "2")
     assert answer.code == 0, answer.out + answer.err
     assert "one flipped bit in a float" in answer.out
-    assert "The gate can be trusted: 70 of 70 faults led to their verdict, 2 of 2" in answer.out
+    assert "kinds were not planted. 70 of 70 faults led to their verdict, 2 of 2" in answer.out
     assert sha256_of_tree(study.root) == before
 
 
@@ -85,6 +86,14 @@ def test_a_selftest_that_could_plant_nothing_proves_nothing(samples, silent, mon
     score = run(samples, num_faults=20, num_clean=2, seed=0, progress=silent)
     assert (score.planted, score.clean.right, score.exit_code) == (0, 2, 4)
     assert "The gate cannot be trusted: 0 of 0 faults" in list(end_lines(score, command=[]))[-1]
+
+
+def test_a_selftest_of_a_few_kinds_of_fault_does_not_say_that_the_gate_can_be_trusted(samples, silent):
+    score = run(samples, num_faults=1, num_clean=1, seed=0, progress=silent)
+    told = list(end_lines(score, command=[]))[-1]
+    assert (score.exit_code, score.kinds_left) == (0, len(KINDS) - 1)
+    assert told.startswith("Too few faults to say that the gate can be trusted: ")
+    assert told.endswith("1 of 1 faults led to their verdict, 1 of 1 clean copies to REPRODUCED.")
 
 
 def test_runs_that_differ_prove_nothing_about_the_gate(study, samples):

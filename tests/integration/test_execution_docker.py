@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -200,6 +201,46 @@ def test_running_out_of_memory_is_told_from_a_kill(run: Run, in_container: Spec,
     result = run(in_container(program, limits=RunLimits(memory_bytes=64 << 20)))
     assert result.outcome is Outcome.OUT_OF_MEMORY
     assert "64.0 MiB" in result.message
+
+
+def test_a_child_killed_for_lack_of_memory_is_told_though_the_program_ends_with_0(
+    run: Run, in_container: Spec
+):
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {GREEDY!r}]); print('went on')"
+    result = run(in_container(program, limits=RunLimits(memory_bytes=64 << 20)))
+    assert (result.outcome, result.exit_code) == (Outcome.OUT_OF_MEMORY, 0)
+    assert "limit of 64.0 MiB was reached, though the program ended with exit code 0" in result.message
+
+
+@pytest.mark.skipif(not os.access("/dev/kmsg", os.R_OK), reason="this user may not read the kernel's log")
+def test_a_kill_while_another_container_runs_out_of_memory_is_no_memory_trouble(
+    run: Run, run_dir: Path, in_container: Spec, workspace: str, tmp_path: Path
+):
+    other = tmp_path / "other"
+    (other / "output").mkdir(parents=True)
+    is_over, begun = run_dir / "output" / "other-is-over", run_dir / "output" / "begun"
+
+    def run_out_of_memory() -> RunResult:
+        while not begun.exists():
+            time.sleep(0.05)
+        spec = in_container(GREEDY, limits=RunLimits(memory_bytes=64 << 20))
+        try:
+            return DockerBackend(workspace=f"{workspace}-other").run(spec, other, on_tick=lambda: None)
+        finally:
+            is_over.touch()
+
+    with ThreadPoolExecutor() as pool:
+        others = pool.submit(run_out_of_memory)
+        result = run(
+            in_container(
+                "import os, time\n"
+                "open('/run_dir/begun', 'w').close()\n"
+                "while not os.path.exists('/run_dir/other-is-over'): time.sleep(0.05)\n"
+                "os.kill(os.getpid(), 9)"
+            )
+        )
+    assert others.result().outcome is Outcome.OUT_OF_MEMORY
+    assert (result.outcome, result.signal) == (Outcome.SIGNALLED, "SIGKILL")
 
 
 def test_a_kill_from_inside_is_no_memory_trouble(run: Run, in_container: Spec):

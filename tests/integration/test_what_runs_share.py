@@ -101,6 +101,20 @@ def test_a_file_that_each_run_makes_anew_is_no_channel_between_them(home, capsys
     assert (code, report["verdict"]) == (0, "REPEATABLE"), reason
 
 
+@pytest.mark.parametrize("reads", [True, False], ids=["and reads it", "alone"])
+def test_a_log_that_each_run_appends_to_is_a_channel_where_a_later_run_reads_it(home, capsys, reads):
+    program = PROGRAM.replace(
+        "kept.exists() or kept.write_bytes(os.urandom(8))", "kept.open('ab').write(b'1')"
+    )
+    program = (
+        program.replace("b'1'", "os.urandom(8)") if reads else program.replace("kept.read_bytes()[0]", "1")
+    )
+    (home.parent / "work" / "train.py").write_text(program)
+    code, report, reason = answer(capsys, home.parent / "data" / "sets" / "log")
+    assert (code, report["verdict"]) == ((4, "UNJUDGED") if reads else (0, "REPEATABLE"))
+    assert ("sets/log" in reason) is reads
+
+
 @pytest.mark.parametrize("place", [".cache/lib/fonts.json", ".config/lib/settings.yaml"])
 def test_a_file_that_a_library_keeps_is_named(home, capsys, place):
     code, report, reason = answer(capsys, home / place)

@@ -68,6 +68,11 @@ class Score:
         return self.rows.get(CLEAN) or ScoreRow(id=CLEAN, title="")
 
     @property
+    def kinds_left(self) -> int:
+        """How many kinds of fault were not planted although these runs may have a place for them."""
+        return len(KINDS) - len(self.rows.keys() - {CLEAN} | set(self.not_planted))
+
+    @property
     def exit_code(self) -> int:
         """0 only where a fault was planted, or the one clean copy asked for, and nothing was missed."""
         if self.misses:

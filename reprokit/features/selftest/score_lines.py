@@ -39,8 +39,12 @@ def end_lines(score: Any, *, command: Sequence[str]) -> Iterator[str]:
         yield f"… and {len(score.misses) - _SHOWN} more"
     faults, clean = f"{score.found:,} of {score.planted:,} faults", score.clean
     copies = f"{clean.right:,} of {clean.planted:,} clean copies"
-    word = "can" if score.exit_code == 0 else "cannot"
-    yield f"The gate {word} be trusted: {faults} led to their verdict, {copies} to REPRODUCED."
+    came = f"{faults} led to their verdict, {copies} to REPRODUCED."
+    if score.exit_code == 0 and score.kinds_left:
+        left = f"{score.kinds_left} kinds were not planted"
+        yield f"Too few faults to say that the gate can be trusted: {left}. {came}"
+    else:
+        yield f"The gate {'can' if score.exit_code == 0 else 'cannot'} be trusted: {came}"
 
 
 def one_fault_lines(score: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from reprokit.redaction import redact_text
 
 _MOST_BYTES, _MOST_CHARACTERS = 4_000_000, 160
 _BESIDE, _LONGEST_SECRET = 3, 200  # lines
+_SEEDS = re.compile(r"seed\w*\s*[(=]|default_rng\(|RandomState\(|\bRandom\(|PRNGKey\(|Generator\(|PCG64\(")
+_SEED_NOT_TIME = "take the seed from a setting in place of the time"
 
 
 def with_source_lines(found: Diagnosis, *, below: Path | None = None) -> Diagnosis:
@@ -32,9 +35,11 @@ def _with_lines(cause: Cause, *, below: Path | None) -> Cause:
     lines = _lines(Path(cause.file), below=below)
     if not 0 < cause.line <= len(lines):
         return cause
+    line = lines[cause.line - 1].strip()
     return replace(
         cause,
-        source=_short(redact_text(lines[cause.line - 1].strip())),
+        source=_short(redact_text(line)),
+        fix=_SEED_NOT_TIME if cause.category == "clock" and _SEEDS.search(line) else cause.fix,
         around=_around(lines, cause.line),
         around_from=max(1, cause.line - _BESIDE),
     )

@@ -39,6 +39,11 @@ _ELSEWHERE = re.compile(
     r"ERROR: (?:LoadError: )?.+(?=\nStacktrace:)|"  # Julia
     rf"\S+: line \d+:\s+\d+ {_SIGNAL}\s.*|{_SIGNAL}(?: \(core dumped\))?(?:\n|$)"
 )
+#: What programs print last when they give up; a number, or none, after "error" is a result.
+_GAVE_UP = re.compile(
+    r"(?:\S+: )?(?:fatal(?: error)?|error|Fatal(?: error)?|Error|FATAL(?: ERROR)?|ERROR): "
+    r"(?!(?i:nan|inf|none|no errors?|zero)\b)[^\d\s.+-].*"
+)
 #: What follows such a line and belongs to it.
 _FRAME = re.compile(
     r"\s.*||goroutine .*|created by .*|note: .*|exit status \d+|Node\.js .*|Stacktrace:|Execution halted|"
@@ -59,7 +64,7 @@ def printed_failures(stored: Sequence[StoredRun]) -> dict[str, str]:
 
 def failure_at_end(lines: Sequence[str]) -> str:
     """The error with which lines end, but for a few: the exception of a traceback; "" where with none."""
-    return _python(lines) or _unreadable(lines) or _elsewhere(lines)
+    return _python(lines) or _unreadable(lines) or _elsewhere(lines) or _gave_up(lines)
 
 
 def _python(lines: Sequence[str]) -> str:
@@ -81,6 +86,11 @@ def _unreadable(lines: Sequence[str]) -> str:
             after = [line for line in lines[number + 1 :] if line.strip()]
             return lines[number][:_MOST_CHARS] if has_place and len(after) <= _MOST_LINES_AFTER else ""
     return ""
+
+
+def _gave_up(lines: Sequence[str]) -> str:
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return last[:_MOST_CHARS] if _GAVE_UP.fullmatch(last) else ""
 
 
 def _elsewhere(lines: Sequence[str]) -> str:

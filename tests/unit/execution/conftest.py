@@ -30,6 +30,7 @@ class PaperEngine:
     """
 
     api_version = "1.41"
+    container_id = "5d604a4799fa239556696a5640b34376373414d0fe3daf6e3ccca43d22a869d2"
 
     def __init__(self) -> None:
         self.frames: list[tuple[int, bytes]] = []
@@ -104,6 +105,7 @@ class PaperEngine:
         self._enter("inspect")
         config = self.containers_by_name[name]
         return {
+            "Id": self.container_id,
             "Image": config["Image"],
             "Config": config,
             "HostConfig": config["HostConfig"],

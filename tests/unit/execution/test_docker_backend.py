@@ -15,8 +15,8 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 from reprokit.core.records import Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution import docker as docker_backend
-from reprokit.execution import docker_container
 from reprokit.execution.docker import DockerBackend
+from reprokit.execution.kernel_log import KernelLog, MemoryKills
 
 
 def no_tick() -> None:
@@ -58,8 +58,7 @@ def test_streams_arrive_separated_and_byte_for_byte(engine: Any, container_spec:
 def test_running_out_of_memory_is_known_though_the_engine_notices_late_or_never(
     engine: Any, container_spec: RunSpec, run_dir: Path, monkeypatch: pytest.MonkeyPatch, noticed: bool
 ):
-    kills = iter([4, 5])  # before the program's start and after its end
-    monkeypatch.setattr(docker_container, "out_of_memory_kills", lambda: next(kills))
+    kernel_log_says(monkeypatch, MemoryKills(number=1))
     engine.exit_code, inspect = 137, engine.inspect_container
 
     def inspected(name: str) -> Any:
@@ -68,7 +67,60 @@ def test_running_out_of_memory_is_known_though_the_engine_notices_late_or_never(
         return answer
 
     engine.inspect_container = inspected
-    assert run(engine, container_spec, run_dir).outcome is Outcome.OUT_OF_MEMORY
+    result = run(engine, container_spec, run_dir)
+    assert result.outcome is Outcome.OUT_OF_MEMORY
+    assert ("the container's limit" in result.message) is noticed
+    assert ("the system's out-of-memory killer was active" in result.message) is not noticed
+
+
+OTHER_CONTAINER = "/docker/" + "e" * 64
+
+
+def kernel_log_says(monkeypatch: pytest.MonkeyPatch, kills: MemoryKills) -> None:
+    monkeypatch.setattr(KernelLog, "kills", lambda self: kills)
+
+
+def test_a_kill_while_another_container_ran_out_of_memory_stays_a_kill(
+    engine: Any, container_spec: RunSpec, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+):
+    named = ((OTHER_CONTAINER, OTHER_CONTAINER, 4711),)
+    kernel_log_says(monkeypatch, MemoryKills(number=1, named=named, all_named=True))
+    engine.exit_code = 137
+    result = run(engine, container_spec, run_dir)
+    assert (result.outcome, result.signal) == (Outcome.SIGNALLED, "SIGKILL")
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 137])
+@pytest.mark.parametrize(
+    ("at_its_limit", "words"),
+    [(True, "the container's limit of 8.0 GiB was reached"), (False, "whose own limit was not reached")],
+    ids=["the container's limit", "the machine's memory"],
+)
+def test_a_process_that_the_kernel_killed_for_lack_of_memory_makes_the_run_run_out_of_memory(
+    engine: Any,
+    container_spec: RunSpec,
+    run_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    exit_code: int,
+    at_its_limit: bool,
+    words: str,
+):
+    ours = f"/system.slice/docker-{engine.container_id}.scope"
+    named = ((OTHER_CONTAINER, OTHER_CONTAINER, 4711), (ours if at_its_limit else "", ours, 4712))
+    kernel_log_says(monkeypatch, MemoryKills(number=9, named=named))
+    engine.exit_code = exit_code
+    result = run(engine, container_spec, run_dir)
+    assert result.outcome is Outcome.OUT_OF_MEMORY
+    assert words in result.message
+    assert ("though the program ended with exit code 0" in result.message) is (exit_code == 0)
+
+
+def test_a_program_that_ends_well_after_the_engine_saw_it_run_out_of_memory_is_not_completed(
+    engine: Any, container_spec: RunSpec, run_dir: Path
+):
+    engine.oom_killed = True
+    result = run(engine, container_spec, run_dir)
+    assert (result.outcome, result.exit_code, result.completed) == (Outcome.OUT_OF_MEMORY, 0, False)
 
 
 def test_a_kill_while_no_memory_ran_out_stays_a_kill(engine: Any, container_spec: RunSpec, run_dir: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 
@@ -21,7 +22,7 @@ class Opens:
         self.answered: queue.Queue[int] = queue.Queue()
         self._waiting.put(Notice(identity=-1, call="execve", pid=1, words=(0,) * 6))
         for number in self.paths:
-            self._waiting.put(Notice(identity=number, call="open", pid=1, words=(number,) * 6))
+            self._waiting.put(Notice(identity=number, call="open", pid=1, words=(number, *(0,) * 5)))
 
     def next(self, *, within_ms: int) -> Notice | None:
         try:
@@ -80,3 +81,14 @@ def test_a_look_that_fails_is_told_and_the_next_ones_are_made():
     opened.end()
     assert [*opened.found] == [("read", "/other", "/usr/bin/cp")]
     assert "odd" in opened.unknown
+
+
+def test_a_file_that_is_opened_to_append_to_is_noted_and_not_taken_for_read():
+    kernel, others = Opens("/other"), Others()
+    noted = []
+    others.appended_to = noted.append
+    kernel._waiting.put(Notice(1, "open", 1, (0, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0, 0, 0, 0)))
+    opened = listening(kernel, others)
+    assert [kernel.answered.get(timeout=20) for _ in range(3)] == [-1, 0, 1]
+    opened.end()
+    assert (noted, [*opened.found]) == (["/other"], [("read", "/other", "/usr/bin/cp")])

@@ -119,6 +119,21 @@ def test_such_a_file_counts_where_this_run_changes_all_but_its_content_before_it
     assert others.opened(str(left)) == ("left", str(left))
 
 
+def test_such_a_file_counts_where_this_run_appends_to_it_before_it_reads_it(tmp_path):
+    left, own = tmp_path / "left", tmp_path / "own"
+    first = time.time() - 1
+    left.write_text("0.25")
+    time.sleep(0.02)
+    others = OtherRuns(trees=(), runs=[], allowed=[], left_since=first, since_ns=time.time_ns())
+    time.sleep(0.02)
+    for path in (left, own):
+        others.appended_to(str(path))
+        with path.open("a") as stream:
+            stream.write("0.5")
+    assert others.opened(str(left)) == ("left", str(left))
+    assert others.opened(str(own)) == ("", "")
+
+
 def test_such_a_file_counts_whoever_owns_it_where_this_user_may_write_it(tmp_path, monkeypatch):
     left = tmp_path / "left"
     left.write_text("0.25")

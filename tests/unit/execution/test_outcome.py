@@ -39,8 +39,10 @@ def test_exit_code_zero_is_completed_and_says_nothing():
     assert (why.outcome, why.message, why.remedy) == (Outcome.COMPLETED, "", "")
 
 
-def test_exit_code_zero_counts_even_when_a_child_was_killed_for_memory():
-    assert explain(ProgramEnd(exit_code=0, out_of_memory="evidence")).outcome is Outcome.COMPLETED
+def test_a_child_killed_for_memory_counts_more_than_exit_code_zero():
+    why = explain(ProgramEnd(exit_code=0, out_of_memory="evidence"))
+    assert why.outcome is Outcome.OUT_OF_MEMORY
+    assert why.message == "out of memory: evidence, though the program ended with exit code 0"
 
 
 def test_a_crash_names_the_exception_and_where_it_was_raised():

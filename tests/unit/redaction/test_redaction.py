@@ -116,6 +116,8 @@ def test_what_is_no_secret_stays(text):
         ["python", "train.py", "--hf_token", PLANTED, "--seed", "7"],
         ["python", "train.py", "-token", PLANTED],
         ["python", "train.py", "--cred", PLANTED],
+        ["python", "train.py", "--sas", PLANTED],
+        ["python", "train.py", "--wifi-psk", PLANTED],
         ["env", f"AWS_SECRET_ACCESS_KEY={PLANTED}", "python", "train.py"],
         ["python", "train.py", f"--data=https://u:{PLANTED}@example.org/x"],
         ["python", "-c", f"login(token='{PLANTED}')"],

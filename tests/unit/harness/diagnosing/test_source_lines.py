@@ -55,6 +55,27 @@ def test_a_file_that_is_gone_or_a_folder_has_no_line(tmp_path):
     assert source(tmp_path, 1) == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "is_seed"),
+    [
+        ("random.seed(time.time_ns())", True),
+        ("rng = numpy.random.default_rng(int(time.time()))", True),
+        ("seed = int(time.time())", True),
+        ("key = jax.random.PRNGKey(time.time_ns() % 2**31)", True),
+        ("loss += time.time() % 1e-3", False),
+        ("if time.time() > deadline:", False),
+    ],
+)
+def test_a_clock_that_gives_a_seed_is_to_be_replaced_by_a_setting(tmp_path, line, is_seed):
+    (tmp_path / "train.py").write_text(f"{line}\n")
+    cause = Cause(
+        category="clock", file=str(tmp_path / "train.py"), line=1, what="x", fix="y", confidence="high"
+    )
+    found = with_source_lines(Diagnosis(verdict=DIFFERS, causes=(cause,), folder=Path("x"), runs=3))
+    fix = "take the seed from a setting in place of the time" if is_seed else "y"
+    assert found.as_data()["cause"]["fix"] == fix
+
+
 def around(file, line, *, below=None):
     cause = Cause(category="clock", file=str(file), line=line, what="x", fix="y", confidence="high")
     found = Diagnosis(verdict=DIFFERS, causes=(cause,), folder=Path("x"), runs=3)

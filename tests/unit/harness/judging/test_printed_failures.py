@@ -131,7 +131,31 @@ def test_an_error_of_another_kind_at_the_end_is_named_and_further_up_is_not(text
 
 @pytest.mark.parametrize(
     "line",
-    ["Error: 0.25", "Killed 3 of 10 workers", "panicked", "Error rate 0.1", "0 Aborted", "ValueError: 3"],
+    [
+        "fatal: boom",
+        "Error: no space in the table",
+        "train.py: error: the following arguments are required: --data",
+        "ERROR: cannot read weights.bin",
+    ],
+)
+def test_the_last_words_of_a_program_that_gave_up_are_named_and_the_same_further_up_are_not(line):
+    assert failure_at_end(["step 1", line, ""]) == line
+    assert failure_at_end(["step 1", line, "step 2"]) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *[
+            "Error: 0.25",
+            "Killed 3 of 10 workers",
+            "panicked",
+            "Error rate 0.1",
+            "0 Aborted",
+            "ValueError: 3",
+        ],
+        *["error: nan", "errors: none", "fatal errors: 0", "Error: none", "error: -1e-3", "train error: .5"],
+    ],
 )
 def test_a_line_that_only_speaks_of_errors_is_none(line):
     assert failure_at_end(["step 1", line]) == ""
