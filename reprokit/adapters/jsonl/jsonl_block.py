@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from reprokit.adapters.jsonl.jsonl_file import Block
 from reprokit.adapters.jsonl.jsonl_line import read_line
+from reprokit.adapters.jsonl.quick_json import quick_loads
 from reprokit.core.comparing.record_table import RecordTable
 
 _CLOSE, _COLON, _COMMA, _SPACE, _MINUS, _ZERO = b"}:, -0"
@@ -47,8 +47,8 @@ def read_table(block: Block) -> RecordTable | None:
     text[block.ends - 1] = _SPACE
     text[block.ends[:-1]] = _COMMA
     try:
-        cells = orjson.loads(b"[%b]" % text[:-1].tobytes())
-    except orjson.JSONDecodeError:
+        cells = quick_loads(b"[%b]" % text[:-1].tobytes())
+    except ValueError:
         return None
     if len(cells) != num_names * block.num_lines:
         return None

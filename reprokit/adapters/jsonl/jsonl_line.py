@@ -19,8 +19,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import orjson
-
+from reprokit.adapters.jsonl.quick_json import quick_loads
 from reprokit.adapters.reading import Note, Reading
 
 MAX_DEPTH = 64
@@ -92,8 +91,8 @@ def flattened(record: Mapping[str, Any]) -> Mapping[str, Any]:
 def _quick(line: bytes) -> dict[str, Any] | None:
     """The record, if orjson's reading of it is sure to be right."""
     try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        record = quick_loads(line)
+    except ValueError:
         return None
     if type(record) is not dict or line.count(b":") != len(record):
         return None  # more colons than keys: a repeated key, something nested, or a colon in a text

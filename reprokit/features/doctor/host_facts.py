@@ -22,7 +22,7 @@ from reprokit.images import interpreters, locks, packages
 from reprokit.project import Project
 
 #: The versions of Python that the tool runs on: from the first, and below the second.
-PYTHONS = ((3, 11), (3, 15))
+PYTHONS = ((3, 11), (3, 16))
 _OTHERS = {"reprokit", "reprokit-ml"}  # of other people, on the package index
 _PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "nvidia-ctk", "ssh-keygen")
 

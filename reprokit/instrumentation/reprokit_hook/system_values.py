@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -203,6 +204,8 @@ def wrap(module: Any, name: str, kind: str, watch: Watch, answers: Answers = _PL
 
 def _no_method(watched: Callable[..., Any], natural: Any) -> Any:
     """As a function of C: ``converter = time.localtime`` in a class, as logging has it, makes no method."""
+    if sys.version_info >= (3, 14):  # where a partial makes one too
+        return staticmethod(watched)
     return functools.update_wrapper(functools.partial(watched), natural)
 
 

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from reprokit.adapters.jsonl import quick_json
 from reprokit.adapters.jsonl.jsonl_block import read_table
 from reprokit.adapters.jsonl.jsonl_file import Block, line_feeds
 
+pytest.importorskip("orjson", reason="no wheel for this Python: blocks are read line by line")
 GOOD = b'{"step":0,"a":0.5}\n{"step":1,"a":-2e-3}\n'
 
 
@@ -85,3 +87,8 @@ def test_tricks_with_lines_and_colons_do_not_get_through(tricky):
 def test_a_last_line_without_line_feed_is_left_to_others():
     data = GOOD[:-1]
     assert read_table(Block(data, np.append(line_feeds(data), len(data)), terminated=False)) is None
+
+
+def test_without_the_quick_parser_a_block_is_left_to_the_reader_of_lines(monkeypatch):
+    monkeypatch.setattr(quick_json, "_loads", None)
+    assert read_table(block(GOOD)) is None

@@ -5,7 +5,17 @@ import math
 
 import pytest
 
+from reprokit.adapters.jsonl import quick_json
 from reprokit.adapters.jsonl.jsonl_line import MAX_DEPTH, MAX_INTEGER_DIGITS, read_line
+
+
+@pytest.fixture(params=["quick", "thorough"], autouse=True)
+def _both_parsers(request, monkeypatch):
+    """Each test once with orjson, and once as where Python is too new for it."""
+    if request.param == "quick":
+        pytest.importorskip("orjson")
+    else:
+        monkeypatch.setattr(quick_json, "_loads", None)
 
 
 def word(line, **options):

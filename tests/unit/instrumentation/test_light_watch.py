@@ -182,6 +182,7 @@ print([one.tolist() for one in model.parameters()], isinstance(torch.default_gen
 
 
 def test_every_step_of_an_optimizer_leaves_the_digests_of_named_parameters(tmp_path):
+    pytest.importorskip("torch")
     (tmp_path / "plain").mkdir()
     (tmp_path / "watched").mkdir()
     plain, _ = run(tmp_path / "plain", TORCH, watched=False)
@@ -217,18 +218,21 @@ for step in range(3):
 @pytest.mark.parametrize(("draw", "states"), [("pass", [0, 0, 0]), ("step and torch.rand(1)", [0, 1, 1])])
 def test_the_default_generator_is_traced_from_its_first_draw_on(tmp_path, draw, states):
     """Before, it holds entropy, which no number of the program came from."""
+    pytest.importorskip("torch")
     run(tmp_path, OWN_GENERATOR.replace("DRAW", draw))
     lines = (tmp_path / "out/light-0.trace").read_text().splitlines()
     assert [len(json.loads(line)["random"]) for line in lines] == states
 
 
 def test_a_model_that_is_made_before_the_seed_is_named_by_a_line(tmp_path):
+    pytest.importorskip("torch")
     source = "import torch\nmodel = torch.nn.Sequential(\n    torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))\n"
     _, records = run(tmp_path, source + "torch.manual_seed(3)")
     assert drawn(records["0"]) == [("PyTorch's default generator", 3)]
 
 
 def test_a_generator_of_pytorch_without_a_seed_is_told(tmp_path):
+    pytest.importorskip("torch")
     source = "import torch\ngenerator = torch.Generator()\ntorch.rand(2, generator=generator)"
     _, records = run(tmp_path, source)
     assert [one[1] for one in seeds(records["0"])] == ["default"]
@@ -246,6 +250,7 @@ def test_what_compiled_code_seeds_in_a_thread_of_its_own_is_noted_and_ends_nothi
     tmp_path, module, call, generator
 ):
     """Below such a call there is no frame at all."""
+    pytest.importorskip(module)
     source = f"""
 import _thread, sys, time
 import {module}

@@ -15,6 +15,7 @@ from reprokit.features.compare.rounding.rule import Finding
 from reprokit.features.compare.rounding.twin_runs import MOST_RUNS, TwinRuns, make_twins
 from reprokit.harness.running.programs.hooked_run import HOOK
 
+pytest.importorskip("torch")
 TRAINS = """\
 import json, sys, torch
 torch.set_num_threads(1)

@@ -73,7 +73,7 @@ def test_a_healthy_host_is_ready_and_nothing_needs_fixing():
 
 LACKS = {
     "an old Python": (replace(HEALTHY, python=(3, 10)), "python", "uv python install"),
-    "a Python that is too new": (replace(HEALTHY, python=(3, 15)), "python", "uv python install"),
+    "a Python that is too new": (replace(HEALTHY, python=(3, 16)), "python", "uv python install"),
     "locks that are broken": (replace(HEALTHY, locks={}, locks_problem="no hash"), "locks", "git checkout"),
     "a cache no one can write": (replace(HEALTHY, cache_problem="read-only"), "cache", "REPROKIT_CACHE"),
     "too little memory": (host(memory={"total_bytes": GIB}), "memory", "more"),
