@@ -200,7 +200,7 @@ def test_a_checkpoint_of_the_whole_run_is_enough(told, load, code):
 @pytest.mark.slow
 def test_a_pattern_that_no_checkpoint_fits_is_refused(told):
     done = told(SPEED, stop="--save-every 3", go_on="--resume {stopped_run_dir}/none-*.json")
-    assert (done.returncode, "no checkpoint fits" in done.stderr) == (2, True), done.stdout
+    assert (done.returncode, "no checkpoint matches" in done.stderr) == (2, True), done.stdout
 
 
 @pytest.mark.slow
