@@ -34,6 +34,7 @@ HEALTHY, PLACES = ROOT / "integration/healthy", ROOT / "planted/places"
 HELD = ("entropy", "clock", "threads", "locks")
 FILLED = {"MALLOC_PERTURB_": "85", "GLIBC_TUNABLES": "glibc.malloc.perturb=85"}
 LIMIT_S = 600.0
+NOT_ASKED = {"ask_verify", "ask_diagnose", "torchrun_ranks"}
 
 
 class Silent:
@@ -55,7 +56,7 @@ class Silent:
 def main(*, python: str, only: Sequence[str]) -> int:
     """Ask every program, print a line of each, and 1 where one is changed or was not asked."""
     programs = [(sys.executable, path) for path in sorted(HEALTHY.glob("*.py"))]
-    others = sorted(path for path in PLACES.glob("*.py") if path.stem not in {"ask_verify", "torchrun_ranks"})
+    others = sorted(path for path in PLACES.glob("*.py") if path.stem not in NOT_ASKED)
     programs += [(python, path) for path in others]
     told = {}
     print("| program | counting | all held |\n|---|---|---|")

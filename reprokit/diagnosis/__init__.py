@@ -20,7 +20,7 @@ from reprokit.diagnosis.first_divergence import (
 )
 from reprokit.diagnosis.hook_limits import compiled_packages, computing_threads, limits_of
 from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation
-from reprokit.diagnosis.resumed_loops import ANEW, LATER, where_begun
+from reprokit.diagnosis.resumed_loops import ANEW, LATER, UNKNOWN, where_begun
 from reprokit.diagnosis.smallest_set import isolate
 from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, read_trace
 
@@ -28,6 +28,7 @@ __all__ = [
     "ANEW",
     "CATEGORIES",
     "LATER",
+    "UNKNOWN",
     "Began",
     "Cause",
     "HookTrace",

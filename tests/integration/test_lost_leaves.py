@@ -106,3 +106,14 @@ def test_two_things_that_are_not_restored_are_both_named(answer):
 def test_what_is_restored_is_not_accused(answer, stop):
     code, found = answer(f"{SPEED}; {DRAWS}", stop=stop)
     assert (code, found["verdict"], found["cause"], found["state"]) == (0, "REPEATABLE", None, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("written", ['"step": seen', '"value": 1'], ids=["numbered anew", "without numbers"])
+@pytest.mark.parametrize("restore", [f"{SPEED}; {DRAWS}", DRAWS], ids=["all", "not all"])
+def test_records_that_no_step_places_are_placed_by_the_updates_that_were_made(
+    answer, written, restore, monkeypatch
+):
+    monkeypatch.setitem(globals(), "LOOP", LOOP.replace('"COLUMN": update', written))
+    code, found = answer(restore)
+    assert (code, found["state"]) == ((1, ["speed.kept['first']"]) if restore == DRAWS else (0, []))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from reprokit.harness.diagnosing.diagnose import diagnose_command
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.diagnosing.restoring.lost_leaves import Pair, find_lost_leaves
+from reprokit.harness.diagnosing.restoring.same_update import shares_made
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.unwatched import first_of
@@ -129,10 +131,13 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
     output = None if stopped is None else stopped.folder / OUTPUT
     left_out = [*request.ignore, *clock_metrics.patterns_for(lab.left_out)]
-    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out)
+    shares = shares_made(whole.traced, resumed.traced)
+    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out, shares=shares)
     if found.from_the_first or found.before_the_stop:
         cut = None if stopped is None else stopped.trace
         begun = diagnosis.where_begun(whole.trace, cut, resumed.trace, again=again.trace)
+        if begun == diagnosis.UNKNOWN and shares:
+            begun = diagnosis.LATER
         _check_resumed(found, begun, resumed)
     loader = wrong_loader(whole.trace, resumed.trace, again=again.trace)
     divergence = found.divergence or (loader.divergence if loader else None)
@@ -147,7 +152,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
                 whole=whole,
                 resumed=resumed,
                 given=given,
-                agrees=lambda ran: _agrees(whole, output, ran, ignore=left_out),
+                agrees=lambda ran: _agrees(whole, output, ran, ignore=left_out, shares=shares),
                 read_at=_read_at(resumed, left),
             ),
         )
@@ -251,13 +256,19 @@ def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> Non
 
 
 def _agrees(
-    whole: InstrumentedRun, output: Path | None, ran: InstrumentedRun, *, ignore: Sequence[str]
+    whole: InstrumentedRun,
+    output: Path | None,
+    ran: InstrumentedRun,
+    *,
+    ignore: Sequence[str],
+    shares: Collection[Fraction],
 ) -> bool:
     """Whether a resumed run has the whole run's records."""
     if ran.trouble:
         return False
     try:
-        return rejoined(whole.folder / OUTPUT, output, ran.folder / OUTPUT, ignore=ignore).divergence is None
+        logs = whole.folder / OUTPUT, output, ran.folder / OUTPUT
+        return rejoined(*logs, ignore=ignore, shares=shares).divergence is None
     except CannotJudgeError:
         return False
 

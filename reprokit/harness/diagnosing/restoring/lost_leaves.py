@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from reprokit import diagnosis
 from reprokit.diagnosis import Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
@@ -25,10 +26,12 @@ from reprokit.harness.diagnosing.restoring.same_update import (
     same_updates,
 )
 
-Part = list[Leaf]
+Part = tuple[Leaf, ...]
 
 _FIX = "save {what} with the checkpoint, and restore it on resuming"
 _SHOWN = 3
+#: What is likelier to be state is tried first.
+_WEIGHTS = {"generator": 8.0, "array": 4.0, "list": 1.0, "value": 1.0}
 #: What frameworks call to seed generators: such a line stands for one that no variable holds.
 _SEEDS = {"manual_seed", "seed_everything", "set_seed", "seed", "set_random_seed"}
 
@@ -101,8 +104,8 @@ class _Asked:
         groups: dict[str, list[Leaf]] = {}
         for leaf in leaves:
             groups.setdefault(owner_of(leaf, self.whole), []).append(leaf)
-        kept, least = _least(list(groups.values()), self.tried)
-        parts = [part for group in kept for part in _alike(group)]
+        kept, least = _least([tuple(group) for group in groups.values()], self.tried)
+        parts: Sequence[Part] = [part for group in kept for part in _alike(group)]
         if len(parts) > len(kept):
             parts, least_parts = _least(parts, self.tried)
             least = least and least_parts
@@ -174,33 +177,37 @@ class _Asked:
         return self.pair.read_at or (stack[0] if stack else (None, None, None))
 
 
-def _least(parts: list[Part], agrees: Callable[[Sequence[Part]], bool | None]) -> tuple[list[Part], bool]:
-    """The parts without those that can be left out, of which all together agree; and whether all was tried.
+def _least(
+    parts: Sequence[Part], tried: Callable[[Sequence[Part]], bool | None]
+) -> tuple[Sequence[Part], bool]:
+    """The smallest set of parts that agrees, all of which do together; and whether every set was tried."""
 
-    Half of them is left out first, then ever smaller portions, at last each alone.
-    """
-    size = len(parts) // 2
-    while size:
-        at = 0
-        while at < len(parts) and len(parts) > size:
-            rest = parts[:at] + parts[at + size :]
-            answer = agrees(rest)
-            if answer is None:
-                return parts, False
-            if answer:
-                parts = rest
-            else:
-                at += size
-        size //= 2
-    return parts, True
+    def enough(held: tuple[Part, ...]) -> bool:
+        answer = tried(held)
+        if answer is None:
+            raise _SpentError
+        return answer
+
+    try:
+        return diagnosis.isolate(parts, enough=enough, weight=_likely), True
+    except _SpentError:
+        return parts, False
 
 
-def _alike(group: Sequence[Leaf]) -> list[list[Leaf]]:
+class _SpentError(Exception):
+    """No further run can be made."""
+
+
+def _likely(part: Part) -> float:
+    return max(_WEIGHTS[leaf.kind] for leaf in part)
+
+
+def _alike(group: Part) -> list[Part]:
     """Leaves of one object by their last name: all `exp_avg` of an optimizer stand or fall together."""
     found: dict[str, list[Leaf]] = {}
     for leaf in group:
         found.setdefault(re.split(r"(?=[.\[])", leaf.path)[-1], []).append(leaf)
-    return list(found.values())
+    return [tuple(one) for one in found.values()]
 
 
 def _of_compiled_code(sides: Sequence[Recording]) -> LostLeaves | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,13 @@ def same_updates(whole: Path, resumed: Path) -> dict[str, int]:
         if _left(ours, here[at]) == _left(theirs, there[0]):
             found[kind] = at + 1
     return dict(list(found.items())[:_MOST_KINDS])
+
+
+def shares_made(whole: Path, resumed: Path) -> frozenset[Fraction]:
+    """Which shares of the whole run's updates the resumed run made, by kind; of their traces' folders."""
+    ours, theirs = counted(whole), counted(resumed)
+    kinds = same_updates(whole, resumed)
+    return frozenset(Fraction(len(theirs[kind]), len(ours[kind])) for kind in kinds)
 
 
 def counted(folder: Path) -> dict[str, list[int]]:

@@ -154,18 +154,21 @@ def test_a_run_that_repeats_batches_to_skip_them_has_no_such_update_in_its_loops
     assert same_update.same_updates(whole, skipping) == {}
 
 
-def test_the_parts_that_can_be_left_out_are():
+def leaf(name):
+    root = (name, "train.py", "<module>", 0)
+    return same_update.Leaf(path=name, steps=name, kind="value", digest="", root=root, settable=True)
+
+
+@pytest.mark.parametrize(("runs", "found"), [(40, "bf"), (2, "abcdefg")])
+def test_the_smallest_set_is_found_where_the_budget_lasts(runs, found):
     asked = []
 
-    def agrees(kept):
+    def tried(kept):
         asked.append(kept)
-        return {"b", "f"} <= {one[0] for one in kept}
+        return None if len(asked) > runs else {"b", "f"} <= {one.path for part in kept for one in part}
 
-    assert lost_leaves._least([["a"], ["b"], ["c"], ["d"], ["e"], ["f"], ["g"]], agrees) == (
-        [["b"], ["f"]],
-        True,
-    )
-    assert len(asked) < 12
+    kept, is_least = lost_leaves._least([(leaf(name),) for name in "abcdefg"], tried)
+    assert ("".join(one.path for part in kept for one in part), is_least) == (found, runs == 40)
 
 
 def test_the_line_is_that_of_the_variable_in_its_own_function(tmp_path):
