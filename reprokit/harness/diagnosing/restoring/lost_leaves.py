@@ -30,6 +30,7 @@ Part = tuple[Leaf, ...]
 
 _FIX = "save {what} with the checkpoint, and restore it on resuming"
 _SHOWN = 3
+_NUMBERS = {"generator", "array"}
 #: What is likelier to be state is tried first.
 _WEIGHTS = {"generator": 8.0, "array": 4.0, "list": 1.0, "value": 1.0}
 #: What frameworks call to seed generators: such a line stands for one that no variable holds.
@@ -98,8 +99,14 @@ class _Asked:
     answers: dict[frozenset[str], bool] = field(default_factory=dict)
 
     def smallest(self, leaves: Sequence[Leaf]) -> LostLeaves | None:
-        """The smallest set of leaves that makes what follows agree; None where all of them do not."""
-        if not leaves or self.whole.problem or not self.agrees(leaves):
+        """The smallest set of leaves that makes what follows agree; None where all of them do not.
+
+        Names and lists of a framework's own may fit no other run: numbers are tried without them as well.
+        """
+        numbers = [leaf for leaf in leaves if leaf.kind in _NUMBERS]
+        every = [some for some in (leaves, numbers) if some and not self.whole.problem]
+        leaves = next((some for some in every if self.tried([some])), ())
+        if not leaves:
             return None
         groups: dict[str, list[Leaf]] = {}
         for leaf in leaves:
@@ -156,7 +163,7 @@ class _Asked:
             file=file,
             line=line,
             function=function,
-            what=f"{named}{more} {are} not restored: with the whole run's in place, what follows is equal",
+            what=f"{named}{more} {are} not restored; with the whole run's in place what follows is equal",
             fix=_FIX.format(what=it),
             confidence=confidence,
         )
@@ -224,7 +231,7 @@ def _of_compiled_code(sides: Sequence[Recording]) -> LostLeaves | None:
                 file=file,
                 line=line,
                 function=function,
-                what=f"what compiled code holds of `{path}` ({kind}) is not restored: nothing that is "
+                what=f"what compiled code holds of `{path}` ({kind}) is not restored; nothing that is "
                 "reachable from Python makes what follows equal, only its output tells",
                 fix="train to the end in one run, or without what it draws at random",
                 confidence="medium",

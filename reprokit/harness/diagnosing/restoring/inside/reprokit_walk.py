@@ -184,11 +184,15 @@ class Walk:
     def _dict(self, path: Path, value: Any, put: Any, root: Any) -> None:
         self.nodes[path] = Node("dict", value, put, root)
         for number, (key, one) in enumerate(list(value.items())[:_MOST_ITEMS]):
+            if _is_address(key):
+                continue
             step = ("key", key) if _is_plain_key(key) else ("nth", number)
             self._add((*path, step), one, _putter_of_item(value, key), root)
 
     def _list(self, path: Path, value: Any, put: Any, root: Any) -> None:
         items = list(value)
+        if items and all(map(_is_address, items)):
+            return
         if all(type(one) in _SIMPLE for one in items):
             ordered = (
                 sorted(map(repr, items)) if isinstance(value, (set, frozenset)) else list(map(repr, items))
@@ -384,6 +388,11 @@ def _is_optimizer(value: Any) -> bool:
 def _is_array(value: Any) -> bool:
     numpy: Any = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, getattr(numpy, "ndarray", ()))
+
+
+def _is_address(value: Any) -> bool:
+    """Whether it may be what ``id`` gives, which no other run has."""
+    return type(value) is int and 1 << 40 < value < 1 << 47
 
 
 def _is_plain_key(key: Any) -> bool:
