@@ -19,8 +19,8 @@ from reprokit.diagnosis.first_divergence import (
     schedules,
 )
 from reprokit.diagnosis.hook_limits import compiled_packages, computing_threads, limits_of
-from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
 from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation
+from reprokit.diagnosis.resumed_loops import ANEW, LATER, UNKNOWN, where_begun
 from reprokit.diagnosis.smallest_set import isolate
 from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, read_trace
 
@@ -28,10 +28,10 @@ __all__ = [
     "ANEW",
     "CATEGORIES",
     "LATER",
+    "UNKNOWN",
     "Began",
     "Cause",
     "HookTrace",
-    "Lost",
     "Operation",
     "OutsideFile",
     "Site",
@@ -48,7 +48,6 @@ __all__ = [
     "isolate",
     "known_of_operation",
     "limits_of",
-    "lost_states",
     "read_trace",
     "same_samples",
     "schedules",

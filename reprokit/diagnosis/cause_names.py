@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reprokit.diagnosis.alternatives import alternative_of
-from reprokit.diagnosis.lost_state import Lost
 from reprokit.diagnosis.operations import Operation, UnfinishedWork
 from reprokit.diagnosis.traces import Site
 
@@ -167,7 +166,7 @@ class Cause:
 
     @classmethod
     def at(
-        cls, place: Site | Operation | Lost, *, category: str, what: str, fix: str, confidence: str = "high"
+        cls, place: Site | Operation, *, category: str, what: str, fix: str, confidence: str = "high"
     ) -> Cause:
         file, line, function = place.file or None, place.line or None, place.function or None
         return cls(

@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+RUSTC = shutil.which("rustc")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(COMPILER is None, reason="no C++ compiler (c++, g++, clang++) to build the libraries"),
@@ -102,13 +103,48 @@ with open(sys.argv[1] + "/metrics.jsonl", "w") as out:
 LINE = 5
 
 
+#: A map of Rust's standard library is keyed by entropy, which gives its items an order of their own.
+RUST = """
+use std::collections::HashMap;
+#[no_mangle]
+pub extern "C" fn value() -> f64 {
+    let parts: HashMap<u64, f64> = (0..40u64).map(|one| (one, one as f64)).collect();
+    let mut found: Vec<f64> = parts.values().copied().collect();
+    SORTED
+    found.iter().fold(0.0, |sum, one| 0.9 * sum + one)
+}
+"""
+
+
 @pytest.fixture
-def diagnose(tmp_path):
+def diagnose(tmp_path, ask):
     def run(body, *, code, variables=(), program=PROGRAM):
         source = tmp_path / "native.cpp"
         source.write_text(f'{HEAD}extern "C" double value() {{ {body} }}\n')
         command = [COMPILER, "-shared", "-fPIC", "-O1", "-pthread", "-o", "libnative.so", source]
         subprocess.run(command, cwd=tmp_path, check=True)
+        return ask(code=code, variables=variables, program=program)
+
+    return run
+
+
+@pytest.fixture
+def rust(tmp_path, ask):
+    if RUSTC is None:
+        pytest.skip("no rustc to build the library")
+
+    def run(source, *, code):
+        (tmp_path / "native.rs").write_text(source)
+        command = [RUSTC, "--crate-type", "cdylib", "-O", "-o", "libnative.so", "native.rs"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        return ask(code=code)
+
+    return run
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def run(*, code, variables=(), program=PROGRAM):
         (tmp_path / "train.py").write_text(program)
         command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", "reports", "--"]
         done = subprocess.run(
@@ -133,6 +169,17 @@ def test_entropy_that_compiled_code_draws_is_named_with_its_library_and_line(dia
     assert (cause["category"], cause["line"]) == ("unseeded_rng", LINE)
     assert "libnative.so draws entropy" in cause["what"]
     assert any("libnative.so drew" in one and "of entropy inside" in one for one in answer["known"])
+
+
+def test_the_order_of_a_map_of_rust_is_named_by_the_entropy_that_keys_it(rust):
+    answer = rust(RUST.replace("SORTED", ""), code=1)
+    assert (answer["cause"]["category"], answer["cause"]["line"]) == ("unseeded_rng", LINE)
+    assert "libnative.so draws entropy" in answer["cause"]["what"]
+
+
+def test_a_map_of_rust_whose_values_are_sorted_is_repeatable(rust):
+    answer = rust(RUST.replace("SORTED", "found.sort_by(f64::total_cmp);"), code=0)
+    assert (answer["verdict"], answer["cause"]) == ("REPEATABLE", None)
 
 
 @pytest.mark.parametrize("how", CLOCK)

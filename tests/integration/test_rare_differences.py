@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 RARE = Path(__file__).parent / "rare"
+pytestmark = pytest.mark.timeout(3600)  # up to 80 runs, some of which wait
 NAMES = sorted(path.stem for path in (RARE / "differs").glob("*.py"))
 
 

@@ -32,6 +32,7 @@ class Conditions:
         short: Whether it may be cut after the first difference.
         calls: What the watch of calls is to do, which then is the only watch; empty for the usual one.
         taps: The native taps to preload, or None.
+        state: What the watch of updates is to do; empty where it is not loaded.
     """
 
     pins: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Conditions:
     short: bool = False
     calls: Mapping[str, Any] = field(default_factory=dict)
     taps: Taps | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from reprokit import diagnosis
 from reprokit.core.comparing import clock_metrics
-from reprokit.diagnosis import Cause, Lost
+from reprokit.diagnosis import Cause, OutsideFile
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing import proposing
@@ -24,6 +25,8 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnose import diagnose_command
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
+from reprokit.harness.diagnosing.restoring.lost_leaves import Pair, find_lost_leaves
+from reprokit.harness.diagnosing.restoring.same_update import shares_made
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.unwatched import first_of
@@ -38,6 +41,9 @@ from reprokit.session import Session
 from reprokit.workspace import write_json
 
 _KEEP = "save and restore with it what changes in training: generators, the optimizer, counters, buffers"
+_MOST_RUNS = 40
+#: Loops and updates are counted in every run.
+_COUNTED = Conditions(level="loops", state={"record": {}})
 _NOT_RESUMED = "two uninterrupted runs already differ, which is what was diagnosed: resuming was not judged"
 
 
@@ -88,7 +94,7 @@ def diagnose_resume(
         folder=folder,
         backend=local_backend.LocalBackend(),
         progress=session.progress,
-        budget=5,
+        budget=_MOST_RUNS,
         ignore=request.ignore,
     ) as lab:
         try:
@@ -125,20 +131,35 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
     output = None if stopped is None else stopped.folder / OUTPUT
     left_out = [*request.ignore, *clock_metrics.patterns_for(lab.left_out)]
-    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out)
+    shares = shares_made(whole.traced, resumed.traced)
+    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out, shares=shares)
     if found.from_the_first or found.before_the_stop:
         cut = None if stopped is None else stopped.trace
         begun = diagnosis.where_begun(whole.trace, cut, resumed.trace, again=again.trace)
+        if begun == diagnosis.UNKNOWN and shares:
+            begun = diagnosis.LATER
         _check_resumed(found, begun, resumed)
     loader = wrong_loader(whole.trace, resumed.trace, again=again.trace)
     divergence = found.divergence or (loader.divergence if loader else None)
     equal = divergence is None
     causes, known = [loader.cause] if loader else [], []
-    if not equal:
-        causes += map(_cause, diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace))
+    state: tuple[str, ...] = ()
     if not (equal or causes):
-        known.append("every recorded loop variable was restored")
-        causes += _where_read(lab, resumed, left, given=_to_resume(words, left), known=known)
+        given = _to_resume(words, left)
+        lost = find_lost_leaves(
+            lab,
+            Pair(
+                whole=whole,
+                resumed=resumed,
+                given=given,
+                agrees=lambda ran: _agrees(whole, output, ran, ignore=left_out, shares=shares),
+                read_at=_read_at(resumed, left),
+            ),
+        )
+        if lost is not None:
+            causes, known, state = [lost.cause], [*lost.known], lost.state
+        else:
+            causes += _where_read(lab, resumed, left, given=given, known=known)
     stop = ["--stop-args", words.stop] if words.stop else []
     options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
     options += words_of(request, project=session.project)
@@ -150,13 +171,14 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
         replay=(shell_line(["reprokit", "diagnose", "--resume", *options, "--", *lab.spec.command]),),
         folder=lab.folder,
         runs=lab.made,
+        state=state,
         equality="the stopped and resumed run has the whole run's records; conditions were not varied",
     )
 
 
 def _twice(lab: InstrumentedProgram) -> tuple[InstrumentedRun, InstrumentedRun]:
     """Two uninterrupted runs, which have to be equal."""
-    loops = Conditions(level="loops")
+    loops = _COUNTED
     whole = first_of(lab, "whole", loops)
     again = need(lab.run("whole-again", loops))
     if not lab.equal(whole, again):
@@ -176,7 +198,7 @@ def _stopped(
         left = lab.folder / "left-by-the-whole"
         shutil.copytree(whole.folder / OUTPUT, left)  # resuming may write there
         return None, left.resolve()
-    stopped = need(lab.run("stopped", Conditions(level="loops", words=tuple(shlex.split(words.stop)))))
+    stopped = need(lab.run("stopped", replace(_COUNTED, words=tuple(shlex.split(words.stop)))))
     left = (stopped.folder / OUTPUT).resolve()
     return (stopped if is_cut_short(whole.folder / OUTPUT, left) else None), left
 
@@ -195,7 +217,7 @@ def _resumed(lab: InstrumentedProgram, words: Words, left: Path, *, was_stopped:
 
 def _to_resume(words: Words, left: Path) -> Conditions:
     added = tuple(_filled_in(word, left) for word in shlex.split(words.resume))
-    return Conditions(level="loops", words=added)
+    return replace(_COUNTED, words=added, state={"first": True})
 
 
 def _filled_in(word: str, left: Path) -> str:
@@ -233,6 +255,36 @@ def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> Non
         )
 
 
+def _agrees(
+    whole: InstrumentedRun,
+    output: Path | None,
+    ran: InstrumentedRun,
+    *,
+    ignore: Sequence[str],
+    shares: Collection[Fraction],
+) -> bool:
+    """Whether a resumed run has the whole run's records."""
+    if ran.trouble:
+        return False
+    try:
+        logs = whole.folder / OUTPUT, output, ran.folder / OUTPUT
+        return rejoined(*logs, ignore=ignore, shares=shares).divergence is None
+    except CannotJudgeError:
+        return False
+
+
+def _read_at(resumed: InstrumentedRun, left: Path) -> tuple[str, int, str] | None:
+    """Where the resumed run reads what the stopped one left: the largest file is taken to hold the state."""
+    state = _state_file(resumed, left)
+    return state.read if state else None
+
+
+def _state_file(resumed: InstrumentedRun, left: Path) -> OutsideFile | None:
+    files = [one for path, one in resumed.trace.files.items() if Path(path).is_relative_to(left)]
+    read = [one for one in files if one.read and not one.read_after_write and Path(one.path).is_file()]
+    return max(read, key=lambda one: Path(one.path).stat().st_size, default=None)
+
+
 def _where_read(
     lab: InstrumentedProgram, resumed: InstrumentedRun, left: Path, *, given: Conditions, known: list[str]
 ) -> list[Cause]:
@@ -241,11 +293,9 @@ def _where_read(
     Resumed once more, the program has to come to the same numbers: else it is not resuming that changes them.
     Of several files the largest is taken to hold the state.
     """
-    files = [one for path, one in resumed.trace.files.items() if Path(path).is_relative_to(left)]
-    read = [one for one in files if one.read and not one.read_after_write and Path(one.path).is_file()]
-    if not read:
+    state = _state_file(resumed, left)
+    if state is None:
         return []
-    state = max(read, key=lambda one: Path(one.path).stat().st_size)
     again = lab.run("resumed-again", given)
     category, confidence, fix = "resume_state", "medium", _KEEP
     what = (
@@ -268,9 +318,3 @@ def _where_read(
             confidence=confidence,
         )
     ]
-
-
-def _cause(lost: Lost) -> Cause:
-    what = f"suspected, not proven, that `{lost.name}` begins again on resuming (round {lost.round})"
-    fix = f"see whether `{lost.name}` belongs in the checkpoint"
-    return Cause.at(lost, category="resume_state", what=what, fix=fix, confidence="low")

@@ -68,6 +68,7 @@ class Diagnosis:
         equality: What is known where nothing differs; empty where conditions were varied too.
         proposals: Causes that extensions propose; none of them changes anything of the answer.
         extensions: Those that were loaded: ``name``, ``version`` and ``digest``.
+        state: Paths of what a resumed run did not restore; None where nothing was resumed.
     """
 
     verdict: str
@@ -91,6 +92,7 @@ class Diagnosis:
     next: tuple[str, ...] = ()
     proposals: tuple[ReportedProposal, ...] = ()
     extensions: tuple[Mapping[str, str], ...] = ()
+    state: tuple[str, ...] | None = None
 
     @property
     def cause(self) -> Cause | None:
@@ -116,6 +118,7 @@ class Diagnosis:
             "tried": [asdict(one) for one in self.tried],
             "not_seen": dict(self.not_seen),
             "next": list(self.next),
+            **({} if self.state is None else {"state": list(self.state)}),
             **self._of_extensions(),
         }
 

@@ -12,6 +12,7 @@ from reprokit import diagnosis
 from reprokit.core.records import RunSpec
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.loaded_hook import keep_hook
+from reprokit.harness.diagnosing.restoring.with_state import with_state
 from reprokit.harness.diagnosing.taps.preloaded import preloaded
 from reprokit.harness.running.programs.hooked_run import HASH_SEED, Places, hooked, own_mounts
 from reprokit.harness.running.varying.apply_variations import changed
@@ -83,6 +84,8 @@ def hooked_spec(
     made = hooked(made, places, environment={HASH_SEED: hash_seed, **given.environment})
     if given.taps is not None:
         made = preloaded(made, given.taps, stage=stage)
+    if given.state:
+        made = with_state(made, given.state, out=places.out, stage=stage)
     if not given.cpu:  # an emulated Python has to be the first word itself
         made = keep_hook(made, hook=places.hook, folder=stand_ins)
     made = replace(made, limits=replace(made.limits, timeout_s=limit_s))

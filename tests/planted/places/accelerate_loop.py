@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--resume", type=Path)
+parser.add_argument("--forget", default="")
 given = parser.parse_args()
 set_seed(3)
 torch.set_num_threads(1)
@@ -40,6 +41,8 @@ done = Done()
 accelerator.register_for_checkpointing(done)
 if given.resume:
     accelerator.load_state(str(given.resume))
+    if given.forget == "optimizer":
+        adam.optimizer.state.clear()
 log = open(given.folder / "log.jsonl", "w", buffering=1)
 for epoch in range(done.batches // 6, 3):
     loader.set_epoch(epoch)

@@ -14,6 +14,8 @@ from flax.training.train_state import TrainState
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--resume", type=Path)
+parser.add_argument("--forget", default="")
+parser.add_argument("--stop-after", type=int, default=12)
 given = parser.parse_args()
 drawn = np.random.default_rng(3)
 x, y = drawn.normal(size=(48, 4)).astype("float32"), drawn.normal(size=(48, 1)).astype("float32")
@@ -46,9 +48,11 @@ options = ocp.CheckpointManagerOptions(save_interval_steps=3, enable_async_check
 if given.resume:
     with ocp.CheckpointManager(given.resume.resolve()) as earlier:
         state = earlier.restore(earlier.latest_step(), args=ocp.args.StandardRestore(state))
+    if given.forget == "optimizer":
+        state = state.replace(opt_state=state.tx.init(state.params))
 log = open(given.folder / "log.jsonl", "w", buffering=1)
 with ocp.CheckpointManager((given.folder / "saved").resolve(), options=options) as manager:
-    for step in range(int(state.step) + 1, 13):
+    for step in range(int(state.step) + 1, given.stop_after + 1):
         order = np.random.default_rng([3, (step - 1) // 6]).permutation(48)
         chosen = order[(step - 1) % 6 * 8 :][:8]
         state, loss = train(state, key, x[chosen], y[chosen])

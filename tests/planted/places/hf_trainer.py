@@ -11,6 +11,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--resume")
+parser.add_argument("--forget", default="")
 given = parser.parse_args()
 set_seed(3)
 torch.set_num_threads(1)
@@ -38,6 +39,10 @@ class Model(torch.nn.Module):
 
 
 class After(TrainerCallback):
+    def on_train_begin(self, args, state, control, optimizer=None, **more):
+        if given.resume and given.forget == "optimizer":
+            optimizer.optimizer.state.clear()
+
     def on_step_end(self, args, state, control, model=None, **more):
         value = sum(float(one.detach().sum()) for one in model.parameters())
         log.write(json.dumps({"step": state.global_step, "parameters": value}) + "\n")

@@ -11,10 +11,13 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--resume", type=Path)
+parser.add_argument("--forget", default="")
 given = parser.parse_args()
 study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=3, n_startup_trials=4))
 if given.resume:
     study = joblib.load(given.resume)
+    if given.forget == "sampler":
+        study.sampler = optuna.samplers.TPESampler(seed=3, n_startup_trials=4)
 
 
 def objective(trial):

@@ -5,8 +5,9 @@ Records that cannot be aligned are an error, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,23 @@ def is_cut_short(whole: Path, stopped: Path) -> bool:
     )
 
 
-def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequence[str] = ()) -> Rejoined:
+def rejoined(
+    whole: Path,
+    stopped: Path | None,
+    resumed: Path,
+    *,
+    ignore: Sequence[str] = (),
+    shares: Collection[Fraction] = (),
+) -> Rejoined:
     """Compare the logs of three run folders; ``stopped`` is None where a run to the end left a checkpoint.
+
+    Args:
+        whole: The folder of the uninterrupted run.
+        stopped: That of the stopped one.
+        resumed: That of the resumed one.
+        ignore: Patterns of metrics to leave out.
+        shares: Which share of the whole run's updates the resumed run was seen to make. Records that have no
+            steps, or are numbered anew, are the whole run's last ones where they are the same share of its.
 
     Raises:
         CannotJudgeError: The records cannot be aligned.
@@ -62,9 +78,14 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
     logs = [one for one in every if one[1] or one[3]]
     if not logs:
         raise _unaligned("every log is empty", resumed)
-    firsts = [_first(one, right, part, where=resumed) for _, one, part, right in logs]
-    for (name, one, part, right), first in zip(logs, firsts, strict=True):
+    counted = [_by_share(one, right, part, shares=shares) for _, one, part, right in logs]
+    firsts = [
+        _first(one, right, part, where=resumed) if at is None else at
+        for (_, one, part, right), at in zip(logs, counted, strict=True)
+    ]
+    for (name, one, part, right), first, at in zip(logs, firsts, counted, strict=True):
         left_out = [pattern for typed in ignore for pattern in within(typed, name)]
+        left_out += [step for step in [steps.name_in(right[0])] if at is not None and step]
         found = _compare(one, right, first, ignore=left_out)
         if found is not None:
             before = first == 0 and found.record < (len(part) if stopped else 1)
@@ -127,6 +148,22 @@ def _first(
     if at is None:
         raise _unaligned(f"the resumed run begins at step {begun}, which the whole run does not have", where)
     return at
+
+
+def _by_share(
+    whole: Sequence[Record],
+    resumed: Sequence[Record],
+    stopped: Sequence[Record],
+    *,
+    shares: Collection[Fraction],
+) -> int | None:
+    """Where records begin that no step places, by their number; None where steps do, or nothing does."""
+    if not 0 < len(resumed) < len(whole) or Fraction(len(resumed), len(whole)) not in shares:
+        return None
+    name = steps.name_in(resumed[0])
+    placed = name is not None and resumed[0].get(name) != whole[0].get(name)
+    carried = bool(stopped) and list(resumed[: len(stopped)]) == list(stopped)
+    return None if placed or carried else len(whole) - len(resumed)
 
 
 def _steps(records: Sequence[Record], name: str, where: Path) -> list[float]:

@@ -12,7 +12,7 @@ def work():
 
 threading.Thread(target=work).start()
 try:
-    found = results.get(timeout=0.04)
+    found = results.get(timeout=0.03)
 except queue.Empty:
     found = 0.0
 losses = [1.0, 1.0 - found]

@@ -1,6 +1,7 @@
 """A resumed run's records against the whole run's, from its own first step on."""
 
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -132,3 +133,39 @@ def test_a_log_that_was_whole_before_the_stop_need_not_be_in_the_resumed_run(tmp
 def test_a_log_that_the_stopped_run_has_otherwise_or_not_is_missed_in_the_resumed_one(tmp_path, stopped):
     with pytest.raises(CannotJudgeError, match="logs differ"):
         rejoined(*_with_checkpoints(tmp_path, stopped=stopped))
+
+
+HALF = [Fraction(1, 2)]
+
+
+def _numbered_anew(tmp_path, steps, losses):
+    whole, stopped = _log(tmp_path / "whole", range(6)), _log(tmp_path / "stopped", range(3))
+    resumed = tmp_path / "resumed"
+    resumed.mkdir()
+    records = [{"step": at, "loss": loss} for at, loss in zip(steps, losses, strict=True)]
+    (resumed / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    return whole, stopped, resumed
+
+
+@pytest.mark.parametrize(("last", "record"), [(0.4, None), (0.3, 5)])
+def test_records_that_are_numbered_anew_are_the_last_ones_where_half_of_the_updates_were_made(
+    tmp_path, last, record
+):
+    logs = _numbered_anew(tmp_path, range(3), [0.6, 0.5, last])
+    found = rejoined(*logs, shares=HALF)
+    assert (found.from_the_first, found.divergence and found.divergence.record) == (False, record)
+    assert rejoined(*logs).before_the_stop
+
+
+def test_records_without_steps_are_the_last_ones_where_half_of_the_updates_were_made(tmp_path):
+    whole, stopped = (_log(tmp_path / name, range(end), named=False) for name, end in (("w", 6), ("s", 3)))
+    resumed = _log(tmp_path / "resumed", range(3, 6), named=False)
+    assert rejoined(whole, stopped, resumed, shares=HALF).divergence is None
+    for shares in ([], [Fraction(1, 3)]):
+        with pytest.raises(CannotJudgeError, match="no step numbers"):
+            rejoined(whole, stopped, resumed, shares=shares)
+
+
+def test_steps_of_their_own_place_records_whatever_the_updates_say(answer):
+    found = answer(stopped=range(3), resumed=range(2, 5))
+    assert found.divergence.step == 5

@@ -1,46 +1,14 @@
-"""Which variable a resumed run lost: a loop's variables where it continues, against the whole run's."""
+"""Where a resumed run began: a loop's variables in its first round, against the whole run's."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from reprokit.diagnosis.traces import HookTrace
 
 Round = Mapping[str, str]
 Loops = Mapping[str, Sequence[Round]]
 LATER, ANEW, UNKNOWN = "later", "anew", "unknown"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
-    """A lost variable, the line that sets it, and the round of the whole run where the resumed begins."""
-
-    name: str
-    file: str
-    line: int
-    function: str
-    round: int
-
-
-def lost_states(whole: HookTrace, resumed: HookTrace, *, again: HookTrace) -> tuple[Lost, ...]:
-    """Variables that change from round to round and differ where the resumed run continues.
-
-    ``again`` is a second uninterrupted run: what differs there, such as a clock, is no state.
-    """
-    for name, rounds, first in _common(whole, resumed, again):
-        file, line, function = name.rsplit("|", 2)
-        at = _same_round(rounds, first)
-        missing = _missing(rounds, first, at) if at is not None else []
-        if at is not None and missing:
-            lines = [_assigned(file, one, before=int(line)) for one in missing]
-            return tuple(
-                Lost(name=one, file=file, line=assigned, function=function, round=at)
-                for one, assigned in zip(missing, lines, strict=True)
-            )
-    return ()
 
 
 def where_begun(whole: HookTrace, stopped: HookTrace | None, resumed: HookTrace, *, again: HookTrace) -> str:
@@ -95,28 +63,6 @@ def _same_round(rounds: Sequence[Round], first: Round) -> int | None:
     return at or None
 
 
-def _missing(rounds: Sequence[Round], first: Round, at: int) -> list[str]:
-    both = [name for name in _changing(rounds) if name in rounds[at] and name in first]
-    return [name for name in both if rounds[at][name] != first[name]]
-
-
 def _changing(rounds: Sequence[Round]) -> list[str]:
     names = dict.fromkeys(name for one in rounds for name in one)
     return [name for name in names if len({one[name] for one in rounds if name in one}) > 1]
-
-
-def _assigned(file: str, name: str, *, before: int) -> int:
-    """The last line before the loop that gives the variable a value; the loop's own where none does."""
-    try:
-        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return before
-    lines = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Store)
-        and node.lineno < before
-    ]
-    return max(lines, default=before)

@@ -1,0 +1,298 @@
+"""Which of what is reachable a resumed run lost: shown by giving it what the whole run had there.
+
+Both runs are walked at the same update. What differs is set, all of it first; where what follows then agrees
+with the whole run, the smallest set that does is looked for. Nothing is named that was not tried.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reprokit import diagnosis
+from reprokit.diagnosis import Cause
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram
+from reprokit.harness.diagnosing.restoring.same_update import (
+    Leaf,
+    Recording,
+    counted,
+    differing,
+    owner_of,
+    recordings,
+    same_updates,
+)
+
+Part = tuple[Leaf, ...]
+
+_FIX = "save {what} with the checkpoint, and restore it on resuming"
+_SHOWN = 3
+_NUMBERS = {"generator", "array"}
+#: What is likelier to be state is tried first.
+_WEIGHTS = {"generator": 8.0, "array": 4.0, "list": 1.0, "value": 1.0}
+#: What frameworks call to seed generators: such a line stands for one that no variable holds.
+_SEEDS = {"manual_seed", "seed_everything", "set_seed", "seed", "set_random_seed"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostLeaves:
+    """What the experiments show.
+
+    Attributes:
+        state: Paths of the leaves that have to be restored; or one that says of which object only its output
+            tells.
+    """
+
+    cause: Cause
+    state: tuple[str, ...]
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The runs that are known already, and how others are made and judged.
+
+    Attributes:
+        whole: An uninterrupted run; its updates were counted.
+        resumed: The resumed one, likewise.
+        given: How a run is resumed.
+        agrees: Whether a resumed run has the whole run's records.
+        read_at: Where the checkpoint is read: file, line and function, if that is known.
+    """
+
+    whole: InstrumentedRun
+    resumed: InstrumentedRun
+    given: Conditions
+    agrees: Callable[[InstrumentedRun], bool]
+    read_at: tuple[str, int, str] | None
+
+
+def find_lost_leaves(lab: InstrumentedProgram, pair: Pair) -> LostLeaves | None:
+    """What was lost, by experiments; None where the state cannot be walked or they show nothing."""
+    at = same_updates(pair.whole.traced, pair.resumed.traced)
+    if not at:
+        return None
+    lab.progress.phase("which state differs at the update where the resumed run begins?")
+    ran = lab.run("whole-state", replace(pair.given, words=(), state={"record": at}))
+    if not lab.equal(pair.whole, ran):
+        return None
+    ours, theirs = recordings(ran.traced), recordings(pair.resumed.traced)
+    both = [kind for kind in at if kind in ours and kind in theirs]
+    for kind in both:
+        asked = _Asked(lab=lab, pair=pair, kind=kind, whole=ours[kind], resumed=theirs[kind])
+        found = asked.smallest(differing(ours[kind], theirs[kind]))
+        if found is not None:
+            return found
+    return _of_compiled_code([theirs[kind] for kind in both])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    lab: InstrumentedProgram
+    pair: Pair
+    kind: str
+    whole: Recording
+    resumed: Recording
+    answers: dict[frozenset[str], bool] = field(default_factory=dict)
+
+    def smallest(self, leaves: Sequence[Leaf]) -> LostLeaves | None:
+        """The smallest set of leaves that makes what follows agree; None where all of them do not.
+
+        Names and lists of a framework's own may fit no other run: numbers are tried without them as well.
+        """
+        numbers = [leaf for leaf in leaves if leaf.kind in _NUMBERS]
+        every = [some for some in (leaves, numbers) if some and not self.whole.problem]
+        leaves = next((some for some in every if self.tried([some])), ())
+        if not leaves:
+            return None
+        groups: dict[str, list[Leaf]] = {}
+        for leaf in leaves:
+            groups.setdefault(owner_of(leaf, self.whole), []).append(leaf)
+        kept, least = _least([tuple(group) for group in groups.values()], self.tried)
+        parts: Sequence[Part] = [part for group in kept for part in _alike(group)]
+        if len(parts) > len(kept):
+            parts, least_parts = _least(parts, self.tried)
+            least = least and least_parts
+        found = [leaf for part in parts for leaf in part]
+        rest = [leaf for leaf in leaves if leaf not in found]
+        alone = not rest or self.tried([rest]) is False
+        known = [] if least else ["the budget ended before every smaller set was tried"]
+        if not alone:
+            known.append("what else differs, restored without these, makes what follows agree as well")
+        return LostLeaves(
+            cause=self._cause(found, confidence="high" if alone and least else "medium"),
+            state=tuple(leaf.path for leaf in found),
+            known=tuple(known),
+        )
+
+    def tried(self, groups: Sequence[Sequence[Leaf]]) -> bool | None:
+        """Whether what follows agrees where these are set; None where the budget is used up."""
+        leaves = [leaf for group in groups for leaf in group]
+        asked = frozenset(leaf.steps for leaf in leaves)
+        if asked not in self.answers:
+            if self.lab.spent:
+                return None
+            self.answers[asked] = self.agrees(leaves)
+        return self.answers[asked]
+
+    def agrees(self, leaves: Sequence[Leaf]) -> bool:
+        put = {
+            "kind": self.kind,
+            "from": str(self.whole.folder.resolve()),
+            "steps": [one.steps for one in leaves],
+        }
+        ran = self.lab.run("state-put-in", replace(self.pair.given, state={"put": put}))
+        return self.pair.agrees(ran) and self._as_many(ran)
+
+    def _as_many(self, ran: InstrumentedRun) -> bool:
+        """Whether it made as many updates as the resumed run: one that was set back made more."""
+        one, other = counted(ran.traced), counted(self.pair.resumed.traced)
+        return len(one.get(self.kind, [])) == len(other.get(self.kind, []))
+
+    def _cause(self, found: Sequence[Leaf], *, confidence: str) -> Cause:
+        named = ", ".join(f"`{leaf.path}`" for leaf in found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+        are = "is" if len(found) == 1 else "are"
+        file, line, function = self._line(found[0])
+        it = "it" if len(found) == 1 else "them"
+        return Cause(
+            category="resume_state",
+            file=file,
+            line=line,
+            function=function,
+            what=f"{named}{more} {are} not restored; with the whole run's in place what follows is equal",
+            fix=_FIX.format(what=it),
+            confidence=confidence,
+        )
+
+    def _line(self, leaf: Leaf) -> tuple[str | None, int | None, str | None]:
+        """Where the object is made or loaded in the resumed run."""
+        name, file, function, begins = leaf.root
+        stack = self.resumed.stack
+        here = next((one for one in stack if one[0] == file and one[2] == function), None)
+        line = made_at(file, name, within=begins, before=here[1]) if file and here else 0
+        if file and not line:
+            line = made_at(file, name, within=begins, before=0)
+        if line:
+            return file, line, function
+        seeded = next((found for one in stack[::-1] if (found := _seeded_at(one[0]))), None)
+        if not leaf.root[0] and seeded:
+            return seeded[0], seeded[1], None
+        return self.pair.read_at or (stack[0] if stack else (None, None, None))
+
+
+def _least(
+    parts: Sequence[Part], tried: Callable[[Sequence[Part]], bool | None]
+) -> tuple[Sequence[Part], bool]:
+    """The smallest set of parts that agrees, all of which do together; and whether every set was tried."""
+
+    def enough(held: tuple[Part, ...]) -> bool:
+        answer = tried(held)
+        if answer is None:
+            raise _SpentError
+        return answer
+
+    try:
+        return diagnosis.isolate(parts, enough=enough, weight=_likely), True
+    except _SpentError:
+        return parts, False
+
+
+class _SpentError(Exception):
+    """No further run can be made."""
+
+
+def _likely(part: Part) -> float:
+    return max(_WEIGHTS[leaf.kind] for leaf in part)
+
+
+def _alike(group: Part) -> list[Part]:
+    """Leaves of one object by their last name: all `exp_avg` of an optimizer stand or fall together."""
+    found: dict[str, list[Leaf]] = {}
+    for leaf in group:
+        found.setdefault(re.split(r"(?=[.\[])", leaf.path)[-1], []).append(leaf)
+    return [tuple(one) for one in found.values()]
+
+
+def _of_compiled_code(sides: Sequence[Recording]) -> LostLeaves | None:
+    """The object whose compiled code holds what was lost: all else was set, or is equal."""
+    for side in sides:
+        trained = [(path, kind) for path, kind in side.opaque if kind.rpartition(".")[2] == "Booster"]
+        if not trained:
+            continue
+        path, kind = trained[-1]  # the one whose update it is: its frame is the innermost
+        file, line, function = side.stack[0] if side.stack else (None, None, None)
+        return LostLeaves(
+            cause=Cause(
+                category="resume_state",
+                file=file,
+                line=line,
+                function=function,
+                what=f"what compiled code holds of `{path}` ({kind}) is not restored; nothing that is "
+                "reachable from Python makes what follows equal, only its output tells",
+                fix="train to the end in one run, or without what it draws at random",
+                confidence="medium",
+            ),
+            state=(f"{path}: state of its compiled code, not reachable from Python, only its output tells",),
+        )
+    return None
+
+
+def made_at(file: str, name: str, *, within: int, before: int) -> int:
+    """The last line that gives a variable a value in its own function; 0 where none does.
+
+    Args:
+        file: The program's.
+        name: The variable.
+        within: The first line of the function; 0 for the module itself.
+        before: Lines from this one on do not count, unless it is 0.
+    """
+    tree = _parsed(file)
+    if tree is None:
+        return 0
+    scope: ast.AST = tree
+    if within:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        inner = [one for one in ast.walk(tree) if isinstance(one, kinds)]
+        begins = [(min([one.lineno, *(mark.lineno for mark in one.decorator_list)]), one) for one in inner]
+        scope = next((one for line, one in begins if line == within), tree)
+    lines = [
+        node.lineno
+        for node in _of_scope(scope)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    lines += [node.lineno for node in _of_scope(scope) if isinstance(node, ast.arg) and node.arg == name]
+    return max((line for line in lines if not before or line < before), default=0)
+
+
+def _of_scope(scope: ast.AST) -> list[ast.AST]:
+    """The nodes of a module or function, without those of functions and classes within."""
+    found, left = [], list(ast.iter_child_nodes(scope))
+    while left:
+        node = left.pop()
+        found.append(node)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            left += ast.iter_child_nodes(node)
+    return found
+
+
+def _seeded_at(file: str) -> tuple[str, int] | None:
+    tree = _parsed(file)
+    lines = [
+        node.lineno
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.Call)
+        and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+        in _SEEDS
+    ]
+    return (file, max(lines)) if lines else None
+
+
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        return ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

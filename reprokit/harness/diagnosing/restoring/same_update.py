@@ -1,0 +1,167 @@
+"""At which update of a whole run a resumed one begins, and what is reachable there in either."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+#: So many kinds of updates are tried, the one that comes first in the resumed run first.
+_MOST_KINDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A value that is reachable at the update, as the recording tells it.
+
+    Attributes:
+        path: As Python would write it.
+        steps: The same, as both runs know it.
+        kind: ``generator``, ``array``, ``value``, ``list`` or ``length``.
+        root: Name, file, function and its first line where the path begins; no file for a library.
+    """
+
+    path: str
+    steps: str
+    kind: str
+    digest: str
+    root: tuple[str, str, str, int]
+    settable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What is reachable at one update.
+
+    Attributes:
+        roots: Where paths begin: all variables that there are.
+        owners: Steps → how an object that has parts is written.
+        opaque: Compiled objects that tell nothing of themselves: path and type.
+        stack: The program's own frames, the innermost first: file, line, function.
+        problem: Why it can be given to no other run; "" where it can.
+    """
+
+    folder: Path
+    leaves: Mapping[str, Leaf]
+    roots: frozenset[tuple[str, str, str, int]]
+    owners: Mapping[str, str]
+    opaque: Sequence[tuple[str, str]]
+    stack: Sequence[tuple[str, int, str]]
+    problem: str
+
+
+def same_updates(whole: Path, resumed: Path) -> dict[str, int]:
+    """Kind of update → its number in the whole run at which the resumed run makes its first.
+
+    Both end alike, so that from the same update on as many are left of every kind. A round
+    of an outer loop that the resumed run begins in its middle is not the same as the whole run's.
+
+    Args:
+        whole: The folder of its trace.
+        resumed: Likewise. Where nothing was counted, or by several processes, the answer is empty.
+    """
+    ours, theirs = counted(whole), counted(resumed)
+    found = {}
+    for kind in theirs:
+        here, there = ours.get(kind, []), theirs[kind]
+        if not 0 < len(there) < len(here):
+            continue
+        at = len(here) - len(there)
+        if _left(ours, here[at]) == _left(theirs, there[0]):
+            found[kind] = at + 1
+    return dict(list(found.items())[:_MOST_KINDS])
+
+
+def shares_made(whole: Path, resumed: Path) -> frozenset[Fraction]:
+    """Which shares of the whole run's updates the resumed run made, by kind; of their traces' folders."""
+    ours, theirs = counted(whole), counted(resumed)
+    kinds = same_updates(whole, resumed)
+    return frozenset(Fraction(len(theirs[kind]), len(ours[kind])) for kind in kinds)
+
+
+def counted(folder: Path) -> dict[str, list[int]]:
+    """Kind of update → the places of all of them in the order of all, the first to come first."""
+    files = list(folder.glob("updates-*.json"))
+    if len(files) != 1:
+        return {}
+    found = json.loads(files[0].read_text(encoding="utf-8"))
+    places: dict[str, list[int]] = {kind: [] for kind in found["counts"]}
+    kinds = list(places)
+    for place, number in enumerate(found["order"]):
+        places[kinds[number]].append(place)
+    return {kind: every for kind, every in places.items() if len(every) == found["counts"][kind]}
+
+
+def _left(places: Mapping[str, Sequence[int]], at: int) -> dict[str, int]:
+    """How many of each kind come there or later."""
+    left = {kind: sum(place >= at for place in every) for kind, every in places.items()}
+    return {kind: number for kind, number in left.items() if number}
+
+
+def recordings(traced: Path) -> dict[str, Recording]:
+    """What a run recorded, by the kind of update."""
+    found = {}
+    for path in sorted(traced.glob("state-*/index.json")):
+        index = json.loads(path.read_text(encoding="utf-8"))
+        found[str(index["kind"])] = _recording(path.parent, index)
+    return found
+
+
+def _recording(folder: Path, index: Mapping[str, Any]) -> Recording:
+    leaves = [
+        Leaf(
+            path=one["path"],
+            steps=one["steps"],
+            kind=one["kind"],
+            digest=one["digest"],
+            root=(one["root"][0], one["root"][1], one["root"][2], one["root"][3]),
+            settable=one["settable"],
+        )
+        for one in index["leaves"]
+    ]
+    whole = "" if index["whole"] else "more is reachable than is walked"
+    return Recording(
+        folder=folder,
+        leaves={one.steps: one for one in leaves},
+        roots=frozenset((name, file, function, line) for name, file, function, line in index["roots"]),
+        owners={steps: shown for steps, (shown, kind) in index["nodes"].items() if kind == "object"},
+        opaque=[(path, kind) for path, kind in index["opaque"]],
+        stack=[(file, line, function) for file, line, function in index["stack"]],
+        problem=index["problem"] or whole,
+    )
+
+
+def differing(whole: Recording, resumed: Recording) -> tuple[Leaf, ...]:
+    """Leaves of the whole run that the resumed run has otherwise, or lacks; the likeliest state first.
+
+    A variable that the resumed run does not have yet is none: it goes on without.
+    """
+    found = [
+        leaf
+        for steps, leaf in whole.leaves.items()
+        if leaf.kind != "length" and leaf.root in resumed.roots and leaf.digest != _digest(resumed, steps)
+    ]
+    return tuple(sorted(found, key=lambda one: _KINDS.index(one.kind)))
+
+
+_KINDS = ("generator", "array", "list", "value")
+
+
+def _digest(side: Recording, steps: str) -> str:
+    leaf = side.leaves.get(steps)
+    return leaf.digest if leaf else ""
+
+
+def owner_of(leaf: Leaf, within: Recording) -> str:
+    """The nearest object that holds a leaf: its steps, or those of the leaf where it stands by itself."""
+    if leaf.kind == "generator":
+        return leaf.steps
+    ends = [end for end in range(len(leaf.steps)) if leaf.steps[end] == ","]
+    for end in reversed(ends):
+        for made in (leaf.steps[:end] + ")", leaf.steps[:end] + ",)"):
+            if made in within.owners:
+                return made
+    return leaf.steps

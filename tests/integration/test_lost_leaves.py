@@ -1,0 +1,119 @@
+"""`reprokit diagnose --resume` names what was not restored: by putting it in, and nothing else."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LOOP = """\
+import argparse, json, random
+from pathlib import Path
+
+parser = argparse.ArgumentParser()
+parser.add_argument("folder", type=Path)
+parser.add_argument("--stop-after", type=int, default=12)
+parser.add_argument("--resume", type=Path)
+given = parser.parse_args()
+
+class Speed:
+    def __init__(self):
+        self.kept = {}
+
+def batches(rate):
+    model = [7.0, rate]  # the name of what is restored, in another function
+    for one in range(3):
+        model = [model[0] + one, rate]
+    return model[0]
+
+def train():
+    random.seed(3)
+    model, speed, epoch, batch, seen = [1.0, 2.0], Speed(), 0, 0, 0
+    draws = random.Random(5)
+    if given.resume:
+        saved = json.loads((given.resume / "saved.json").read_text())
+        model, epoch, batch = saved["model"], saved["epoch"], saved["batch"]
+        RESTORE
+    log = open(given.folder / "metrics.jsonl", "w")
+    update = 4 * epoch + batch
+    while epoch < 3:
+        for batch in range(batch, 4):
+            if update == given.stop_after:
+                log.close()
+                return save(model, speed, epoch, batch, draws)
+            push = batches(0.5) / 10 + draws.random()
+            speed.kept["first"] = 0.5 * speed.kept.get("first", 0.0) - model[0] * push
+            model = [model[0] + 0.1 * speed.kept["first"], model[1] * 0.9]
+            update, seen = update + 1, seen + 1
+            log.write(json.dumps({"COLUMN": update, "loss": sum(model)}) + "\\n")
+        epoch, batch = epoch + 1, 0
+    log.close()
+
+def save(model, speed, epoch, batch, draws):
+    state = draws.getstate()
+    saved = {"model": model, "epoch": epoch, "batch": batch, "speed": speed.kept, "state": state}
+    (given.folder / "saved.json").write_text(json.dumps(saved))
+
+train()
+"""
+SPEED = 'speed.kept = saved["speed"]'
+DRAWS = 'state = saved["state"]; draws.setstate((state[0], tuple(state[1]), state[2]))'
+
+
+@pytest.fixture
+def answer(tmp_path):
+    def ask(restore, *, column="step", stop=6):
+        (tmp_path / "train.py").write_text(LOOP.replace("RESTORE", restore).replace("COLUMN", column))
+        command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--resume"]
+        command += ["--reports-dir", str(tmp_path / "reports"), "--stop-args", f"--stop-after {stop}"]
+        command += ["--resume-args", "--resume {stopped_run_dir}"]
+        command += ["--", sys.executable, "train.py", "{run_dir}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+    return ask
+
+
+def lines(part):
+    return [number for number, line in enumerate(LOOP.splitlines(), 1) if part in line]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["step", "iteration", "round", "trial"])
+def test_a_dict_that_is_missing_after_resuming_in_the_middle_of_an_epoch_is_named(answer, column):
+    code, found = answer(DRAWS, column=column)
+    assert (code, found["state"]) == (1, ["speed.kept['first']"])
+    assert (found["cause"]["category"], found["cause"]["confidence"]) == ("resume_state", "high")
+    assert [found["cause"]["line"]] == lines("speed, epoch, batch, seen =")
+
+
+@pytest.mark.slow
+def test_a_generator_that_is_not_restored_is_named_where_it_is_made(answer):
+    code, found = answer(SPEED)
+    assert (code, found["state"]) == (1, ["draws"])
+    assert [found["cause"]["line"]] == lines("draws = random.Random(5)")
+
+
+@pytest.mark.slow
+def test_two_things_that_are_not_restored_are_both_named(answer):
+    code, found = answer("pass")
+    assert (code, sorted(found["state"])) == (1, ["draws", "speed.kept['first']"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [4, 6])
+def test_what_is_restored_is_not_accused(answer, stop):
+    code, found = answer(f"{SPEED}; {DRAWS}", stop=stop)
+    assert (code, found["verdict"], found["cause"], found["state"]) == (0, "REPEATABLE", None, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("written", ['"step": seen', '"value": 1'], ids=["numbered anew", "without numbers"])
+@pytest.mark.parametrize("restore", [f"{SPEED}; {DRAWS}", DRAWS], ids=["all", "not all"])
+def test_records_that_no_step_places_are_placed_by_the_updates_that_were_made(
+    answer, written, restore, monkeypatch
+):
+    monkeypatch.setitem(globals(), "LOOP", LOOP.replace('"COLUMN": update', written))
+    code, found = answer(restore)
+    assert (code, found["state"]) == ((1, ["speed.kept['first']"]) if restore == DRAWS else (0, []))

@@ -1,0 +1,181 @@
+"""Leaves of a program's objects: their paths, what differs, and putting one in."""
+
+import json
+import random
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reprokit.harness.diagnosing.restoring import lost_leaves, same_update
+
+INSIDE = Path(same_update.__file__).parent / "inside"
+Pair = namedtuple("Pair", "first second")
+
+
+@pytest.fixture
+def walk(monkeypatch):
+    """The walk of the local variables of a function that stands for the program."""
+    monkeypatch.syspath_prepend(str(INSIDE))
+    import reprokit_walk  # noqa: PLC0415 - found through the path above
+
+    yield reprokit_walk
+    sys.modules.pop("reprokit_walk", None)
+
+
+def frame(**variables):
+    return sys._getframe()
+
+
+class Thing:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+
+def paths(walk, made, *, but=()):
+    return {
+        walk.shown(path): leaf
+        for path, leaf in made.leaves.items()
+        if walk.shown(path).startswith("variables[") and leaf.kind not in but
+    }
+
+
+def walked(walk, **variables):
+    return walk.Walk([(frame(**variables), True)])
+
+
+def recorded(made):
+    held = {path: (leaf.kind, leaf.payload) for path, leaf in made.leaves.items()}
+    return {"leaves": held, "nodes": {path: node.kind for path, node in made.nodes.items()}}
+
+
+def differing(walk, one, two):
+    ours, theirs = paths(walk, one, but=("length",)), paths(walk, two, but=("length",))
+    return sorted(
+        name for name, leaf in ours.items() if getattr(theirs.get(name), "digest", "") != leaf.digest
+    )
+
+
+def test_leaves_have_the_paths_that_python_would_write(walk):
+    made = walked(walk, a=Thing(b={"c": [Thing(d=1), 2]}, e=np.zeros(2)), f=random.Random(3))
+    assert list(paths(walk, made, but=("length",))) == [
+        "variables['f']",
+        "variables['a'].e",
+        "variables['a'].b['c'][1]",
+        "variables['a'].b['c'][0].d",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("whole", "resumed"),
+    [
+        (lambda: Thing(kept={"speed": 1.5}), lambda: Thing(kept={})),
+        (lambda: Thing(kept={"speed": [np.ones(2), {"deep": 1}]}), lambda: Thing(kept={})),
+        (lambda: Thing(kept=Pair(1.5, np.ones(2))), lambda: Thing(kept=Pair(2.5, np.zeros(2)))),
+        (lambda: Thing(kept=(np.ones(2), "a")), lambda: Thing(kept=(np.zeros(2), "b"))),
+        (lambda: Thing(kept=[1, 2, 3]), lambda: Thing(kept=[1])),
+        (lambda: random.Random(1), lambda: random.Random(2)),
+        (lambda: np.random.default_rng(1), lambda: np.random.default_rng(2)),
+        (lambda: np.random.RandomState(1), lambda: np.random.RandomState(2)),
+        (lambda: Thing(kept=np.arange(3.0)), lambda: Thing(kept=np.zeros(3))),
+    ],
+    ids=[
+        "a key",
+        "a deep key",
+        "named tuple",
+        "tuple",
+        "list",
+        "random",
+        "Generator",
+        "RandomState",
+        "array",
+    ],
+)
+def test_what_differs_is_equal_once_it_was_put_in(walk, whole, resumed):
+    ours, other = walked(walk, one=whole()), {"one": resumed()}
+    theirs = walk.Walk([(frame(**other), True)])
+    assert differing(walk, ours, theirs)
+    wanted = [path for path in ours.leaves if walk.shown(path).startswith("variables[")]
+    _, failed = walk.put_in(theirs, recorded(ours), [path for path in wanted if path[-1] != ("length",)])
+    assert failed == []
+
+
+def test_what_was_put_in_is_there_and_nothing_else_changed(walk):
+    whole, resumed = Thing(kept={"a": 1, "b": 2}), Thing(kept={"b": 7, "c": 3})
+    ours, theirs = walked(walk, one=whole), walked(walk, one=resumed)
+    (path,) = [one for one in ours.leaves if walk.shown(one) == "variables['one'].kept['a']"]
+    assert walk.put_in(theirs, recorded(ours), [path]) == ([path], [])
+    assert resumed.kept == {"a": 1, "b": 7, "c": 3}
+
+
+def test_the_state_of_an_optimizer_is_named_as_its_state_dict_names_it(walk):
+    torch = pytest.importorskip("torch")
+    sides = []
+    for steps in (1, 0):
+        torch.manual_seed(3)
+        net = torch.nn.Linear(2, 1)
+        adam = torch.optim.Adam(net.parameters())
+        for _ in range(steps):
+            net(torch.ones(1, 2)).sum().backward()
+            adam.step()
+            adam.zero_grad()
+        sides.append((adam, walked(walk, opt=adam)))
+    (_, ours), (adam, theirs) = sides
+    names = ["exp_avg", "exp_avg_sq", "step"]
+    lost = [one for one in differing(walk, ours, theirs) if ".state[" in one]
+    assert lost == [f"variables['opt'].state[{at}]['{name}']" for at in (0, 1) for name in names]
+    wanted = [path for path in ours.leaves if walk.shown(path) in lost]
+    assert walk.put_in(theirs, recorded(ours), wanted)[1] == []
+    assert len(adam.state) == 2
+
+
+def counts(folder, *kinds):
+    folder.mkdir()
+    names = list(dict.fromkeys(kinds))
+    found = {"counts": {one: kinds.count(one) for one in names}, "order": [names.index(one) for one in kinds]}
+    (folder / "updates-7.json").write_text(json.dumps(found))
+    return folder
+
+
+def test_the_same_update_is_the_one_at_which_as_many_are_left(tmp_path):
+    whole = counts(tmp_path / "whole", *["epoch", "batch", "batch", "batch"] * 3)
+    resumed = counts(tmp_path / "resumed", "epoch", "batch", "epoch", "batch", "batch", "batch")
+    # the resumed run begins in the middle of an epoch, at the sixth batch; no epoch begins there
+    assert same_update.same_updates(whole, resumed) == {"batch": 6}
+    later = counts(tmp_path / "later", *["epoch", "batch", "batch", "batch"] * 2)
+    assert same_update.same_updates(whole, later) == {"epoch": 2, "batch": 4}
+
+
+def test_a_run_that_repeats_batches_to_skip_them_has_no_such_update_in_its_loops(tmp_path):
+    whole = counts(tmp_path / "whole", *["epoch", "batch", "batch", "batch"] * 3)
+    skipping = counts(tmp_path / "skipping", *["epoch", "batch", "batch", "batch"] * 3)
+    assert same_update.same_updates(whole, skipping) == {}
+
+
+def leaf(name):
+    root = (name, "train.py", "<module>", 0)
+    return same_update.Leaf(path=name, steps=name, kind="value", digest="", root=root, settable=True)
+
+
+@pytest.mark.parametrize(("runs", "found"), [(40, "bf"), (2, "abcdefg")])
+def test_the_smallest_set_is_found_where_the_budget_lasts(runs, found):
+    asked = []
+
+    def tried(kept):
+        asked.append(kept)
+        return None if len(asked) > runs else {"b", "f"} <= {one.path for part in kept for one in part}
+
+    kept, is_least = lost_leaves._least([(leaf(name),) for name in "abcdefg"], tried)
+    assert ("".join(one.path for part in kept for one in part), is_least) == (found, runs == 40)
+
+
+def test_the_line_is_that_of_the_variable_in_its_own_function(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text(
+        "def other():\n    model = 1\n\n\ndef main():\n    model = 2\n    model = 3\n    print(model)\n"
+    )
+    assert lost_leaves.made_at(str(file), "model", within=5, before=8) == 7
+    assert lost_leaves.made_at(str(file), "model", within=1, before=0) == 2
+    assert lost_leaves.made_at(str(file), "model", within=0, before=0) == 0
