@@ -9,7 +9,8 @@ from reprokit.errors import ReprokitError
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
-from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Investigation, under
+from reprokit.harness.diagnosing.inquiry import COMPILER, LEFTOVERS, Investigation, under
+from reprokit.harness.diagnosing.odds import rounded_otherwise
 from reprokit.harness.running.varying.apply_variations import changed, refusal, there
 from reprokit.harness.running.varying.in_force import conditions_of, expected_of, why_not_in_force
 from reprokit.layout import STDERR
@@ -41,6 +42,7 @@ def differs_when_varied(inquiry: Investigation) -> bool:
     if leftovers is not None and _differs_after_another_seed(inquiry, leftovers):
         return True
     chosen = tuple(one for one in found.made if one.name != LEFTOVERS and _can_start(inquiry, one))
+    chosen = (*chosen, *_compiler(inquiry))
     held = [one for one in found.unmade if one.held and _is_held(inquiry, one)]
     if not chosen:
         inquiry.ruled_out += [_ruled_out(one) for one in held]
@@ -51,6 +53,7 @@ def differs_when_varied(inquiry: Investigation) -> bool:
         if not chosen:
             return False
         other = _all_at_once(inquiry, chosen)
+    chosen, other = compiled_apart(inquiry, chosen, other)
     if other.trouble:
         for one in chosen:
             inquiry.leave_out(one, _why_not(other))
@@ -62,6 +65,39 @@ def differs_when_varied(inquiry: Investigation) -> bool:
     inquiry.other, inquiry.variations = other, chosen
     repeat_as_before(inquiry, fresh=False)
     return True
+
+
+def _compiler(inquiry: Investigation) -> tuple[Variation, ...]:
+    """Whether PyTorch compiles, where it ran and no one says what is to be varied."""
+    lab = inquiry.lab
+    if lab.vary is not None or not inquiry.first.trace.facts.get("torch"):
+        return ()
+    return survey(there(lab.spec, folder=lab.apart), only=(COMPILER,)).made
+
+
+def compiled_apart(
+    inquiry: Investigation, chosen: tuple[Variation, ...], other: InstrumentedRun
+) -> tuple[tuple[Variation, ...], InstrumentedRun]:
+    """What was varied and the run that differs, with what compiling alone does judged apart.
+
+    Compiled code may round otherwise: a run that differs by no more than that is no fault of the program, and
+    what else was varied is looked at without it. One that differs by more is the run to explain.
+    """
+    lab, first = inquiry.lab, inquiry.first
+    compiler = tuple(one for one in chosen if one.name == COMPILER)
+    rest = tuple(one for one in chosen if one.name != COMPILER)
+    if not compiler or other.trouble or lab.equal(first, other) or not lab.can_make(2):
+        return chosen, other
+    alone = lab.run("varied-compiler", replace(under(compiler, first), progress=like(first)))
+    if alone.trouble:
+        inquiry.leave_out(compiler[0], _why_not(alone))
+        return chosen, other
+    if lab.equal(first, alone):
+        return chosen, other
+    if not rounded_otherwise(lab.compare(first, alone)):
+        return compiler, alone
+    inquiry.known.append("compiled or not, the numbers are the same but for rounding")
+    return (rest, _all_at_once(inquiry, rest)) if rest else ((), alone)
 
 
 def repeat_as_before(inquiry: Investigation, *, fresh: bool) -> None:
