@@ -11,7 +11,7 @@ sys.path.insert(0, sys.argv[1])
 from reprokit_hook.calls import held_entropy
 held_entropy.begin(sys.argv[2], sys.argv[3])
 import os, random, secrets, uuid
-print(os.urandom(5).hex(), os.urandom(0), uuid.uuid4(), secrets.token_hex(4))
+print(os.urandom(5).hex(), os.urandom(0), uuid.uuid4(), uuid.uuid1(), secrets.token_hex(4))
 print(random.random(), random.Random().random())
 print(random.Random(3).random(), random.SystemRandom().random())
 """

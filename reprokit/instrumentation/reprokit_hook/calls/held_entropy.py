@@ -1,10 +1,14 @@
-"""What Python draws from the system's entropy, held: the same bytes in each run, draw by draw."""
+"""What Python draws from the system's entropy, held: the same bytes in each run, draw by draw.
+
+Names that are unique by a clock (``uuid1``) are such bytes then too: libraries sort by them.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
 import random
+import uuid
 from typing import Any
 
 
@@ -20,7 +24,11 @@ def begin(key: str, process: str) -> None:
     def seeding(self: random.Random, a: Any = None, version: int = 2) -> None:
         seed(self, stream.getrandbits(256) if a is None else a, version)
 
+    def uuid1(node: Any = None, clock_seq: Any = None) -> uuid.UUID:
+        return uuid.UUID(int=stream.getrandbits(128), version=1)
+
     os.urandom = urandom
+    uuid.uuid1 = uuid1
     random._urandom = urandom  # type: ignore[attr-defined]
     if hasattr(os, "getrandom"):
         os.getrandom = lambda size, flags=0: urandom(size)  # noqa: ARG005 - os.getrandom's parameter
