@@ -253,9 +253,9 @@ def _units(inquiry: Investigation) -> tuple[str, ...]:
 
 
 def _switches_the_compiler(inquiry: Investigation, unit: str) -> bool:
-    """Whether PyTorch reads there if it is to compile, where that alone was varied: no cause of its own."""
-    varied = [one.name for one in inquiry.variations]
-    return varied == [COMPILER] and unit.startswith("environment|")
+    """Whether PyTorch reads there if it is to compile, where hardly more was varied: no cause of its own."""
+    varied = {one.name for one in inquiry.variations}
+    return COMPILER in varied and varied <= {COMPILER, "threads"} and unit.startswith("environment|")
 
 
 def _isolated(inquiry: Investigation, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ without it alone are lines of compiled code, and of these the first that draws c
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -15,21 +16,24 @@ from reprokit.diagnosis.calls import Candidate, first_of, inexplicable, read_cal
 from reprokit.harness.diagnosing.call_experiments import told_of, watched
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.free_runs import same
-from reprokit.harness.diagnosing.inquiry import COMPILER, Investigation, under
+from reprokit.harness.diagnosing.inquiry import COMPILER, VARIATION, Investigation, under
+from reprokit.harness.diagnosing.named_causes import named_causes
+from reprokit.variations import Variation
 
 #: As the watch of calls names it.
 _GENERATOR = "PyTorch's generator"
 
 
-def with_line(inquiry: Investigation, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
-    """The causes, the only one of them with the line at which its condition acts, where that is found."""
+def with_line(inquiry: Investigation, held: Collection[str]) -> tuple[Cause, ...]:
+    """The causes of what is held; a single one with the line at which its condition acts, if one is found."""
+    causes = named_causes(inquiry, tuple(held))
     if len(causes) != 1 or causes[0].file is not None or not inquiry.lab.can_make(2):
         return causes
     pair = _pair(inquiry)
     if pair is None:
         return causes
-    compiler = any(one.name == COMPILER for one in inquiry.variations)
-    one = _compiled_line(inquiry, *pair) if compiler else _first_call(*pair)
+    compiler = [one for one in inquiry.variations if one.name == COMPILER and VARIATION + COMPILER in held]
+    one = _compiled_line(compiler[0], *pair) if compiler else _first_call(*pair)
     if one is None:
         return causes
     what = f"{one.name}: {causes[0].what.removeprefix('the program ')}"
@@ -57,9 +61,8 @@ def _first_call(one: InstrumentedRun, other: InstrumentedRun) -> Candidate | Non
     return candidates[0] if candidates else None
 
 
-def _compiled_line(inquiry: Investigation, one: InstrumentedRun, other: InstrumentedRun) -> Candidate | None:
+def _compiled_line(compiler: Variation, one: InstrumentedRun, other: InstrumentedRun) -> Candidate | None:
     """The first line that only the run without the compiler shows: one that draws, or the first of all."""
-    (compiler,) = inquiry.variations
     compiled, plain = (one, other) if "1" in compiler.environment.values() else (other, one)
     seen = {record["site"] for record in _around(compiled)}
     inside = [record for record in _around(plain) if record["site"] not in seen]

@@ -27,7 +27,6 @@ from reprokit.harness.diagnosing.instrumented_runs import (
 )
 from reprokit.harness.diagnosing.lines_of_varied import with_line
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
-from reprokit.harness.diagnosing.named_causes import named_causes
 from reprokit.harness.diagnosing.odds import by_rounding
 from reprokit.harness.diagnosing.rare_pair import record_until_one_differs
 from reprokit.harness.diagnosing.short_runs import cut_for
@@ -148,9 +147,9 @@ def _named(inquiry: Investigation, held: tuple[str, ...] | None) -> None:
     elif held == (HASH_SEED,) and not inquiry.variations:
         line_of_hash(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
-        inquiry.causes = by_operation(inquiry) or with_line(inquiry, named_causes(inquiry, held))
+        inquiry.causes = by_operation(inquiry) or with_line(inquiry, held)
     elif VARIATION + COMPILER in held:
-        inquiry.causes = with_line(inquiry, named_causes(inquiry, held))
+        inquiry.causes = with_line(inquiry, held)
 
 
 def _by_operation_or_call(inquiry: Investigation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ _AFTER_ANOTHER_SEED = (
     "(not part of it: byte-code, since the program's own modules are compiled again in each run)"
 )
 _CRASHED = "with it changed the program does not finish"
+OPENMP_THREADS = "OMP_NUM_THREADS"
 #: How many runs are made at most to find the variations under which the program fails.
 _MOST_RUNS = 12
 #: Where a varied run differs, so many more are made under equal conditions; one where a run takes longer than
@@ -53,7 +55,7 @@ def differs_when_varied(inquiry: Investigation) -> bool:
         if not chosen:
             return False
         other = _all_at_once(inquiry, chosen)
-    chosen, other = compiled_apart(inquiry, chosen, other)
+    chosen, other = rounding_apart(inquiry, chosen, other)
     if other.trouble:
         for one in chosen:
             inquiry.leave_out(one, _why_not(other))
@@ -75,29 +77,34 @@ def _compiler(inquiry: Investigation) -> tuple[Variation, ...]:
     return survey(there(lab.spec, folder=lab.apart), only=(COMPILER,)).made
 
 
-def compiled_apart(
+def rounding_apart(
     inquiry: Investigation, chosen: tuple[Variation, ...], other: InstrumentedRun
 ) -> tuple[tuple[Variation, ...], InstrumentedRun]:
-    """What was varied and the run that differs, with what compiling alone does judged apart.
+    """What was varied and the run that differs, with what must round otherwise judged apart.
 
-    Compiled code may round otherwise: a run that differs by no more than that is no fault of the program, and
-    what else was varied is looked at without it. One that differs by more is the run to explain.
+    Compiled code rounds otherwise, and so does another number of threads where whoever runs the program has
+    fixed it already. A run that differs by no more than that is no fault of the program, and what else was
+    varied is looked at without it. One that differs by more is the run to explain.
     """
     lab, first = inquiry.lab, inquiry.first
-    compiler = tuple(one for one in chosen if one.name == COMPILER)
-    rest = tuple(one for one in chosen if one.name != COMPILER)
-    if not compiler or other.trouble or lab.equal(first, other) or not lab.can_make(2):
+    rounds = tuple(one for one in chosen if one.name == COMPILER or _is_fixed(inquiry, one))
+    rest = tuple(one for one in chosen if one not in rounds)
+    if not rounds or other.trouble or lab.equal(first, other) or not lab.can_make(2):
         return chosen, other
-    alone = lab.run("varied-compiler", replace(under(compiler, first), progress=like(first)))
-    if alone.trouble:
-        inquiry.leave_out(compiler[0], _why_not(alone))
-        return chosen, other
-    if lab.equal(first, alone):
+    alone = lab.run(f"varied-{rounds[0].name}", replace(under(rounds, first), progress=like(first)))
+    if alone.trouble or lab.equal(first, alone):
         return chosen, other
     if not rounded_otherwise(lab.compare(first, alone)):
-        return compiler, alone
-    inquiry.known.append("compiled or not, the numbers are the same but for rounding")
-    return (rest, _all_at_once(inquiry, rest)) if rest else ((), alone)
+        return rounds, alone
+    what = " and ".join(one.says for one in rounds)
+    inquiry.known.append(f"with {what} changed, the numbers are the same but for rounding")
+    return rest, _all_at_once(inquiry, rest) if rest else first
+
+
+def _is_fixed(inquiry: Investigation, one: Variation) -> bool:
+    """Whether it is the number of threads, and the program is started with one that is given."""
+    given = {**os.environ, **inquiry.lab.spec.environment}
+    return one.name == "threads" and inquiry.lab.vary is None and bool(given.get(OPENMP_THREADS))
 
 
 def repeat_as_before(inquiry: Investigation, *, fresh: bool) -> None:

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from reprokit.diagnosis import Cause
+from reprokit.harness.diagnosing.inquiry import VARIATION
 from reprokit.harness.diagnosing.lines_of_varied import with_line
 from reprokit.variations import RunPlace, survey
 from support.known_program_lab import Lab, asked
 
 THREADS, COMPILER = survey(RunPlace(container=False, folder="/tmp/x"), only=("threads", "compiler")).made
-CAUSE = Cause(category="environment", what="the program depends on it", fix="none", confidence="high")
 
 
 def call(line, made, *, draws=False):
@@ -39,7 +38,7 @@ def named(tmp_path):
 
         lab = Traced(lambda drawn, run, given: 5 if given.environment and differs else 0)
         inquiry = asked(lab, variations=(variation,))
-        (cause,) = with_line(inquiry, (CAUSE,))
+        (cause,) = with_line(inquiry, (VARIATION + variation.name,))
         return cause.line
 
     return make
