@@ -129,6 +129,20 @@ def test_a_number_of_threads_that_a_variable_and_the_cores_decide_together_is_na
     assert "OpenBLAS (2, then 1)" in answer["cause"]["what"]
 
 
+@pytest.mark.slow
+def test_a_draw_that_the_compiler_leaves_out_is_named_by_its_line(tmp_path):
+    pytest.importorskip("torch")
+    body = """import torch
+def drawn():
+    unused = torch.rand(3)
+    return torch.rand(3).sum()
+torch.manual_seed(0)
+used = torch.compile(drawn, backend="aot_eager")().item()"""
+    answer = diagnose(tmp_path, body, "--vary", "compiler")
+    assert (answer["verdict"], answer["variation"]) == ("NONDETERMINISTIC", "compiler")
+    assert (answer["cause"]["category"], answer["cause"]["line"]) == ("environment", 5)
+
+
 def asked(*names):
     return [word for name in names for word in ("--vary", name)]
 

@@ -83,13 +83,13 @@ def rounding_apart(
     """What was varied and the run that differs, with what must round otherwise judged apart.
 
     Compiled code rounds otherwise, and so does another number of threads where whoever runs the program has
-    fixed it already. A run that differs by no more than that is no fault of the program, and what else was
-    varied is looked at without it. One that differs by more is the run to explain.
+    fixed it already. Where no one asks for them by name, a run that differs by no more than that is no fault
+    of the program, and what else was varied is looked at without it. One that differs by more is explained.
     """
     lab, first = inquiry.lab, inquiry.first
     rounds = tuple(one for one in chosen if one.name == COMPILER or _is_fixed(inquiry, one))
     rest = tuple(one for one in chosen if one not in rounds)
-    if not rounds or other.trouble or lab.equal(first, other) or not lab.can_make(2):
+    if lab.vary is not None or not rounds or other.trouble or lab.equal(first, other) or not lab.can_make(2):
         return chosen, other
     alone = lab.run(f"varied-{rounds[0].name}", replace(under(rounds, first), progress=like(first)))
     if alone.trouble or lab.equal(first, alone):
@@ -104,7 +104,7 @@ def rounding_apart(
 def _is_fixed(inquiry: Investigation, one: Variation) -> bool:
     """Whether it is the number of threads, and the program is started with one that is given."""
     given = {**os.environ, **inquiry.lab.spec.environment}
-    return one.name == "threads" and inquiry.lab.vary is None and bool(given.get(OPENMP_THREADS))
+    return one.name == "threads" and bool(given.get(OPENMP_THREADS))
 
 
 def repeat_as_before(inquiry: Investigation, *, fresh: bool) -> None:
