@@ -20,7 +20,9 @@ with open(sys.argv[1] + "/metrics.jsonl", "w") as out:
 """
 
 
-def diagnose(tmp_path, body, *options, command=(sys.executable, "train.py", "{run_dir}"), **environment):
+def diagnose(
+    tmp_path, body, *options, command=(sys.executable, "train.py", "{run_dir}"), limit_s=300, **environment
+):
     (tmp_path / "train.py").write_text(PROGRAM.format(body=body))
     done = subprocess.run(
         [
@@ -38,7 +40,7 @@ def diagnose(tmp_path, body, *options, command=(sys.executable, "train.py", "{ru
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=limit_s,
         check=False,
         env={**os.environ, **environment},
     )
@@ -138,7 +140,7 @@ def drawn():
     return torch.rand(3).sum()
 torch.manual_seed(0)
 used = torch.compile(drawn, backend="aot_eager")().item()"""
-    answer = diagnose(tmp_path, body, "--vary", "compiler")
+    answer = diagnose(tmp_path, body, "--vary", "compiler", limit_s=900)
     assert (answer["verdict"], answer["variation"]) == ("NONDETERMINISTIC", "compiler")
     assert (answer["cause"]["category"], answer["cause"]["line"]) == ("environment", 5)
 
