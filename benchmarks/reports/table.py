@@ -59,6 +59,7 @@ def _top(cases: list[Case], chosen: dict[str, Any]) -> Iterator[str]:
         found = [case for case in again if judged(case, asked[case.name, "program.py"])["cause"]]
         if again:
             yield f"Of {len(again)} open ones that were asked again today, found: {_names(found)}."
+            yield _now(cases, {**first, **asked})
         unseen = [case for case in cases if (case.name, "program.py") not in first]
         if unseen:
             yield f"Not looked at yet: {_names(unseen)}."
@@ -73,6 +74,38 @@ def _top(cases: list[Case], chosen: dict[str, Any]) -> Iterator[str]:
     yield "for real what a public report describes, with its repair and a correct twin; `check.py` proves that without any tool."
     yield "Which reports, was decided by [a rule](../../benchmarks/reports/RULE.md) before a tool saw one."
     yield ""
+
+
+def _now(cases: list[Case], answers: dict[tuple[str, str], dict[str, Any]]) -> str:
+    """What is right by the last answer of each: today's, or where it was not asked again the first look's."""
+    right = {
+        held: sum(
+            judged(case, answers[case.name, "program.py"])["cause"]
+            for case in cases
+            if case.held == held and (case.name, "program.py") in answers
+        )
+        for held in (False, True)
+    }
+    missed = [
+        case
+        for case in cases
+        if not case.held
+        and (case.name, "program.py") in answers
+        and not judged(case, answers[case.name, "program.py"])["cause"]
+    ]
+    alarms = [name for (name, program), row in answers.items() if _is_alarm(program, row)]
+    broken = sum(program == "twin.py" and row["verdict"] == "crash" for (_, program), row in answers.items())
+    open_ones = sum(not case.held for case in cases)
+    return (
+        f"By the last answer of each (the first look's where none is newer; held ones were not asked again): cause and line "
+        f"of **{right[False]} of {open_ones}** open and {right[True]} of {len(cases) - open_ones} held ones, "
+        f"{len(alarms)} false alarm{'' if len(alarms) == 1 else 's'} on {len(cases)} twins "
+        f"({broken} of them were refused). Open ones missed still: {_names(missed)}."
+    )
+
+
+def _is_alarm(program: str, row: dict[str, Any]) -> bool:
+    return program == "twin.py" and row["verdict"] == "differs"
 
 
 def _names(cases: list[Case]) -> str:
@@ -152,7 +185,8 @@ def _how() -> Iterator[str]:
     yield "not told of a second setting: it has to find what to vary. A *silent* error repeats, so that no comparison of runs"
     yield "finds it: it stands in the table because people report it. Line 18 of `workers_of_one_seed`, which makes the workers, was"
     yield "added after the first look, as the like line of `crops_of_every_worker` counts. `second_resume` has three parts; tools"
-    yield "are told of the first and the last."
+    yield "are told of the first and the last. `vectors_without_locks` was equal in all three runs when it was first asked again, on a"
+    yield "machine with load 35; since then quick programs with compiled code of others are run twice more, and the answer here is of that."
     yield ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from reprokit.errors import CannotJudgeError
 
 _SITE = re.compile(r"^(.*):(\d+):\d+(?:-\d+(?:\+-?\d+)?|:\w+)$", re.DOTALL)
 _SAME = "="
+#: How a digest ends of which a part could not be read.
+_UNREAD = "?"
 #: So many rounds of each loop and function are all watched, from the first on.
 _FIRST_ROUNDS = 64
 
@@ -58,7 +60,7 @@ class Call:
     @property
     def unseen(self) -> bool:
         """Whether a part of what went in could not be read."""
-        return any(one.endswith("?") for one in self.input)
+        return any(one.endswith(_UNREAD) for one in self.input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +111,12 @@ class Unlike:
         since: The last watched round before the first difference, where not every one was watched.
         sampled: Whether not every round was watched.
         sampled_before: Whether that is so of rounds before the first difference.
+        followers: Lines after the first candidate that were given the same, but what they work on was another
+            one: should that candidate decide nothing, these are suspected next.
     """
 
     candidates: tuple[Candidate, ...] = ()
+    followers: tuple[Candidate, ...] = ()
     first: Candidate | None = None
     since: tuple[str, int] | None = None
     sampled: bool = False
@@ -185,6 +190,7 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
     """The lines whose calls cannot be explained, in the order in which the first run came to them."""
     found: dict[str, Candidate] = {}
     differs: list[Candidate] = []
+    followers: dict[str, Candidate] = {}
     since = None
     for process, calls in first.ordered.items():
         pairs = _paired(calls, second.ordered.get(process, ()))
@@ -194,6 +200,8 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
             if not differs and not found:
                 since = before.rounds if before else None
             _judge(one, other, found, differs)
+            if found and one.site not in found and one.receiver and one.given == other.given:
+                followers.setdefault(one.site, _candidate(one, hidden=True))
     begun = _first_moments(first.others)
     for one_of_many in _elsewhere(first.others, second.others):
         candidate = replace(one_of_many, at=begun[one_of_many.site])  # what waits for it ends later
@@ -209,11 +217,35 @@ def inexplicable(first: Calls, second: Calls) -> Unlike:
     ]
     return Unlike(
         candidates=tuple(candidates),
+        followers=tuple(sorted(followers.values(), key=lambda one: one.at)),
         first=starts,
         since=since,
         sampled=bool(thinned),
         sampled_before=starts is not None and any(at < starts.at for at in thinned),
     )
+
+
+def makers(calls: Calls, one: Candidate) -> tuple[Candidate, ...]:
+    """The lines that made or worked on what a call works on, before it, the last first.
+
+    Only where that cannot be read: else their own results or what they left show whether they differ.
+    """
+    for made in calls.ordered.values():
+        at = next((number for number, call in enumerate(made) if call.site == one.site), None)
+        if at is None or not made[at].receiver.endswith(_UNREAD):
+            continue
+        same = made[at].receiver
+        earlier = [call for call in made[:at] if same in {call.receiver, call.made, call.after[0]}]
+        found = {call.site: _candidate(call) for call in reversed(earlier) if call.site != one.site}
+        return tuple(found.values())
+    return ()
+
+
+def first_of(calls: Calls, sites: Collection[str]) -> Candidate | None:
+    """The first call that ended at one of these sites; None where there is none."""
+    every = [call for made in (*calls.ordered.values(), calls.others) for call in made if call.site in sites]
+    first = min(every, key=lambda call: call.at, default=None)
+    return None if first is None else _candidate(first)
 
 
 def _first_moments(calls: Iterable[Call]) -> dict[str, int]:

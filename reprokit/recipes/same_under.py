@@ -31,6 +31,7 @@ _VARIATIONS = {
     "MALLOC_PERTURB_": "memory_pattern",
     "CUDA_VISIBLE_DEVICES": "gpu_index",
     "TORCHINDUCTOR_MAX_AUTOTUNE": "compile_autotune",
+    "TORCHDYNAMO_DISABLE": "compiler",
 }
 
 

@@ -17,6 +17,7 @@ _FILL = 165  # byte that the C library's allocator fills memory with
 _HOUR_S = 3600
 #: Name → seconds ahead of UTC, in summer and in winter.
 _ZONES = {"Pacific/Kiritimati": 14 * _HOUR_S, "Etc/GMT+12": -12 * _HOUR_S}
+_COMPILE_OFF = "TORCHDYNAMO_DISABLE"
 _NUM_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -215,4 +216,15 @@ def compile_autotune(there: RunPlace) -> Variation:
         fix='compile without mode="max-autotune", and keep TORCHINDUCTOR_MAX_AUTOTUNE unset',
         environment={"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"},
         seldom="" if there.device == "cuda" else "only torch.compile chooses kernels by their times",
+    )
+
+
+def compiler(there: RunPlace) -> Variation:
+    """Without ``torch.compile``, or with it where it is switched off. Source: torch/_dynamo/config.py."""
+    off = "0" if there.environment.get(_COMPILE_OFF) == "1" else "1"
+    return Variation(
+        category="environment",
+        fix="compile in every run or in none, and draw nothing inside what is compiled",
+        environment={_COMPILE_OFF: off},
+        seldom="compiled code rounds otherwise, and diagnose tries it by itself where PyTorch runs",
     )

@@ -124,6 +124,7 @@ CATALOGUE = (
     CatalogueRow("cpu_model", "the CPU model", by_place.cpu_model),
     CatalogueRow("gpu_index", "which of the GPUs computes, and their order", by_place.gpu_index),
     CatalogueRow("compile_autotune", "which kernels torch.compile chooses", by_place.compile_autotune),
+    CatalogueRow("compiler", "whether torch.compile compiles", by_place.compiler),
     CatalogueRow(
         "batch_composition",
         "how many rows are computed together",

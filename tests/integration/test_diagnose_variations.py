@@ -20,7 +20,9 @@ with open(sys.argv[1] + "/metrics.jsonl", "w") as out:
 """
 
 
-def diagnose(tmp_path, body, *options, command=(sys.executable, "train.py", "{run_dir}"), **environment):
+def diagnose(
+    tmp_path, body, *options, command=(sys.executable, "train.py", "{run_dir}"), limit_s=300, **environment
+):
     (tmp_path / "train.py").write_text(PROGRAM.format(body=body))
     done = subprocess.run(
         [
@@ -38,7 +40,7 @@ def diagnose(tmp_path, body, *options, command=(sys.executable, "train.py", "{ru
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=limit_s,
         check=False,
         env={**os.environ, **environment},
     )
@@ -127,6 +129,20 @@ def test_a_number_of_threads_that_a_variable_and_the_cores_decide_together_is_na
         pytest.skip("OpenBLAS adds in one order here, whatever the number of its threads")
     assert answer["cause"]["category"] == "nonportable_numerics"
     assert "OpenBLAS (2, then 1)" in answer["cause"]["what"]
+
+
+@pytest.mark.slow
+def test_a_draw_that_the_compiler_leaves_out_is_named_by_its_line(tmp_path):
+    pytest.importorskip("torch")
+    body = """import torch
+def drawn():
+    unused = torch.rand(3)
+    return torch.rand(3).sum()
+torch.manual_seed(0)
+used = torch.compile(drawn, backend="aot_eager")().item()"""
+    answer = diagnose(tmp_path, body, "--vary", "compiler", limit_s=900)
+    assert (answer["verdict"], answer["variation"]) == ("NONDETERMINISTIC", "compiler")
+    assert (answer["cause"]["category"], answer["cause"]["line"]) == ("environment", 5)
 
 
 def asked(*names):

@@ -20,6 +20,8 @@ from reprokit.harness.diagnosing.taps.preloaded import Taps
 _MOST_ALONE = 3
 #: A look that luck would give as often is repeated.
 _LUCK_IN_SEARCH = 0.2
+#: Modes of the watch of calls in which threads of Python wait for one another.
+_IN_TURN = frozenset({"one", "turns"})
 
 
 def watched(inquiry: Investigation, **orders: Any) -> Conditions:
@@ -56,13 +58,16 @@ class Proof:
         self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
         self._sites: list[str] = []
 
-    def begin(self, candidates: Sequence[Candidate]) -> bool:
-        """Keep what these calls give; whether that could be done."""
+    def begin(self, candidates: Sequence[Candidate], *, beside: Sequence[Candidate] = ()) -> bool:
+        """Keep what these calls give; whether that could be done.
+
+        ``beside``: calls of which it is only to be seen what compiled code asks for inside them.
+        """
         lab = self.inquiry.lab
         if not lab.can_make(3):
             self.problem = "the budget is used up"
             return False
-        self._sites = [one.site for one in candidates]
+        self._sites = [one.site for one in (*candidates, *beside)]
         kept = self.keep()
         while kept and not is_one_of_few(self.inquiry, self.kept[-1]) and lab.can_make(3):
             self.remove()
@@ -199,7 +204,9 @@ class Proof:
         lab = self.inquiry.lab
         given = watched(self.inquiry, **(calls or {"mode": "off"}))
         given = replace(given, environment=dict(environment or {}), start=start, taps=taps)
-        label = _label([*(calls or {}).values(), *(environment or {}), *start], taps)
+        held = [word for word in ("entropy",) if word in given.calls]
+        mode = [given.calls["mode"]] if calls else []
+        label = _label([*held, *mode, *(environment or {}), *start], taps)
         standard, equal = like, before
         while True:
             if standard is not None:
@@ -209,7 +216,7 @@ class Proof:
             if not lab.can_make(1 if standard else 2):
                 return None
             ran = lab.run(label, given)
-            if ran.trouble or (calls and not _in_turn(ran)):
+            if ran.trouble or (given.calls["mode"] in _IN_TURN and not _in_turn(ran)):
                 return None
             if standard is None:
                 standard = ran

@@ -16,6 +16,7 @@ from reprokit.harness.diagnosing.held_runs import equal_with, reproduces
 from reprokit.harness.diagnosing.inquiry import (
     BY_HASH,
     CAREFUL,
+    COMPILER,
     HASH_SEED,
     LEFTOVERS,
     VARIATION,
@@ -241,13 +242,20 @@ def _suspected(inquiry: Investigation, held: tuple[str, ...], *, made: int) -> s
 
 def _units(inquiry: Investigation) -> tuple[str, ...]:
     """Everything that could be held: lines whose values differ, hash seed, leftovers, variations."""
-    units = list(diagnosis.differing(inquiry.first.trace, inquiry.other.trace))
+    differ = diagnosis.differing(inquiry.first.trace, inquiry.other.trace)
+    units = [one for one in differ if not _switches_the_compiler(inquiry, one)]
     units.reverse()  # the line nearest to the numbers first: sorting a listing mends more than its names do
     if not inquiry.lab.hash_is_fixed:
         units.append(HASH_SEED)
     if inquiry.lab.left:
         units.append(LEFTOVERS)
     return (*units, *(VARIATION + variation.name for variation in inquiry.variations))
+
+
+def _switches_the_compiler(inquiry: Investigation, unit: str) -> bool:
+    """Whether PyTorch reads there if it is to compile, where hardly more was varied: no cause of its own."""
+    varied = {one.name for one in inquiry.variations}
+    return COMPILER in varied and varied <= {COMPILER, "threads"} and unit.startswith("environment|")
 
 
 def _isolated(inquiry: Investigation, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reprokit.diagnosis import Cause
-from reprokit.diagnosis.calls import Candidate, Unlike, inexplicable, read_calls
+from reprokit.diagnosis.calls import Candidate, Unlike, inexplicable, makers, read_calls
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of, watched
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
@@ -103,11 +103,16 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
     first, reasons = candidates[0], Reasons(proof, look.pair)
     pool = None if any(one.elsewhere for one in candidates) else reasons.pool(first)
     held: tuple[Candidate, ...] = ()
+    not_seen = _not_seen(look.pair)
     if pool and len(candidates) == 1 and not look.unlike.sampled:
         held = candidates
-    elif proof.begin(candidates):
-        held = proof.held(candidates)
-    not_seen = _not_seen(look.pair)
+    else:
+        earlier = makers(read_calls(look.pair[0].traced), first)
+        if proof.begin(candidates, beside=earlier):
+            made = _by_maker(proof, reasons, earlier)
+            if made is not None:
+                return FirstCall(cause=made, proven=False, not_seen=not_seen)
+            held = proof.held(candidates)
     for one in held or candidates[:1]:
         tell(proof, one)
     if not held:
@@ -122,6 +127,18 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
     inquiry.odds_of_others = pool.odds if pool else proof.odds
     cause, *more = (reasons.cause(one) for one in held)
     return FirstCall(cause=cause, more=tuple(more), proven=True, not_seen=not_seen)
+
+
+def _by_maker(proof: Proof, reasons: Reasons, earlier: Sequence[Candidate]) -> Cause | None:
+    """The call that made or changed what cannot be read, if what compiled code asks for inside it decides.
+
+    What differs later only shows there what that call left.
+    """
+    for one in earlier:
+        if reasons.starts_threads(one) and (cause := reasons.by_taps(one)) is not None:
+            tell(proof, one)
+            return cause
+    return None
 
 
 def _unlike(

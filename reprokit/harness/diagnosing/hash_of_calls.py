@@ -27,15 +27,18 @@ def _first(inquiry: Investigation, look: Look) -> Candidate | None:
     """The call whose substitution makes runs equal; the only one that differs, unless that shows it innocent.
 
     A model that holds a set differs, and what a later call draws by a hash of its own does not follow from
-    that.
+    that: where the model is innocent, the first call of it that differs is looked at next.
     """
     candidates = look.unlike.candidates
     is_only = len(candidates) == 1 and not look.unlike.sampled
     proof = Proof(inquiry, look.runs)
     try:
         if is_only:
-            return None if proof.refutes(candidates[0]) else candidates[0]
-        held = proof.held(candidates) if proof.begin(candidates) else ()
+            if not proof.refutes(candidates[0]):
+                return candidates[0]
+            proof.remove()
+            candidates, proof = look.unlike.followers[:1], Proof(inquiry, look.runs)
+        held = proof.held(candidates) if candidates and proof.begin(candidates) else ()
     finally:
         proof.remove()
     return held[0] if held else None

@@ -18,6 +18,8 @@ from reprokit.harness.running.varying.apply_variations import joined
 from reprokit.variations import Variation, VariationNotMade
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
+#: The variation that diagnose makes by itself where PyTorch runs.
+COMPILER = "compiler"
 #: In how many runs nothing else is held, where runs were equal by luck before.
 CAREFUL = 5
 BY_HASH = {"set_order", "hash"}

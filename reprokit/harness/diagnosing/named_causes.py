@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from reprokit import diagnosis
 from reprokit.diagnosis import Cause, Site
 from reprokit.harness.diagnosing.inquiry import HASH_SEED, LEFTOVERS, VARIATION, Investigation
+from reprokit.harness.diagnosing.odds import by_rounding
 from reprokit.variations import Variation
 
 #: What decides with how many threads numeric libraries compute.
@@ -35,7 +36,9 @@ def named_causes(inquiry: Investigation, held: tuple[str, ...]) -> tuple[Cause, 
     if threads is not None:
         causes.append(threads)
         guilty = [one for one in guilty if one.name not in _NUM_THREADS]
-    causes += [_general(one.category, f"depends on {one.says}", one.fix, inquiry) for one in guilty]
+    causes += [
+        _general(_category(one, inquiry), f"depends on {one.says}", one.fix, inquiry) for one in guilty
+    ]
     return tuple(causes)
 
 
@@ -78,7 +81,14 @@ def _by_threads(inquiry: Investigation, guilty: Sequence[Variation]) -> Cause | 
     fix = "fix it: torch.set_num_threads(1), OMP_NUM_THREADS=1"
     if "threads" in varied:
         fix = varied["threads"].fix
-    return _general("nonportable_numerics", what, fix, inquiry)
+    return _general(_category(varied.get("threads") or guilty[0], inquiry), what, fix, inquiry)
+
+
+def _category(one: Variation, inquiry: Investigation) -> str:
+    """Threads that add in another order round otherwise; where more differs, they share out the work."""
+    if one.name == "threads" and not by_rounding(inquiry.lab.compare(inquiry.first, inquiry.other)):
+        return "concurrency"
+    return one.category
 
 
 def _rank(site: Site) -> tuple[int, int]:

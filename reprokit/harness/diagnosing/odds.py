@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import factorial, isfinite, prod
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ ACCEPTED = 0.01
 ACCEPTED_IN_DIGITS = 0.02
 #: Rounding that goes another way moves a number by less than this; so many digits come again by no luck.
 _ROUNDING, _DIGITS = 1e-4, 12
+#: A number that was written with more decimals than this was not rounded for its reader.
+_FEW_DECIMALS = 6
 _MOST = 60
 
 
@@ -166,6 +169,28 @@ def by_rounding(found: Comparison) -> bool:
         return False
     largest = max(abs(where.expected), abs(where.actual))
     return bool(abs(where.expected - where.actual) <= _ROUNDING * largest)
+
+
+def rounded_otherwise(found: Comparison) -> bool:
+    """The same, of numbers too that were written with few decimals: they differ by one unit of the last."""
+    where = found.divergence
+    if by_rounding(found) or where is None:
+        return by_rounding(found)
+    if not (_is_number(where.expected) and _is_number(where.actual)):
+        return False
+    decimals = max(_decimals(where.expected), _decimals(where.actual))
+    unit = 10.0**-decimals
+    return 0 < decimals <= _FEW_DECIMALS and abs(where.expected - where.actual) <= 1.01 * unit
+
+
+def _decimals(value: float) -> int:
+    """How many decimals a number was written with.
+
+    >>> _decimals(0.125), _decimals(2), _decimals(1e-07)
+    (3, 0, 7)
+    """
+    exponent = Decimal(repr(value)).as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def _is_number(value: Any) -> bool:

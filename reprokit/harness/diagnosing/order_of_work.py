@@ -20,11 +20,12 @@ from reprokit.harness.diagnosing.first_divergence import (
     where_it_began,
 )
 from reprokit.harness.diagnosing.hash_of_calls import line_of_hash
-from reprokit.harness.diagnosing.inquiry import HASH_SEED, VARIATION, Investigation
+from reprokit.harness.diagnosing.inquiry import COMPILER, HASH_SEED, VARIATION, Investigation
 from reprokit.harness.diagnosing.instrumented_runs import (
     InstrumentedProgram,
     need,
 )
+from reprokit.harness.diagnosing.lines_of_varied import with_line
 from reprokit.harness.diagnosing.loaded_hook import why_not_loaded
 from reprokit.harness.diagnosing.odds import by_rounding
 from reprokit.harness.diagnosing.rare_pair import record_until_one_differs
@@ -35,7 +36,8 @@ from reprokit.harness.diagnosing.unwatched import first_run
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 
 #: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is
-#: run again: twice, and up to ten times while all of these runs together take less than that.
+#: run again: twice, and up to ten times while all of these runs together take less than that. Twice it is run
+#: again where compiled code of others works in it, too: what threads do there shows in no value.
 _MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
 #: So many runs must be left for a cause, or none is spent on more repeats.
 _LEFT_FOR_A_CAUSE = 8
@@ -95,9 +97,10 @@ def _equal_by_luck(inquiry: Investigation, second: InstrumentedRun, alike: Condi
     for number in range(_MOST_REPEATS):
         quick = second.duration_s if number < _MORE_REPEATS else took
         draws = diagnosis.differing(first.trace, second.trace)
+        unseen = number < _MORE_REPEATS and diagnosis.compiled_packages(first.trace)
         if (
             quick >= _QUICK_S
-            or not draws
+            or not (draws or unseen)
             or 2 * lab.made > lab.budget
             or not lab.can_make(_LEFT_FOR_A_CAUSE)
             or not lab.equal(first, second)
@@ -146,7 +149,9 @@ def _named(inquiry: Investigation, held: tuple[str, ...] | None) -> None:
     elif held == (HASH_SEED,) and not inquiry.variations:
         line_of_hash(inquiry)
     elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
-        inquiry.causes = by_operation(inquiry)
+        inquiry.causes = by_operation(inquiry) or with_line(inquiry, held)
+    elif VARIATION + COMPILER in held:
+        inquiry.causes = with_line(inquiry, held)
 
 
 def _by_operation_or_call(inquiry: Investigation) -> None:

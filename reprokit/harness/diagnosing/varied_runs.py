@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,8 @@ from reprokit.errors import ReprokitError
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
-from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Investigation, under
+from reprokit.harness.diagnosing.inquiry import COMPILER, LEFTOVERS, Investigation, under
+from reprokit.harness.diagnosing.odds import rounded_otherwise
 from reprokit.harness.running.varying.apply_variations import changed, refusal, there
 from reprokit.harness.running.varying.in_force import conditions_of, expected_of, why_not_in_force
 from reprokit.layout import STDERR
@@ -21,6 +23,7 @@ _AFTER_ANOTHER_SEED = (
     "(not part of it: byte-code, since the program's own modules are compiled again in each run)"
 )
 _CRASHED = "with it changed the program does not finish"
+OPENMP_THREADS = "OMP_NUM_THREADS"
 #: How many runs are made at most to find the variations under which the program fails.
 _MOST_RUNS = 12
 #: Where a varied run differs, so many more are made under equal conditions; one where a run takes longer than
@@ -41,6 +44,7 @@ def differs_when_varied(inquiry: Investigation) -> bool:
     if leftovers is not None and _differs_after_another_seed(inquiry, leftovers):
         return True
     chosen = tuple(one for one in found.made if one.name != LEFTOVERS and _can_start(inquiry, one))
+    chosen = (*chosen, *_compiler(inquiry))
     held = [one for one in found.unmade if one.held and _is_held(inquiry, one)]
     if not chosen:
         inquiry.ruled_out += [_ruled_out(one) for one in held]
@@ -51,6 +55,7 @@ def differs_when_varied(inquiry: Investigation) -> bool:
         if not chosen:
             return False
         other = _all_at_once(inquiry, chosen)
+    chosen, other = rounding_apart(inquiry, chosen, other)
     if other.trouble:
         for one in chosen:
             inquiry.leave_out(one, _why_not(other))
@@ -62,6 +67,44 @@ def differs_when_varied(inquiry: Investigation) -> bool:
     inquiry.other, inquiry.variations = other, chosen
     repeat_as_before(inquiry, fresh=False)
     return True
+
+
+def _compiler(inquiry: Investigation) -> tuple[Variation, ...]:
+    """Whether PyTorch compiles, where it ran and no one says what is to be varied."""
+    lab = inquiry.lab
+    if lab.vary is not None or not inquiry.first.trace.facts.get("torch"):
+        return ()
+    return survey(there(lab.spec, folder=lab.apart), only=(COMPILER,)).made
+
+
+def rounding_apart(
+    inquiry: Investigation, chosen: tuple[Variation, ...], other: InstrumentedRun
+) -> tuple[tuple[Variation, ...], InstrumentedRun]:
+    """What was varied and the run that differs, with what must round otherwise judged apart.
+
+    Compiled code rounds otherwise, and so does another number of threads where whoever runs the program has
+    fixed it already. Where no one asks for them by name, a run that differs by no more than that is no fault
+    of the program, and what else was varied is looked at without it. One that differs by more is explained.
+    """
+    lab, first = inquiry.lab, inquiry.first
+    rounds = tuple(one for one in chosen if one.name == COMPILER or _is_fixed(inquiry, one))
+    rest = tuple(one for one in chosen if one not in rounds)
+    if lab.vary is not None or not rounds or other.trouble or lab.equal(first, other) or not lab.can_make(2):
+        return chosen, other
+    alone = lab.run(f"varied-{rounds[0].name}", replace(under(rounds, first), progress=like(first)))
+    if alone.trouble or lab.equal(first, alone):
+        return chosen, other
+    if not rounded_otherwise(lab.compare(first, alone)):
+        return rounds, alone
+    what = " and ".join(one.says for one in rounds)
+    inquiry.known.append(f"with {what} changed, the numbers are the same but for rounding")
+    return rest, _all_at_once(inquiry, rest) if rest else first
+
+
+def _is_fixed(inquiry: Investigation, one: Variation) -> bool:
+    """Whether it is the number of threads, and the program is started with one that is given."""
+    given = {**os.environ, **inquiry.lab.spec.environment}
+    return one.name == "threads" and bool(given.get(OPENMP_THREADS))
 
 
 def repeat_as_before(inquiry: Investigation, *, fresh: bool) -> None:

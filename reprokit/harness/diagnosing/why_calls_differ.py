@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reprokit import diagnosis
@@ -27,6 +28,7 @@ _POOLS = {
     "Polars": ("POLARS_MAX_THREADS",),
 }
 _LIKELY = {"OpenMP": 8.0}
+_PYTHON, _ONE_THREAD = "the threads that it starts", "let it work with one thread"
 #: A look at one pool of those that were shown to decide is repeated where luck would give it as often.
 _LUCK_OF_A_POOL = 0.1
 #: Parameters that decide what a library draws from, and with how many threads it works.
@@ -97,6 +99,11 @@ class Reasons:
         return Cause(
             category="concurrency", file=one.file, line=one.line, what=what, fix=fix, confidence="medium"
         )
+
+    def starts_threads(self, one: Candidate) -> bool:
+        """Whether compiled code starts threads inside a call; seen in runs with the taps only."""
+        kept = self._proof.kept[:1]
+        return any("threads" in asked.kinds for ran in kept for asked in asked_around(ran, one.site))
 
     def by_taps(self, one: Candidate) -> Cause | None:
         """The cause where a call cannot be proven, but runs are equal with what it asks for held."""
@@ -176,14 +183,30 @@ def _generator(facts: Sequence[dict[str, Any]]) -> str:
 
 
 def _of_python(proof: Proof) -> Pool | None:
-    """Threads of Python that make runs equal where they go on one at a time."""
+    """Threads of Python that make runs equal where they go on one at a time, entropy held or not.
+
+    A library may draw names or seeds from entropy as well; where that alone is enough, it is not the threads.
+    """
     pools = any(one.startswith("completion_order|") for one in proof.inquiry.first.trace.sites)
-    for mode in ("turns", "one") if pools else ("one", "turns"):
-        alike = proof.equal_under(calls={"mode": mode})
+    modes = ("turns", "one") if pools else ("one", "turns")
+    for looks, mode in enumerate(modes, start=1):
+        alike = proof.equal_under(calls={"mode": mode}, looks=looks)
         if alike is not None:
-            name, fix = "the threads that it starts", "let it work with one thread"
-            return Pool(name=name, fix=fix, odds=alike.odds)
-    return None
+            return Pool(name=_PYTHON, fix=_ONE_THREAD, odds=alike.odds)
+    return _with_entropy(proof, looks=len(modes) + 1)
+
+
+def _with_entropy(proof: Proof, *, looks: int) -> Pool | None:
+    """The same where what Python and compiled code draw from entropy is held besides."""
+    taps = proof.inquiry.taps
+    key = taps.key if taps else secrets.token_hex(16)
+    held = replace(taps, hold=("entropy",)) if taps else None
+    both = proof.equal_under(calls={"mode": "one", "entropy": key}, taps=held, looks=looks)
+    if both is None:
+        return None
+    if proof.equal_under(calls={"mode": "off", "entropy": key}, taps=held, looks=looks) is not None:
+        return None
+    return Pool(name=f"{_PYTHON}, which draw entropy besides,", fix=_ONE_THREAD, odds=both.odds)
 
 
 def _native(proof: Proof) -> Pool | None:

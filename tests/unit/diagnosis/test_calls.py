@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.diagnosis.calls import inexplicable, place_of, read_calls
+from reprokit.diagnosis.calls import first_of, inexplicable, makers, place_of, read_calls
 from reprokit.errors import CannotJudgeError
 
 FILE = "/home/me/train.py"
@@ -195,3 +195,32 @@ def test_a_record_that_was_cut_off_in_a_line_is_read_up_to_it(tmp_path):
     with (run.folder / "calls-0.tsv").open("a") as stream:
         stream.write("C\t0\t/a.py:1:0")
     assert read_calls(run.folder).count == 1
+
+
+def test_a_later_call_of_another_object_with_the_same_arguments_is_what_is_suspected_next(runs):
+    for run, state in zip(runs, ("x", "y"), strict=True):
+        run.call(1, "a", state).call(2, "b", "c" + state, receiver=state).call(3, state, "z" + state)
+    assert lines(runs) == [1]
+    assert [one.line for one in unlike(runs).followers] == [2]
+
+
+def test_the_lines_that_made_or_changed_an_object_that_cannot_be_read_come_last_first(runs):
+    one, _ = runs
+    for run, made in zip(runs, ("x", "y"), strict=True):
+        run.call(1, "a", "index?").call(2, "b", "none", receiver="index?").call(3, "b", "none")
+        run.call(4, "q", made, receiver="index?")
+    (found,) = unlike(runs).candidates
+    assert [made.line for made in makers(read_calls(one.folder), found)] == [2, 1]
+
+
+def test_of_an_object_that_can_be_read_no_maker_is_asked_for(runs):
+    for run, made in zip(runs, ("x", "y"), strict=True):
+        run.call(1, "a", "index").call(2, "q", made, receiver="index")
+    (found,) = unlike(runs).candidates
+    assert makers(read_calls(runs[0].folder), found) == ()
+
+
+def test_the_first_call_at_some_lines_is_found_and_none_where_there_is_none(runs):
+    calls = read_calls(runs[0].call(1, "a", "b").call(2, "a", "b").call(3, "a", "b").folder)
+    assert first_of(calls, {f"{FILE}:3:0-9", f"{FILE}:2:0-9"}).line == 2
+    assert first_of(calls, set()) is None

@@ -2,7 +2,8 @@
 
 Orders: ``mode`` is ``watch`` (digests of all calls, or of all in the stretch ``window``), ``keep`` (the
 results of the calls at ``sites``), ``give`` (those calls give what they gave in the run ``replay``),
-``turns`` (tasks of thread pools one after another), ``one`` (threads of Python one at a time) or ``off``.
+``turns`` (tasks of thread pools one after another), ``one`` (threads of Python one at a time) or ``off``;
+``entropy``, where it is there, is what the entropy that Python draws is to follow from.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ def begin(watch: Watch) -> None:
     from . import rewriting, ticks
 
     orders: dict[str, Any] = watch.orders["calls"]
+    if orders.get("entropy"):
+        from . import held_entropy
+
+        held_entropy.begin(orders["entropy"], watch.process)
     if orders["mode"] == "turns":
         from . import turns
 

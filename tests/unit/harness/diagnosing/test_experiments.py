@@ -62,6 +62,15 @@ def test_a_program_that_takes_long_is_not_run_again():
     assert _equal_by_luck(Investigation(lab=lab, first=first, other=second), second, Conditions()) is second
 
 
+@pytest.mark.parametrize(("packages", "made"), [(["fasttext_pybind"], 4), ([], 2)])
+def test_where_nothing_that_was_recorded_differs_compiled_code_of_others_is_run_twice_more(packages, made):
+    lab = Lab(lambda *_: 0, names=())
+    first, second = (lab.run(name, Conditions()) for name in ("first", "second"))
+    first = replace(first, trace=replace(first.trace, facts={"limits 0": {"extensions": packages}}))
+    _equal_by_luck(Investigation(lab=lab, first=first, other=second), second, Conditions())
+    assert lab.made == made
+
+
 def hidden(*different):
     return lambda drawn, run, given: run in different
 

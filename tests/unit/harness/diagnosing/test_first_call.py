@@ -11,6 +11,7 @@ from reprokit.diagnosis.calls import Candidate, Unlike
 from reprokit.harness.diagnosing import first_call, why_calls_differ
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.first_call import Look, by_first_call, is_in_a_library
+from reprokit.harness.diagnosing.taps.preloaded import Taps
 from reprokit.variations import AvailableVariations
 from support.known_program_lab import Lab, asked
 
@@ -111,3 +112,34 @@ def test_a_call_of_compiled_code_of_others_is_told_from_one_of_pytorch(name, is_
     one = replace(FIT, name=name)
     look = Look(runs=[], pair=(None, None), unlike=Unlike(candidates=(one,), first=one))
     assert is_in_a_library(look, {"boost"}) is is_library
+
+
+@pytest.mark.parametrize(
+    ("decides", "line", "category"), [("threads", 8, "concurrency"), ("none", 9, "unknown")]
+)
+def test_the_call_that_made_what_cannot_be_read_is_named_where_its_threads_decide(
+    tmp_path, monkeypatch, decides, line, category
+):
+    calls = [("C", 0, FIT.site, 1, "f", "", "a", "index?", "=", 1, "0")]
+    calls.append(("C", 0, PREDICT.site, 1, "f", "index?", "q", "x", "=", 2, "0"))
+    (tmp_path / "calls-0.tsv").write_text("".join("\t".join(map(str, one)) + "\n" for one in calls))
+    (tmp_path / "calls-0.jsonl").write_text(json.dumps({"site": PREDICT.site, "note": "given"}) + "\n")
+    inside = {"site": FIT.site, "moved": {"/lib/index.so": {"threads": 4}}}
+    (tmp_path / "taps-0.jsonl").write_text(json.dumps(inside) + "\n")
+    monkeypatch.setattr(first_call, "preload_taps", lambda _: None)
+    monkeypatch.setattr(why_calls_differ, "there", lambda *_, **__: None)
+    nothing = AvailableVariations(made=(), unmade=())
+    monkeypatch.setattr(why_calls_differ, "survey", lambda *_, **__: nothing)
+
+    class Traced(Lab):
+        def run(self, label, given):
+            return replace(super().run(label, given), traced=tmp_path)
+
+    lab = Traced(lambda drawn, run, given: 1000 if given.taps and decides in given.taps.hold else run)
+    lab.spec = lab.apart = None
+    inquiry = asked(lab)
+    inquiry.taps = Taps(library=tmp_path / "taps.so", key="0f" * 16, now=1)
+    pair = lab.run("calls", Conditions()), lab.run("calls", Conditions())
+    unlike = Unlike(candidates=(PREDICT,), first=PREDICT)
+    cause = by_first_call(inquiry, Look(runs=list(pair), pair=pair, unlike=unlike)).cause
+    assert (cause.line, cause.category) == (line, category)

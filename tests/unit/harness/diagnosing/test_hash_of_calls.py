@@ -25,15 +25,16 @@ def named(tmp_path, monkeypatch):
     notes = [json.dumps({"site": one.site, "note": "given"}) for one in (COUNT, SORT)]
     (tmp_path / "calls-0.jsonl").write_text("\n".join(notes) + "\n")
 
-    def make(candidates, *, cause):
+    def make(candidates, *, cause, followers=()):
         made, kept = [], {}
 
         def number(drawn, run, given):
             made.append(given)
             if given.calls.get("mode") == "keep":
-                kept.setdefault("number", run)
-            given_its_result = given.calls.get("mode") == "give" and cause.site in given.calls["sites"]
-            return kept["number"] if given_its_result else 0 if given.hash_seed else run
+                kept.setdefault(tuple(given.calls["sites"]), run)
+            if given.calls.get("mode") == "give" and cause.site in given.calls["sites"]:
+                return next(one for sites, one in kept.items() if set(given.calls["sites"]) <= set(sites))
+            return 0 if given.hash_seed else run
 
         class Traced(Lab):
             def run(self, label, given):
@@ -42,7 +43,7 @@ def named(tmp_path, monkeypatch):
         lab = Traced(number)
         inquiry = asked(lab)
         pair = lab.run("calls", Conditions()), lab.run("calls", Conditions())
-        look = Look(runs=list(pair), pair=pair, unlike=Unlike(candidates=candidates))
+        look = Look(runs=list(pair), pair=pair, unlike=Unlike(candidates=candidates, followers=followers))
         monkeypatch.setattr(hash_of_calls, "look_at_calls", lambda _: look)
         hash_of_calls.line_of_hash(inquiry)
         assert not any(one.hash_seed for one in made)
@@ -67,3 +68,13 @@ def test_of_two_calls_the_one_is_named_whose_result_decides(named):
 
 def test_where_no_call_differs_no_line_is_named(named):
     assert named((), cause=COUNT) == ()
+
+
+def test_where_the_only_call_that_differs_is_innocent_the_first_call_of_what_it_made_is_looked_at(named):
+    (cause,) = named((COUNT,), cause=SORT, followers=(SORT,))
+    assert (cause.category, cause.line) == ("hash_order", 9)
+
+
+def test_a_later_call_is_not_named_either_where_its_result_decides_nothing(named):
+    elsewhere = replace(SORT, site="/me/other.py:1:0-9")
+    assert named((COUNT,), cause=elsewhere, followers=(SORT,)) == ()

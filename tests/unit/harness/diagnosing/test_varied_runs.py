@@ -11,11 +11,19 @@ from reprokit.core.records import RunSpec
 from reprokit.diagnosis import HookTrace
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation
-from reprokit.harness.diagnosing.varied_runs import differs_when_varied, repeat_as_before
+from reprokit.harness.diagnosing.varied_runs import (
+    differs_when_varied,
+    repeat_as_before,
+    rounding_apart,
+)
 from reprokit.harness.running.varying.in_force import expected_of
 from reprokit.variations.catalogue import CATALOGUE
 from support.known_program_lab import Lab as KnownLab
+from support.known_program_lab import asked
 
+THREADS, UMASK, COMPILER = variations.survey(
+    variations.RunPlace(container=False, folder="/tmp/x"), only=("threads", "umask", "compiler")
+).made
 CHANGES = ("environment", "start", "vary", "run_folder")
 
 
@@ -126,3 +134,52 @@ def test_what_was_varied_is_looked_at_where_all_runs_under_equal_conditions_are_
     assert inquiry.variations == CATALOGUE[:1]
     assert inquiry.other.label == "3-all-varied"
     assert inquiry.odds(("variation x",)).repeated == 4
+
+
+def compiled(*, by, by_umask=0, rounds=None):
+    """What is left to explain of a program that differs so much without its compiler, or under a umask."""
+    rounds = rounds or COMPILER
+
+    def number(drawn, run, given):
+        return (by if given.environment else 0) + (by_umask if given.start else 0)
+
+    lab = KnownLab(number)
+    lab.spec, lab.vary = RunSpec(recipe="r", run_id="r-1", seed=0, device="cpu", command=("true",)), None
+    inquiry = asked(lab)
+    everything = Conditions(environment=rounds.environment, start=UMASK.start)
+    chosen, other = rounding_apart(inquiry, (UMASK, rounds), lab.run("all-varied", everything))
+    return chosen, lab.equal(inquiry.first, other), inquiry
+
+
+def test_compiled_code_that_rounds_otherwise_is_no_fault_and_is_said():
+    chosen, is_equal, inquiry = compiled(by=1e-6)
+    assert (chosen, is_equal) == ((UMASK,), True)
+    assert inquiry.known == [
+        "with whether torch.compile compiles changed, the numbers are the same but for rounding"
+    ]
+
+
+def test_what_differs_beside_rounding_of_compiled_code_is_still_found():
+    chosen, is_equal, _ = compiled(by=1e-6, by_umask=3)
+    assert (chosen, is_equal) == ((UMASK,), False)
+
+
+def test_compiled_code_that_gives_other_numbers_is_what_is_explained_and_nothing_else():
+    chosen, is_equal, _ = compiled(by=2, by_umask=3)
+    assert (chosen, is_equal) == ((COMPILER,), False)
+
+
+def test_where_compiling_changes_nothing_all_that_was_varied_is_looked_at():
+    chosen, is_equal, _ = compiled(by=0, by_umask=3)
+    assert (chosen, is_equal) == ((UMASK, COMPILER), False)
+
+
+def test_another_number_of_threads_than_the_one_that_is_given_may_round_otherwise(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert compiled(by=1e-6, rounds=THREADS)[:2] == ((UMASK,), True)
+    assert compiled(by=2, rounds=THREADS)[:2] == ((THREADS,), False)
+
+
+def test_where_no_number_of_threads_is_given_what_rounds_otherwise_is_looked_at_with_all_others(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert compiled(by=1e-6, rounds=THREADS)[:2] == ((UMASK, THREADS), False)

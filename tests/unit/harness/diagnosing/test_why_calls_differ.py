@@ -43,7 +43,8 @@ def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), 
 
     def equal_under(*, environment=None, calls=None, start=(), before=0, taps=None, **_):
         held = taps.hold if taps else ()
-        made.append({*held, *start} or set(environment or calls.values()))
+        made.append({*held, *start, *(calls or {})} or set(environment))
+        made[-1] |= {calls["mode"]} - {"off"} if calls else set()
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
         return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
 
@@ -88,7 +89,7 @@ def test_the_pools_that_decide_are_named_alone_or_together(tmp_path, decides, fi
 def test_threads_of_python_are_tried_before_those_of_compiled_code(tmp_path):
     given = proof(tmp_path, decides=["turns"], python=2)
     assert reasons_of(given).cause(one()).category == "concurrency"
-    assert given.made[-1] == {"turns"}
+    assert given.made[-1] == {"mode", "turns"}
 
 
 def test_a_generator_in_another_state_is_the_reason_and_no_pool_is_tried(tmp_path):
@@ -158,3 +159,22 @@ def test_where_nothing_was_seen_inside_a_call_that_cannot_be_proven_nothing_is_t
 def test_without_an_experiment_that_shows_it_no_threads_are_named(tmp_path):
     assert reasons_of(proof(tmp_path, decides=["none of them"])).pool(one()) is None
     assert reasons_of(proof(tmp_path, decides=["OMP_NUM_THREADS"], native=0)).pool(one()) is None
+
+
+def test_threads_that_draw_entropy_besides_are_the_reason_where_neither_alone_is(tmp_path):
+    cause = reasons_of(proof(tmp_path, decides=["one", "entropy"], python=2, native=0)).cause(one())
+    assert (cause.category, cause.fix) == ("concurrency", "let it work with one thread")
+    assert "entropy" in cause.what
+
+
+def test_where_entropy_alone_is_enough_it_is_not_called_a_matter_of_threads(tmp_path):
+    given = proof(tmp_path, decides=["entropy"], python=2, native=0)
+    assert reasons_of(given).pool(one()) is None
+
+
+def test_threads_that_compiled_code_starts_are_seen_in_the_run_with_the_taps(tmp_path):
+    given = proof(tmp_path, decides=["threads"])
+    assert not _tapped(given).starts_threads(one())
+    moved = {"/lib/library.so": {"threads": 4}}
+    (tmp_path / "taps-0.jsonl").write_text(json.dumps({"site": SITE, "moved": moved}) + "\n")
+    assert reasons_of(given).starts_threads(one())
