@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from reprokit import adapters
 from reprokit.core import comparison
+from reprokit.errors import CannotJudgeError
 from reprokit.features.compare.answer import Answer, Word
 from reprokit.features.compare.judge import Selected
 from reprokit.features.compare.rounding import evidence
 from reprokit.features.compare.rounding.evidence import rounding_evidence
 from reprokit.features.compare.rounding.told import MadeTwins, RoundingAsked, times, with_rounding
 from reprokit.features.compare.rounding.twin_runs import TwinRuns
+
+MUST_BE_OF_KIND = evidence._must_be_of_kind
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +149,11 @@ def test_a_side_that_is_no_longer_finite_is_infinitely_far_in_words_and_in_valid
     told = rounding_evidence(a, b, twins, comparison.to_json(found)["per_metric"])
     assert (told["answer"], times(told["ratio"])) == ("different", "infinitely many")
     assert "Infinity" not in json.dumps(told)
+
+
+def test_a_twin_that_rounded_nothing_is_refused(tmp_path, monkeypatch):
+    ended = SimpleNamespace(complete=True, record=None)
+    monkeypatch.setattr(evidence.runs, "read", lambda *_, **__: ended)
+    monkeypatch.setattr(evidence, "rounded_of", lambda folder: (0, 0.0))
+    with pytest.raises(CannotJudgeError, match="rounded nothing"):
+        MUST_BE_OF_KIND(tmp_path, {"updates", "modules"}, of=tmp_path)
