@@ -16,7 +16,6 @@ from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.report import HTML, NO_PAGE, documents
 from reprokit.features.compare.rounding.told import (
     MadeTwins,
-    RoundingAsked,
     rounding_folders,
     with_rounding,
 )
@@ -128,7 +127,7 @@ def _judged_again(stored: StoredAnswer, folders: dict[str, list[Path]]) -> Answe
     twins = MadeTwins.of_report(stored.answer.get("rounding"), selected)
     if twins is None:
         return answer
-    return with_rounding(answer, folders, twins, asked=RoundingAsked(allowed=twins.allowed))
+    return with_rounding(answer, folders, twins)
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

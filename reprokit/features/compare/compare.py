@@ -45,13 +45,11 @@ def compare_commands(
     """Run two plain commands and judge; the answer, and the folder of its report."""
     seals = Seals()
     selected = Selected(ignore=tuple(request.ignore), only=only)
-    twins = MadeTwins(selected) if rounding else None
+    twins = MadeTwins(selected, rounding) if rounding else None
     made = run_commands(
         commands, request, seals=seals, session=session, and_then=twins.make if twins else None
     )
-    return answered(
-        made, request, selected=selected, seals=seals, session=session, rounding=rounding, twins=twins
-    )
+    return answered(made, request, selected=selected, seals=seals, session=session, twins=twins)
 
 
 def compare_recipe(
@@ -73,7 +71,7 @@ def compare_recipe(
     """
     seals = Seals()
     selected = Selected(only=only)
-    twins = MadeTwins(selected) if rounding else None
+    twins = MadeTwins(selected, rounding) if rounding else None
     with ExitStack() as stack:
         if coming is None:
             only_bits = num_seeds is None and rounding is None
@@ -89,7 +87,6 @@ def compare_recipe(
             made.runs,
             request,
             selected=selected,
-            rounding=rounding,
             twins=twins,
             seals=seals,
             session=session,
@@ -133,7 +130,6 @@ def answered(
     session: Session,
     over_seeds: bool = False,
     asked: Asked = AS_RUNS_SAY,
-    rounding: RoundingAsked | None = None,
     twins: MadeTwins | None = None,
 ) -> tuple[Answer, Path]:
     """Judge the runs of both sides and write the report.
@@ -147,8 +143,8 @@ def answered(
         answer = answer_on(made, selected=selected, asked=asked, over_seeds=over_seeds)
         if answer.answer is not None and not asked.touched:
             _must_be_there([run for side in SIDES for run in made[side]], selected)
-        if rounding is not None and twins is not None:
-            answer = with_rounding(answer, made, twins, asked=rounding)
+        if twins is not None:
+            answer = with_rounding(answer, made, twins)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
     folder = session.project.reports_dir / COMPARISONS / name / stamp()
     folders = [folder for side in SIDES for folder in made[side]] + list(rounding_folders(answer.rounding))

@@ -74,6 +74,12 @@ _VERSUS = "--vs"
 @click.option(
     "--allow", type=click.Choice(["rounding"]), help="End with 0 where they differ by rounding alone."
 )
+@click.option(
+    "--until",
+    type=float,
+    metavar="STEP",
+    help="With --rounding: judge nothing that is logged at a later step.",
+)
 @json_option()
 @run_options
 @folder_options
@@ -84,6 +90,7 @@ def command(
     num_seeds: int | None,
     rounding: bool,
     allow: str | None,
+    until: float | None,
     ignore: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -113,6 +120,8 @@ def command(
         raise click.UsageError("--rounding is for bits; --seeds compares results")
     if allow and not rounding:
         raise click.UsageError("--allow rounding needs --rounding")
+    if until is not None and not rounding:
+        raise click.UsageError("--until needs --rounding")
     wrong = of_commands if name else of_recipes
     if wrong:
         raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
@@ -127,7 +136,7 @@ def command(
         from reprokit.features.compare.compare import compare_commands, compare_recipe
         from reprokit.features.compare.rounding.told import RoundingAsked
 
-        asked = RoundingAsked(allowed=allow is not None) if rounding else None
+        asked = RoundingAsked(allowed=allow is not None, until=until) if rounding else None
         session = Session(project=project, progress=stack.enter_context(show_report.progress()))
         counted: dict[str, Any] = {"only": only or None, "rounding": asked, "session": session}
         folder: Path | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -18,6 +19,7 @@ from reprokit.features.compare.rounding.rule import (
     HORIZON,
     Finding,
     Judged,
+    MetricFinding,
     bound_of,
     judged,
     together,
@@ -30,6 +32,8 @@ from reprokit.layout import METRICS, OUTPUT
 
 Series = dict[str, adapters.Series]
 SIDES_OF_COMPARE = ("a", "b")
+#: What stands for an infinite ratio.
+INFINITE = sys.float_info.max
 #: The effect of a smaller change is in proportion to that of the control, but for so much.
 _MARGIN = 2.0
 BOTH_CHANGED = "code and environment both changed, which is never rounding: change one at a time"
@@ -37,8 +41,15 @@ _ENVIRONMENT = frozenset({"package", "python", "cpu", "device", "environment", "
 _CODE = frozenset({"code", "setting", "recipe", "argument", "command"})
 
 
-def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
-    """The whole curves of the metrics that count; of all without names. A file of metrics is read as it is.
+def series_of(
+    folder: Path, names: Collection[str] | None = None, *, last_step: float | None = None
+) -> Series:
+    """The curves of the metrics that count; of all without names. A file of metrics is read as it is.
+
+    Args:
+        folder: A run, or a file of metrics.
+        names: Which metrics count.
+        last_step: Nothing that was logged at a later step counts; None where all of it does.
 
     Raises:
         MetricsError: They cannot be read.
@@ -46,7 +57,7 @@ def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
     is_one = folder.is_file()
     if is_one or (stored(folder / METRICS).is_file() and not run_files.is_of_plain_command(folder)):
         every = adapters.read_series(folder if is_one else folder / METRICS)
-        return {name: one for name, one in every.items() if names is None or name in names}
+        return _up_to(last_step, {name: one for name, one in every.items() if names is None or name in names})
     found: Series = {}
     pairs, _ = adapters.pair_runs(folder, folder)
     for source, _ in pairs:
@@ -54,17 +65,34 @@ def series_of(folder: Path, names: Collection[str] | None = None) -> Series:
         for name, one in adapters.read_series(source.path).items():
             if names is None or prefix + name in names:
                 found[prefix + name] = one
+    return _up_to(last_step, found)
+
+
+def _up_to(last_step: float | None, series: Series) -> Series:
+    if last_step is None:
+        return series
+    found = {}
+    for name, one in series.items():
+        kept = [at for at, step in enumerate(one.steps) if step <= last_step]
+        found[name] = adapters.Series(
+            steps=[one.steps[at] for at in kept], values=[one.values[at] for at in kept]
+        )
     return found
 
 
-def first_place(a: Path, b: Path, names: Collection[str]) -> tuple[int, int] | None:
-    """The first record at which a metric differs, from 0, and its number of records; None where none does."""
+def first_place(
+    a: Path, b: Path, names: Collection[str], *, last_step: float | None = None
+) -> tuple[int, int] | None:
+    """The first record at which a metric differs, from 0, and its number of records; None where none does.
+
+    With ``last_step`` later differences do not count; the number of records is still that of all.
+    """
     one, two = series_of(a, names), series_of(b, names)
     places = []
     for name in sorted({*one} & {*two}):
         pairs = list(zip(one[name].values, two[name].values, strict=False))
         at = next((at for at, (left, right) in enumerate(pairs) if left != right), None)
-        if at is not None:
+        if at is not None and (last_step is None or one[name].steps[at] <= last_step):
             places.append((at, len(pairs)))
     return min(places, key=lambda place: place[0] / place[1]) if places else None
 
@@ -89,14 +117,21 @@ def rounded_of(folder: Path) -> tuple[int, float]:
 
 
 def judged_with(
-    a: Path, b: Path, twins: TwinRuns, names: Collection[str], *, sides: tuple[str, str] = SIDES_OF_COMPARE
+    a: Path,
+    b: Path,
+    twins: TwinRuns,
+    names: Collection[str],
+    *,
+    sides: tuple[str, str] = SIDES_OF_COMPARE,
+    last_step: float | None = None,
 ) -> Judged:
-    """The rule on two sides and the twins of a."""
+    """The rule on two sides and the twins of a, up to a step."""
     epsilon = max(rounded_of(one)[1] for one in twins.every_twin)
-    first, other = series_of(a, names), series_of(b, names)
+    first, other = (series_of(one, names, last_step=last_step) for one in (a, b))
+    whole = [series_of(one, names, last_step=last_step) for one in twins.twins]
     values = {
-        "twins": [_values(series_of(one, names)) for one in twins.twins],
-        "short": [_beginning(series_of(one, names), first) for one in twins.short],
+        "twins": [_values(one) for one in whole],
+        "short": [_beginning(series_of(one, names, last_step=last_step), first) for one in twins.short],
     }
     found = dict(judged(_values(first), _values(other), **values, epsilon=epsilon, sides=sides).metrics)
     found |= {
@@ -114,8 +149,9 @@ def rounding_evidence(
     metrics: Mapping[str, Mapping[str, Any]],
     *,
     sides: tuple[str, str] = SIDES_OF_COMPARE,
+    last_step: float | None = None,
 ) -> dict[str, Any]:
-    """The answer on rounding as the report has it, about all metrics of ``compare``.
+    """The answer on rounding as the report has it, about all metrics of ``compare``, up to a step.
 
     Raises:
         CannotJudgeError: A twin did not end, rounded nothing, or is no run of side a.
@@ -123,7 +159,7 @@ def rounding_evidence(
     """
     must_be_twins(a, twins)
     names = tuple(metrics)
-    seen = judged_with(a, b, twins, names, sides=sides)
+    seen = judged_with(a, b, twins, names, sides=sides, last_step=last_step)
     no_numbers = {
         name: unjudged("it differs, and is not a number")
         for name, one in metrics.items()
@@ -138,7 +174,7 @@ def rounding_evidence(
         )
         why = f"{name}: {one.why}"
     elif finding is Finding.ROUNDING:
-        control, steady = _control(a, twins, names, until=found.until)
+        control, steady = _control(a, twins, names, until=found.until, last_step=last_step)
         if control is None:
             finding = Finding.UNJUDGED
             why = f"a learning rate {CONTROL_RATE - 1:.1%} higher would not have been seen"
@@ -148,19 +184,27 @@ def rounding_evidence(
     return {
         "answer": str(finding),
         "why": why,
-        "ratio": found.ratio,
+        "ratio": _finite(found.ratio),
         "bound": FACTOR,
         "horizon": HORIZON,
         "first": _first(found, steps),
         "until": found.until,
-        "control": control,
+        "control": None if control is None else _finite(control),
         "resolution": resolution,
         "epsilon": max(rounded_of(one)[1] for one in twins.every_twin),
-        "metrics": {
-            name: {**asdict(one), "finding": str(one.finding)} for name, one in found.metrics.items()
-        },
+        "metrics": {name: _as_data(one) for name, one in found.metrics.items()},
         "runs": twins.as_data(),
     }
+
+
+def last_judged_step(a: Path, b: Path, metrics: Mapping[str, Mapping[str, Any]]) -> float | None:
+    """The last step up to which all of an answer's metrics are judged; None where nothing differs by then."""
+    steps = series_of(a, tuple(metrics))
+    ends = [(name, one["until"]) for name, one in metrics.items() if one["finding"] == Finding.UNJUDGED]
+    if not ends or not all(name in steps and until for name, until in ends):
+        return None
+    last = min(steps[name].steps[until - 1] for name, until in ends)
+    return None if first_place(a, b, tuple(metrics), last_step=last) is None else last
 
 
 def must_be_twins(a: Path, twins: TwinRuns) -> None:
@@ -196,20 +240,32 @@ def changed_both(differs: Sequence[Mapping[str, str]]) -> bool:
     return bool(kinds & _CODE) and bool(kinds & _ENVIRONMENT)
 
 
-def _control(a: Path, twins: TwinRuns, names: Collection[str], *, until: int) -> tuple[float | None, float]:
+def _control(
+    a: Path, twins: TwinRuns, names: Collection[str], *, until: int, last_step: float | None
+) -> tuple[float | None, float]:
     """R of the control within the records that were judged, and before a jump: what smaller changes do.
 
     None and 0.0 where the rule does not see it.
     """
     if twins.control is None:
         return None, 0.0
-    found = judged_with(a, twins.control, twins, names)
+    found = judged_with(a, twins.control, twins, names, last_step=last_step)
     seen = [
         one
         for one in found.metrics.values()
         if one.finding is Finding.DIFFERENT and one.at is not None and one.at < until
     ]
     return max((one.ratio for one in seen), default=None), max((one.steady for one in seen), default=0.0)
+
+
+def _as_data(one: MetricFinding) -> dict[str, Any]:
+    ratios = {"ratio": _finite(one.ratio), "steady": _finite(one.steady)}
+    return {**asdict(one), "finding": str(one.finding), **ratios}
+
+
+def _finite(ratio: float) -> float:
+    """A number that JSON has, in place of infinity: what a side that is no longer finite gives."""
+    return min(ratio, INFINITE)
 
 
 def _first(found: Judged, steps: Series) -> dict[str, Any] | None:

@@ -13,9 +13,11 @@ from reprokit.features.compare.answer import Answer, Word
 from reprokit.features.compare.judge import Selected, judged
 from reprokit.features.compare.rounding.evidence import (
     BOTH_CHANGED,
+    INFINITE,
     changed_both,
     first_place,
     judged_with,
+    last_judged_step,
     rounding_evidence,
     updates_of,
 )
@@ -28,9 +30,15 @@ _WORDS = {"rounding": Word.ROUNDING, "different": Word.DIFFERENT, "unjudged": Wo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundingAsked:
-    """That it was asked for, and whether rounding ends with 0."""
+    """That it was asked for.
+
+    Attributes:
+        allowed: Whether rounding ends with 0.
+        until: The last step that counts; None where all do.
+    """
 
     allowed: bool = False
+    until: float | None = None
 
 
 @dataclass(slots=True)
@@ -41,13 +49,13 @@ class MadeTwins:
         selected: Which metrics count.
         runs: The twins; None where there are none.
         why: Why there are none, one sentence.
-        allowed: Of a report: whether rounding ends with 0.
+        asked: What was asked for.
     """
 
     selected: Selected
+    asked: RoundingAsked
     runs: TwinRuns | None = None
     why: str = ""
-    allowed: bool = False
 
     @classmethod
     def of_report(cls, rounding: Mapping[str, Any] | None, selected: Selected) -> MadeTwins | None:
@@ -55,7 +63,8 @@ class MadeTwins:
         if rounding is None:
             return None
         runs = TwinRuns.from_data(rounding["runs"]) if rounding["runs"] else None
-        return cls(selected, runs=runs, why=rounding["why"], allowed=bool(rounding["allowed"]))
+        asked = RoundingAsked(allowed=bool(rounding["allowed"]), until=rounding.get("until_step"))
+        return cls(selected, asked, runs=runs, why=rounding["why"])
 
     @property
     def folders(self) -> Sequence[Path]:
@@ -70,9 +79,9 @@ class MadeTwins:
         a, b = made["a"][0], made["b"][0]
         names = tuple(answer.metrics)
         try:
-            place = first_place(a, b, names)
+            place = first_place(a, b, names, last_step=self.asked.until)
             if place is None:
-                self.why = NO_METRIC
+                self.why = _no_difference(self.asked)
             elif changed_both(answer.what_differs):
                 self.why = BOTH_CHANGED
             else:
@@ -80,15 +89,21 @@ class MadeTwins:
                     make_run,
                     place=place,
                     updates_of=updates_of,
-                    finding_with=lambda twins: _finding(a, b, twins, names),
+                    finding_with=lambda twins: _finding(a, b, twins, names, last_step=self.asked.until),
                 )
         except ReprokitError as error:
             self.why = str(error)
 
 
-def _finding(a: Path, b: Path, twins: TwinRuns, names: Sequence[str]) -> tuple[Finding, float]:
-    found = judged_with(a, b, twins, names)
+def _finding(
+    a: Path, b: Path, twins: TwinRuns, names: Sequence[str], *, last_step: float | None
+) -> tuple[Finding, float]:
+    found = judged_with(a, b, twins, names, last_step=last_step)
     return found.finding, found.ratio
+
+
+def _no_difference(asked: RoundingAsked) -> str:
+    return NO_METRIC if asked.until is None else f"no metric differs up to step {asked.until:g}"
 
 
 def rounding_folders(rounding: Mapping[str, Any] | None) -> Sequence[Path]:
@@ -100,13 +115,11 @@ def with_rounding(
     answer: Answer,
     made: Mapping[str, Sequence[Path]],
     twins: MadeTwins,
-    *,
-    asked: RoundingAsked,
 ) -> Answer:
     """The answer, where two sides differ, with what twins say of the difference."""
     if answer.answer is not Word.DIFFERENT:
         return answer
-    why, evidence = twins.why, None
+    asked, why, evidence = twins.asked, twins.why, None
     if changed_both(answer.what_differs):
         why = BOTH_CHANGED
     elif twins.runs is not None:
@@ -116,16 +129,19 @@ def with_rounding(
                 made["b"][0],
                 twins.runs,
                 answer.metrics,
+                last_step=asked.until,
             )
         except (ReprokitError, MetricsError) as error:
             why = str(error)
     if evidence is None:
         word = Word.DIFFERENT if why in (NO_METRIC, BOTH_CHANGED) else Word.UNJUDGED
         none = {"answer": str(word), "why": why, "runs": twins.runs.as_data() if twins.runs else None}
-        told = {**none, "allowed": asked.allowed}
+        told = {**none, "allowed": asked.allowed, "until_step": asked.until}
         known = "" if word is Word.DIFFERENT else "whether that is rounding is not known: "
         return replace(answer, answer=word, sentence=f"{answer.sentence}; {known}{why}", rounding=told)
-    evidence["allowed"] = asked.allowed
+    evidence |= {"allowed": asked.allowed, "until_step": asked.until}
+    if evidence["answer"] == "unjudged" and asked.until is None:
+        evidence["why"] += _what_to_leave_out(made["a"][0], made["b"][0], evidence)
     word = _WORDS[evidence["answer"]]
     return replace(answer, answer=word, sentence=_sentence(answer, evidence), rounding=evidence)
 
@@ -136,7 +152,7 @@ def _sentence(answer: Answer, evidence: Mapping[str, Any]) -> str:
         return (
             f"the sides differ as rounding does: by at most {evidence['ratio']:.2g} times as much as {twins} "
             f"of side a ({runs}), in {extent(evidence)}; a learning rate higher by "
-            f"{evidence['resolution']:.1g} of itself would have been seen"
+            f"{evidence['resolution']:.1g} of itself would have been seen{_left_out(evidence)}"
         )
     if evidence["answer"] == "different":
         first = evidence["first"]
@@ -145,6 +161,16 @@ def _sentence(answer: Answer, evidence: Mapping[str, Any]) -> str:
             f"up to {times(evidence['ratio'])} times what {twins} of side a show ({runs}); {answer.sentence}"
         )
     return f"{answer.sentence}; whether that is rounding is not known: {evidence['why']}"
+
+
+def _what_to_leave_out(a: Path, b: Path, evidence: Mapping[str, Any]) -> str:
+    last = last_judged_step(a, b, evidence["metrics"])
+    return "" if last is None else f" (`--until {last:g}` judges what comes before)"
+
+
+def _left_out(evidence: Mapping[str, Any]) -> str:
+    last = evidence["until_step"]
+    return "" if last is None else f"; what comes after step {last:g} was left out"
 
 
 def extent(evidence: Mapping[str, Any]) -> str:
@@ -162,4 +188,6 @@ def twins_told(evidence: Mapping[str, Any]) -> str:
 
 def times(ratio: float) -> str:
     """A factor to read."""
+    if ratio >= INFINITE:
+        return "infinitely many"
     return f"{ratio:,.0f}" if ratio < 1e7 else f"{ratio:.0e}"

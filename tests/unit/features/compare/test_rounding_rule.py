@@ -192,6 +192,26 @@ def test_a_rule_that_takes_one_twin_for_enough_is_broken(monkeypatch):
     assert found.finding is not Finding.UNJUDGED, "the test above would not see that rule"
 
 
+def test_a_rule_without_a_horizon_is_broken(monkeypatch):
+    b = rounded(curve(), 99, grows=2.0)
+    monkeypatch.setattr(rule, "HORIZON", float("inf"))
+    found = finding(b, others=twins(curve(), grows=2.0))
+    assert found.finding is Finding.ROUNDING, "the test of the horizon would not see that rule"
+
+
+def test_twins_of_too_large_an_epsilon_hide_a_change_and_its_control_too():
+    """Why the control must be seen: single precision rounded as bfloat16 is."""
+    coarse = twins(curve(), by=2.0**-8, grows=1.0)
+    faster = [2.0 * 0.97 ** (1.001 * step) + 0.3 for step in range(40)]
+    assert finding(faster).finding is Finding.DIFFERENT
+    assert finding(faster, others=coarse).finding is not Finding.DIFFERENT
+
+
+def test_twins_that_perturb_nothing_leave_only_units_in_the_last_place():
+    nothing = [{"loss": curve()} for _ in range(8)]
+    assert finding(rounded(curve(), 99), others=nothing).finding is Finding.DIFFERENT
+
+
 def test_what_smaller_changes_do_is_read_off_before_a_jump():
     smooth = [value * (1 + 1e-5 * step) for step, value in enumerate(curve())]
     jumps = [*smooth[:20], *(value * 1.5 for value in smooth[20:])]
