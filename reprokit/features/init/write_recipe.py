@@ -227,11 +227,15 @@ class _ProgramInspection:
         folders = self._run(_SEEDS[0], repeats=2)
         seen = folders[0]
         if could_not_write(seen):  # only without a container is it seen where the program writes
+            self._trial.progress.note(
+                "the program writes next to its own files: one run without a container, to see where"
+            )
             seen = self._trial.run(self._recipe(), seed=_SEEDS[0], repeats=1, backend="local")[0]
         if run_json.recorded(seen).outcome == "mounts_changed":
             self._written = written_files(seen)
             self._values["collect"] = list(places_of(self._written))
             self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
+            self._trial.progress.note(f"two runs again, with {self._found['results']}")
             folders = self._run(_SEEDS[0], repeats=2)
         self._must_have_ended(folders)
         if self._values["variant"] != NO_VARIANT:
@@ -288,12 +292,15 @@ class _ProgramInspection:
             of = counted(comparison.metrics_compared, "metric")
             count = f"{counted(comparison.records_compared, 'record')} of {of}"
             exact = "to the digits printed" if self._values.get("printed") else "bit for bit"
-            self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, {exact}"
+            self._found["repeats"] = f"two runs{self._with_seed()} agree in {count}, {exact}"
             return ""
         first = comparison.divergence
         where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
-        self._found["repeats"] = f"no: two runs with seed {_SEEDS[0]} differ {where}"
+        self._found["repeats"] = f"no: two runs{self._with_seed()} differ {where}"
         return f"two runs with one seed differ {where}"
+
+    def _with_seed(self) -> str:
+        return f" with seed {_SEEDS[0]}" if any("{seed}" in word for word in self._values["command"]) else ""
 
     def _held_by_the_clock(self, folders: Sequence[Path]) -> dict[str, str]:
         """Metric → kind, where more runs show that a run with another's clock has its numbers."""

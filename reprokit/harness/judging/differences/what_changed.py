@@ -147,4 +147,6 @@ def _value(value: Any) -> str:
     if value is None:
         return "absent"
     text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if not text.strip():
+        return "empty"
     return text if len(text) <= 80 else f"{text[:77]}…"
