@@ -133,6 +133,8 @@ def with_rounding(
             )
         except (ReprokitError, MetricsError) as error:
             why = str(error)
+    if evidence and evidence["answer"] == "equal":  # of a report whose step was changed
+        why, evidence = _no_difference(asked), None
     if evidence is None:
         word = Word.DIFFERENT if why in (NO_METRIC, BOTH_CHANGED) else Word.UNJUDGED
         none = {"answer": str(word), "why": why, "runs": twins.runs.as_data() if twins.runs else None}

@@ -138,6 +138,15 @@ def test_a_step_beyond_the_horizon_leaves_the_answer_unjudged(tmp_path):
     assert found.sentence.endswith("loss: from record 10 on rounding alone moves it by more than 1%")
 
 
+def test_a_step_before_anything_differs_leaves_nothing_to_call_rounding(tmp_path):
+    b = run(tmp_path / "b", 0)
+    lines = (b / "metrics.jsonl").read_text().splitlines()
+    (b / "metrics.jsonl").write_text("\n".join([*lines[:-1], '{"step": 19, "loss": 9.5}']) + "\n")
+    found = judged_until(tmp_path, b, 9)
+    assert (found.answer, found.exit_code) == (Word.UNJUDGED, 4)
+    assert found.sentence.endswith("no metric differs up to step 9")
+
+
 def test_a_side_that_is_no_longer_finite_is_infinitely_far_in_words_and_in_valid_json(tmp_path):
     a, b = run(tmp_path / "a", 0), run(tmp_path / "b", 0)
     lines = (b / "metrics.jsonl").read_text().splitlines()
