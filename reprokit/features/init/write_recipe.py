@@ -117,6 +117,10 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
     return tuple(written)
 
 
+#: What a recipe of a command computes with where it says nothing, for a person.
+_NATIVE = "native: its numbers hold on this kind of CPU; `numerics: portable` makes them hold on others too"
+
+
 class _ProgramInspection:
     """One program, run and looked at until its recipe is known."""
 
@@ -157,7 +161,11 @@ class _ProgramInspection:
         return Proposal(
             name=name,
             files=self._files(),
-            found={**self._found, "command": " ".join(self._values["command"])},
+            found={
+                **self._found,
+                "command": " ".join(self._values["command"]),
+                **({"numerics": _NATIVE} if "cpu-x86_64" in self._values["platforms"] else {}),
+            },
             problem=problem,
             next_commands=next_commands(name, problem),
         )
