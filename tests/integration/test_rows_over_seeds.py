@@ -46,7 +46,7 @@ def test_a_sweep_passes_both_rows_and_stands_in_the_report(theirs):
     assert (several.status, several.required) == ("PASSED", True)
     assert (statistics.status, statistics.required) == ("PASSED", True)
     assert statistics.reason.startswith(
-        "1 result estimated over 5 seeds; with so many, a 95 % interval holds"
+        "1 result estimated over 5 seeds; with so many, a 95 % interval contains"
     )
     project = Project.around(theirs.root)
     (group,) = stats.statistics(["train"], project=project).groups
