@@ -217,7 +217,7 @@ def test_no_recipe_is_left_out_where_other_extensions_are_named_than_there_were(
 def test_a_recipe_is_left_out_of_the_gate_only_where_nothing_that_it_stands_on_moved(study):
     study.bless(study.run("A"))
     study.commit()
-    assert "stands on what it stood on" in since(study)[NAME]
+    assert "nothing that it depends on has changed since" in since(study)[NAME]
     study.edit(OTHER)
     assert NAME in since(study)
     study.edit(IMPORTED)
@@ -268,7 +268,7 @@ def test_the_gate_names_what_it_leaves_out_and_refuses_a_commit_that_is_not_ther
         Request(), session=Session(project=study.project, progress=study.told), names=[NAME], changed="HEAD"
     )
     assert (answer.exit_code, answer.report) == (0, None)
-    assert "stands on" in answer.left_out
+    assert "depends on" in answer.left_out
     with pytest.raises(UsageError, match="no commit nowhere"):
         verify(
             Request(),
