@@ -100,6 +100,7 @@ _CALLED: dict[str, tuple[tuple[str, str], ...]] = {
     "stable_baselines3.common.on_policy_algorithm": (("OnPolicyAlgorithm", "collect_rollouts"),),
     "stable_baselines3.common.off_policy_algorithm": (("OffPolicyAlgorithm", "collect_rollouts"),),
     "optuna.study.study": (("Study", "ask"),),
+    "hyperopt.base": (("Trials", "new_trial_ids"),),
     "sklearn.ensemble._gb": (("BaseGradientBoosting", "fit"),),
     "sklearn.neural_network._multilayer_perceptron": (("BaseMultilayerPerceptron", "fit"),),
     "sklearn.linear_model._stochastic_gradient": (("BaseSGD", "partial_fit"),),
