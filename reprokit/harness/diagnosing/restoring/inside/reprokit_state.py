@@ -2,8 +2,9 @@
 
 The orders are the file that REPROKIT_STATE names: ``out``, a folder; ``record``, kind of update → its number;
 ``first``, whether the first of every kind is told without its contents; ``put``, a kind, the folder of a
-recording and paths. A kind is a loop of the program or what a framework does
-once an update. Only the first process is watched, and those that it starts by themselves, not forked ones.
+recording and paths; ``one_worker``, whether each pool has one process. A kind is a loop of the program or
+what a framework does once an update. Only the first process is watched, and those that it starts by
+themselves, not forked ones.
 """
 
 from __future__ import annotations
@@ -78,6 +79,10 @@ def start() -> None:
     """Begin to count in this process."""
     with open(os.environ["REPROKIT_STATE"], encoding="utf-8") as stream:
         updates = Updates(json.load(stream))
+    if updates.orders.get("one_worker"):
+        imports.after("multiprocessing.pool", _one_process)
+        imports.after("concurrent.futures.process", _one_process_of_executor)
+        return
     atexit.register(updates.write)
     natural = getattr(builtins, _REMEMBER, None)
     if natural is not None:
@@ -90,6 +95,26 @@ def start() -> None:
     imports.after("torch", lambda module: _watch_torch(module, updates))
     for name, places in _CALLED.items():
         imports.after(name, functools.partial(_watch_calls, places=places, updates=updates))
+
+
+def _one_process(module: Any) -> None:
+    natural = module.Pool.__init__
+
+    @functools.wraps(natural)
+    def begin(self: Any, processes: Any = None, *args: Any, **named: Any) -> None:
+        natural(self, processes if isinstance(self, module.ThreadPool) else 1, *args, **named)
+
+    module.Pool.__init__ = begin
+
+
+def _one_process_of_executor(module: Any) -> None:
+    natural = module.ProcessPoolExecutor.__init__
+
+    @functools.wraps(natural)
+    def begin(self: Any, _max_workers: Any = None, *args: Any, **named: Any) -> None:
+        natural(self, 1, *args, **{name: one for name, one in named.items() if name != "max_workers"})
+
+    module.ProcessPoolExecutor.__init__ = begin
 
 
 #: Functions that frameworks call once an update, by module.
