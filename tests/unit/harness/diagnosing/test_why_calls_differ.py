@@ -43,7 +43,7 @@ def proof(folder, *, decides, native=4, python=0, processes=1, generators=(), pa
 
     def equal_under(*, environment=None, calls=None, start=(), before=0, taps=None, one_worker=False, **_):
         held = taps.hold if taps else ()
-        made.append({*held, *start, *(calls or {})} or set(environment))
+        made.append({*held, *start, *(calls or {})} or set(environment or ()))
         made[-1] |= {calls["mode"]} - {"off"} if calls else set()
         made[-1] |= {"one worker"} if one_worker else set()
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
