@@ -8,6 +8,8 @@ import yaml
 from cases_read import HERE, Case, all_cases, read_case
 
 RESULTS = HERE / "results"
+#: What an adapter says of a program without what it works on, such as PyTorch.
+_NO_MATTER = "does not apply"
 
 
 def page() -> str:
@@ -95,12 +97,13 @@ def _now(cases: list[Case], answers: dict[tuple[str, str], dict[str, Any]]) -> s
     ]
     alarms = [name for (name, program), row in answers.items() if _is_alarm(program, row)]
     broken = sum(program == "twin.py" and row["verdict"] == "crash" for (_, program), row in answers.items())
+    refused = f"{broken} of them was" if broken == 1 else f"{broken} of them were"
     open_ones = sum(not case.held for case in cases)
     return (
         f"By the last answer of each (the first look's where none is newer; held ones were not asked again): cause and line "
         f"of **{right[False]} of {open_ones}** open and {right[True]} of {len(cases) - open_ones} held ones, "
         f"{len(alarms)} false alarm{'' if len(alarms) == 1 else 's'} on {len(cases)} twins "
-        f"({broken} of them were refused). Open ones missed still: {_names(missed)}."
+        f"({refused} refused). Open ones missed still: {_names(missed)}."
     )
 
 
@@ -135,7 +138,13 @@ def _looks(cases: list[Case]) -> Iterator[str]:
 def _row(tool: str, rows: dict[tuple[str, str], dict[str, Any]], cases: list[Case]) -> str:
     cells: list[list[str]] = [[] for _ in range(7)]
     for held in (False, True):
-        asked = [case for case in cases if case.held == held and (case.name, "program.py") in rows]
+        asked = [
+            case
+            for case in cases
+            if case.held == held
+            and (row := rows.get((case.name, "program.py")))
+            and row["verdict"] != _NO_MATTER
+        ]
         right = [judged(case, rows[case.name, "program.py"]) for case in asked]
         twins = [rows[case.name, "twin.py"] for case in asked if (case.name, "twin.py") in rows]
         both = [rows[case.name, "program.py"] for case in asked] + twins
@@ -167,7 +176,7 @@ def _said(case: Case, rows: dict[tuple[str, str], dict[str, Any]]) -> str:
         right = judged(case, program)
         called = "cause and line" if right["cause"] else "line only" if right["line"] else "another line"
         text += f", {called}: {program['line']}, {program['category']}, `{program.get('confidence')}`"
-    if twin and twin["verdict"] != "equal":
+    if twin and twin["verdict"] not in {"equal", _NO_MATTER}:
         text += f"; **twin: {twin['verdict']}**"
     return text + f" ({program['minutes'] + (twin or {'minutes': 0})['minutes']:.1f} min)"
 
@@ -181,7 +190,8 @@ def _how() -> Iterator[str]:
     yield ""
     yield "`run_twice` runs a program twice and compares; where a report is about threads, a CPU or compiling, it is given both"
     yield "settings, where it is about resuming, both ways. `torch_flags` does the same with PyTorch's deterministic flags and the"
-    yield "three global seeds set from outside: what still differs is what flags do not mend. `reprokit` is told of resuming, and is"
+    yield "three global seeds set from outside: what still differs is what flags do not mend; where no PyTorch is installed, it does"
+    yield "not apply, and the program is not among those counted. `reprokit` is told of resuming, and is"
     yield "not told of a second setting: it has to find what to vary. A *silent* error repeats, so that no comparison of runs"
     yield "finds it: it stands in the table because people report it. Line 18 of `workers_of_one_seed`, which makes the workers, was"
     yield "added after the first look, as the like line of `crops_of_every_worker` counts. `second_resume` has three parts; tools"

@@ -5,13 +5,18 @@ record. A text is compared as it is; an image or a histogram becomes the SHA-256
 which an event was written never repeats, so it is left out. The framing and its checksums are read here, so
 that a file that is cut off or damaged is named instead of quietly ending early.
 
+Where a resumed program says that a session starts at a step (`purge_step` of its writer), what was written
+before that for this step or a later one is void, as TensorBoard has it, and is left out.
+
     >>> next(read(Path("runs/x/tensorboard"))).record
     {'step': 256, 'loss': 0.5}
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import math
 import os
 import re
 import struct
@@ -30,6 +35,7 @@ WHOLE_FOLDER = True
 PATTERNS = ("*tfevents*",)
 
 MAX_EVENT_BYTES = 64 << 20
+_MOST_OF_RESTART = 1024  # it has a time, a step, and perhaps a message
 
 _CASTAGNOLI = 0x82F63B78  # RFC 3720, appendix B.4: the polynomial of CRC-32C, bits reversed
 
@@ -48,8 +54,31 @@ def read(path: Path) -> Iterator[Reading]:
     files = [path]
     if path.is_dir():
         files = sorted((file for file in path.iterdir() if fnmatch(file.name, PATTERNS[0])), key=_begun)
-    for file in files:
-        yield from _read_file(file)
+    restarts = [(place, *found) for place, file in enumerate(files) for found in _restarts(file)]
+    for place, file in enumerate(files):
+        for reading in _read_file(file):
+            here = place, reading.line or 0
+            after = [step for at, number, step in restarts if (at, number) > here]
+            if reading.record is None or reading.record["step"] < min(after, default=math.inf):
+                yield reading
+
+
+def _restarts(path: Path) -> Iterator[tuple[int, int]]:
+    """Number and step of each event that starts a session; their checksums are looked at when all is read."""
+    with os.fdopen(open_file(path), "rb") as file:
+        number = 0
+        while len(header := file.read(12)) == 12:
+            number += 1
+            (length,) = struct.unpack("<Q", header[:8])
+            if length > MAX_EVENT_BYTES:
+                return
+            if length > _MOST_OF_RESTART:
+                file.seek(length + 4, os.SEEK_CUR)
+                continue
+            with contextlib.suppress(ValueError):
+                event = parse(file.read(length + 4)[:length])
+                if event.restart:
+                    yield number, event.step
 
 
 def _begun(path: Path) -> tuple[tuple[int, str], ...]:

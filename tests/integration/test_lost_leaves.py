@@ -117,3 +117,17 @@ def test_records_that_no_step_places_are_placed_by_the_updates_that_were_made(
     monkeypatch.setitem(globals(), "LOOP", LOOP.replace('"COLUMN": update', written))
     code, found = answer(restore)
     assert (code, found["state"]) == ((1, ["speed.kept['first']"]) if restore == DRAWS else (0, []))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [4, 6])
+@pytest.mark.parametrize("restore", [f"{SPEED}; {DRAWS}", SPEED], ids=["all", "not all"])
+def test_a_log_that_is_written_in_a_loop_at_the_end_hides_no_update(answer, restore, stop, monkeypatch):
+    record = 'log.write(json.dumps({"COLUMN": update, "loss": sum(model)}) + "\\n")'
+    program = LOOP.replace(record, record.replace("log.write", "rows.append"))
+    program = program.replace("log.close()", "write(log)")
+    written = "rows = []\ndef write(log):\n    for row in rows:\n        log.write(row)\n    log.close()\n\n"
+    program = program.removesuffix("train()\n") + written + "train()\n"
+    monkeypatch.setitem(globals(), "LOOP", program)
+    code, found = answer(restore, stop=stop)
+    assert (code, found["state"]) == ((1, ["draws"]) if restore == SPEED else (0, []))

@@ -19,10 +19,11 @@ import numpy as np
 from reprokit.adapters.wire.protobuf_wire import BYTES, FIXED32, VARINT, Field, fields, signed, varint
 
 #: Numbers of fields: of an event, of a summary, of one value in it, of a tensor, of a tensor's shape.
-_STEP, _SUMMARY = 2, 5
+_STEP, _SUMMARY, _SESSION = 2, 5, 7
 #: Of which an event, and a value, has one: the last of several would count, or all of them put together.
 _ONE_OF_EVENT, _ONE_OF_VALUE = frozenset(range(3, 10)), frozenset({2, 3, 4, 5, 6, 8})
 _VALUE = 1
+_STATUS, _START = 1, 1
 _TAG, _SIMPLE, _TENSOR = 1, 2, 8
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
 _DIM = 2
@@ -41,6 +42,7 @@ class Event:
     step: int  # its step
     # Tag and value: a number, a text, or the bytes of what is neither. None without a summary.
     values: tuple[tuple[str, Scalar], ...] | None
+    restart: bool = False  # a session starts here: earlier events of this step or a later one are void
 
 
 def parse(data: bytes) -> Event:
@@ -49,14 +51,16 @@ def parse(data: bytes) -> Event:
     Raises:
         ValueError: These bytes are no event.
     """
-    step, values = 0, None
+    step, values, restart = 0, None, False
     for number, wire, value in _fields_with_one_of(data, _ONE_OF_EVENT):
         if number == _STEP and wire == VARINT and isinstance(value, int):
             step = signed(value)
         elif number == _SUMMARY and wire == BYTES and isinstance(value, bytes):
             found = (one for field, _, one in fields(value) if field == _VALUE and isinstance(one, bytes))
             values = (*(values or ()), *map(_value, found))
-    return Event(step=step, values=values)
+        elif number == _SESSION and wire == BYTES and isinstance(value, bytes):
+            restart = (_STATUS, VARINT, _START) in list(fields(value))
+    return Event(step=step, values=values, restart=restart)
 
 
 def _value(data: bytes) -> tuple[str, Scalar]:

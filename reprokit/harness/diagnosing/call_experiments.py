@@ -184,6 +184,7 @@ class Proof:
         environment: Mapping[str, str] | None = None,
         start: tuple[str, ...] = (),
         taps: Taps | None = None,
+        one_worker: bool = False,
         like: InstrumentedRun | None = None,
         accepted: float = ACCEPTED,
         before: int = 0,
@@ -196,6 +197,7 @@ class Proof:
             environment: Variables to set.
             start: What to change of what a process inherits.
             taps: What is held of what compiled code asks for.
+            one_worker: Whether each pool of processes has one of them.
             like: One that they have to equal, under conditions that include these.
             accepted: So unlikely luck must be.
             before: How many equalled that one before.
@@ -204,9 +206,12 @@ class Proof:
         lab = self.inquiry.lab
         given = watched(self.inquiry, **(calls or {"mode": "off"}))
         given = replace(given, environment=dict(environment or {}), start=start, taps=taps)
+        if one_worker:
+            given = replace(given, state={"one_worker": True})
         held = [word for word in ("entropy",) if word in given.calls]
         mode = [given.calls["mode"]] if calls else []
-        label = _label([*held, *mode, *(environment or {}), *start], taps)
+        worker = ["one-worker"] if one_worker else []
+        label = _label([*held, *mode, *worker, *(environment or {}), *start], taps)
         standard, equal = like, before
         while True:
             if standard is not None:

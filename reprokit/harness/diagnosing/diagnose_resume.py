@@ -27,6 +27,7 @@ from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.diagnosing.restoring.lost_leaves import Pair, find_lost_leaves
 from reprokit.harness.diagnosing.restoring.same_update import shares_made
+from reprokit.harness.diagnosing.resumed_logs import taken_over
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.unwatched import first_of
@@ -132,7 +133,8 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     output = None if stopped is None else stopped.folder / OUTPUT
     left_out = [*request.ignore, *clock_metrics.patterns_for(lab.left_out)]
     shares = shares_made(whole.traced, resumed.traced)
-    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out, shares=shares)
+    logs = whole.folder / OUTPUT, output, resumed.folder / OUTPUT
+    found = rejoined(*logs, ignore=left_out, shares=shares, may_repeat=True)
     if found.from_the_first or found.before_the_stop:
         cut = None if stopped is None else stopped.trace
         begun = diagnosis.where_begun(whole.trace, cut, resumed.trace, again=again.trace)
@@ -142,7 +144,8 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     loader = wrong_loader(whole.trace, resumed.trace, again=again.trace)
     divergence = found.divergence or (loader.divergence if loader else None)
     equal = divergence is None
-    causes, known = [loader.cause] if loader else [], []
+    taken = taken_over(found.twice, resumed.trace.files.values(), left=left)
+    causes, known = [one for one in (loader.cause if loader else None, taken) if one][:1], []
     state: tuple[str, ...] = ()
     if not (equal or causes):
         given = _to_resume(words, left)

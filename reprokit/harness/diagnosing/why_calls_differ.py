@@ -28,6 +28,7 @@ _POOLS = {
     "Polars": ("POLARS_MAX_THREADS",),
 }
 _LIKELY = {"OpenMP": 8.0}
+_PROCESSES = "the processes of a pool"
 _PYTHON, _ONE_THREAD = "the threads that it starts", "let it work with one thread"
 #: A look at one pool of those that were shown to decide is repeated where luck would give it as often.
 _LUCK_OF_A_POOL = 0.1
@@ -52,6 +53,8 @@ class Pool:
 
     def fix_of(self, facts: Sequence[dict[str, Any]]) -> str:
         """What gives them one order, by the call's own parameter where it has one."""
+        if self.name == _PROCESSES:
+            return self.fix
         known = {name for one in facts for name in (*one.get("parameters", ()), *one.get("settings", ()))}
         named = next((name for name in _THREADS if name in known), "")
         return f"{named}=1" if named else self.fix
@@ -129,6 +132,8 @@ class Reasons:
         python = not one.elsewhere and any(record.get("python_threads") for record in facts)
         native = any(record.get("native_threads") for record in facts)
         found = self._once("python", _of_python) if python else None
+        if found is None and not _generator(facts) and self._proof.inquiry.first.trace.processes > 1:
+            found = self._once("processes", _of_processes)
         if found is not None or not native or _generator(facts):
             return found
         return self._once("native", _native)
@@ -207,6 +212,15 @@ def _with_entropy(proof: Proof, *, looks: int) -> Pool | None:
     if proof.equal_under(calls={"mode": "off", "entropy": key}, taps=held, looks=looks) is not None:
         return None
     return Pool(name=f"{_PYTHON}, which draw entropy besides,", fix=_ONE_THREAD, odds=both.odds)
+
+
+def _of_processes(proof: Proof) -> Pool | None:
+    """Processes of pools, where runs are equal with one in each: time decides which takes which task."""
+    alike = proof.equal_under(one_worker=True)
+    if alike is None:
+        return None
+    fix = "give each task a generator of its own, made from its number"
+    return Pool(name=_PROCESSES, fix=fix, odds=alike.odds)
 
 
 def _native(proof: Proof) -> Pool | None:

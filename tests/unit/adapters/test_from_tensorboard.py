@@ -213,3 +213,37 @@ def test_an_event_with_two_values_where_there_is_one_is_refused(tmp_path):
         b"\x10\x01*" + bytes([len(inside) + 2]) + b"\n" + bytes([len(inside)]) + inside,
     ):
         assert words(write(tmp_path / "x.tfevents.1", made)) == ["corrupt_event"]
+
+
+def restart(step):
+    start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+    return event_pb2.Event(step=step, wall_time=1.0, session_log=start).SerializeToString()
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["in a file of its own", "in the same file"])
+def test_what_a_restart_makes_void_is_left_out_as_tensorboard_does(tmp_path, apart):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    before = [version(), event(0, loss=0.5), event(1, loss=0.4), event(2, loss=0.3)]
+    after = [restart(1), event(1, loss=0.35), event(2, loss=0.25)]
+    files = [before, [version(), *after]] if apart else [before + after]
+    for number, events in enumerate(files):
+        write(tmp_path / "logs" / f"events.out.tfevents.{number}.host.2.0", *events)
+    read = [reading.record for reading in from_tensorboard.read(tmp_path / "logs")]
+    shown = accumulator.EventAccumulator(str(tmp_path / "logs")).Reload().Scalars("loss")
+    assert [(one["step"], one["loss"]) for one in read] == [(one.step, one.value) for one in shown]
+    assert [one["step"] for one in read] == [0, 1, 2]
+
+
+def test_a_session_that_ends_makes_nothing_void(tmp_path):
+    stop = event_pb2.SessionLog(status=event_pb2.SessionLog.STOP)
+    ended = event_pb2.Event(step=0, wall_time=1.0, session_log=stop).SerializeToString()
+    path = write(tmp_path / "events.out.tfevents.1.host.2.0", version(), event(0, loss=0.5), ended)
+    assert [reading.record for reading in from_tensorboard.read(path)] == [{"step": 0, "loss": 0.5}]
+
+
+def test_a_restart_in_a_damaged_event_is_named_and_not_hidden(tmp_path):
+    path = write(tmp_path / "events.out.tfevents.1.host.2.0", version(), event(1, loss=0.5), restart(0))
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 0xFF
+    path.write_bytes(data)
+    assert words(path) == ["corrupt_event"]

@@ -149,8 +149,11 @@ class _Asked:
 
     def _as_many(self, ran: InstrumentedRun) -> bool:
         """Whether it made as many updates as the resumed run: one that was set back made more."""
-        one, other = counted(ran.traced), counted(self.pair.resumed.traced)
-        return len(one.get(self.kind, [])) == len(other.get(self.kind, []))
+        one, other = (
+            {kind: len(places) for kind, places in counted(side.traced).items()}
+            for side in (ran, self.pair.resumed)
+        )
+        return one == other
 
     def _cause(self, found: Sequence[Leaf], *, confidence: str) -> Cause:
         named = ", ".join(f"`{leaf.path}`" for leaf in found[:_SHOWN])

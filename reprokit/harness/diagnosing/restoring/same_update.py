@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +11,10 @@ from typing import Any
 
 #: So many kinds of updates are tried, the one that comes first in the resumed run first.
 _MOST_KINDS = 3
+
+
+#: Kind of update → the places of all of them in the order of all.
+Places = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,27 +62,36 @@ def same_updates(whole: Path, resumed: Path) -> dict[str, int]:
 
     Both end alike, so that from the same update on as many are left of every kind. A round
     of an outer loop that the resumed run begins in its middle is not the same as the whole run's.
+    Kinds that begin after the last update in both runs do not count: what is written at the end
+    is often as long as what each run made itself.
 
     Args:
         whole: The folder of its trace.
         resumed: Likewise. Where nothing was counted, or by several processes, the answer is empty.
     """
-    ours, theirs = counted(whole), counted(resumed)
+    return _same(counted(whole), counted(resumed), with_later=False)
+
+
+def _same(ours: Places, theirs: Places, *, with_later: bool) -> dict[str, int]:
     found = {}
     for kind in theirs:
         here, there = ours.get(kind, []), theirs[kind]
         if not 0 < len(there) < len(here):
             continue
+        later = set() if with_later else _later(ours, here[-1]) & _later(theirs, there[-1])
         at = len(here) - len(there)
-        if _left(ours, here[at]) == _left(theirs, there[0]):
+        if _left(ours, here[at], but=later) == _left(theirs, there[0], but=later):
             found[kind] = at + 1
     return dict(list(found.items())[:_MOST_KINDS])
 
 
 def shares_made(whole: Path, resumed: Path) -> frozenset[Fraction]:
-    """Which shares of the whole run's updates the resumed run made, by kind; of their traces' folders."""
+    """Which shares of the whole run's updates the resumed run made, by kind; of their traces' folders.
+
+    Records are placed by them, so that here as many have to be left of every kind.
+    """
     ours, theirs = counted(whole), counted(resumed)
-    kinds = same_updates(whole, resumed)
+    kinds = _same(ours, theirs, with_later=True)
     return frozenset(Fraction(len(theirs[kind]), len(ours[kind])) for kind in kinds)
 
 
@@ -95,9 +108,14 @@ def counted(folder: Path) -> dict[str, list[int]]:
     return {kind: every for kind, every in places.items() if len(every) == found["counts"][kind]}
 
 
-def _left(places: Mapping[str, Sequence[int]], at: int) -> dict[str, int]:
+def _later(places: Places, last: int) -> set[str]:
+    """The kinds all of which come after that place."""
+    return {kind for kind, every in places.items() if every and every[0] > last}
+
+
+def _left(places: Places, at: int, *, but: Collection[str]) -> dict[str, int]:
     """How many of each kind come there or later."""
-    left = {kind: sum(place >= at for place in every) for kind, every in places.items()}
+    left = {kind: sum(place >= at for place in every) for kind, every in places.items() if kind not in but}
     return {kind: number for kind, number in left.items() if number}
 
 

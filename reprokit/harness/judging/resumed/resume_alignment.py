@@ -6,7 +6,7 @@ Records that cannot be aligned are an error, never a guess.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -33,11 +33,13 @@ class Rejoined:
         from_the_first: Whether every log of the resumed run begins where the whole run's does.
         before_the_stop: Whether the difference lies among the records that the stopped run has too,
             in a log that begins where the whole run's does.
+        twice: Name of a log → the first and last step that it holds of both the stopped and the resumed run.
     """
 
     divergence: Divergence | None
     from_the_first: bool
     before_the_stop: bool
+    twice: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def is_cut_short(whole: Path, stopped: Path) -> bool:
@@ -55,6 +57,7 @@ def rejoined(
     *,
     ignore: Sequence[str] = (),
     shares: Collection[Fraction] = (),
+    may_repeat: bool = False,
 ) -> Rejoined:
     """Compare the logs of three run folders; ``stopped`` is None where a run to the end left a checkpoint.
 
@@ -65,6 +68,8 @@ def rejoined(
         ignore: Patterns of metrics to leave out.
         shares: Which share of the whole run's updates the resumed run was seen to make. Records that have no
             steps, or are numbered anew, are the whole run's last ones where they are the same share of its.
+        may_repeat: Whether a log that holds steps twice, and is the whole run's without what the stopped run
+            wrote of these, differs. Else its steps do not increase, and nothing is said of it.
 
     Raises:
         CannotJudgeError: The records cannot be aligned.
@@ -79,9 +84,12 @@ def rejoined(
     if not logs:
         raise _unaligned("every log is empty", resumed)
     counted = [_by_share(one, right, part, shares=shares) for _, one, part, right in logs]
+    twice = {
+        name: held for name, one, part, right in logs if may_repeat and (held := _twice(one, part, right))
+    }
     firsts = [
-        _first(one, right, part, where=resumed) if at is None else at
-        for (_, one, part, right), at in zip(logs, counted, strict=True)
+        0 if name in twice else _first(one, right, part, where=resumed) if at is None else at
+        for (name, one, part, right), at in zip(logs, counted, strict=True)
     ]
     for (name, one, part, right), first, at in zip(logs, firsts, counted, strict=True):
         left_out = [pattern for typed in ignore for pattern in within(typed, name)]
@@ -89,7 +97,9 @@ def rejoined(
         found = _compare(one, right, first, ignore=left_out)
         if found is not None:
             before = first == 0 and found.record < (len(part) if stopped else 1)
-            return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=before)
+            return Rejoined(
+                divergence=found, from_the_first=not any(firsts), before_the_stop=before, twice=twice
+            )
     return Rejoined(divergence=None, from_the_first=not any(firsts), before_the_stop=False)
 
 
@@ -148,6 +158,21 @@ def _first(
     if at is None:
         raise _unaligned(f"the resumed run begins at step {begun}, which the whole run does not have", where)
     return at
+
+
+def _twice(
+    whole: Sequence[Record], stopped: Sequence[Record], resumed: Sequence[Record]
+) -> tuple[float, float] | None:
+    """The first and last step that a log holds twice, which without the stopped run's is the whole run's."""
+    end = len(stopped)
+    name = steps.name_in(stopped[0]) if stopped else None
+    if name is None or len(resumed) <= end or list(resumed[:end]) != list(stopped):
+        return None
+    first = resumed[end].get(name)
+    kept = next((place for place, one in enumerate(stopped) if one.get(name) == first), None)
+    if kept is None or [*stopped[:kept], *resumed[end:]] != list(whole):
+        return None
+    return float(stopped[kept][name]), float(stopped[-1][name])
 
 
 def _by_share(

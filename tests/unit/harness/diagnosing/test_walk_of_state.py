@@ -4,6 +4,7 @@ import json
 import random
 import sys
 from collections import namedtuple
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,20 @@ def test_a_run_that_repeats_batches_to_skip_them_has_no_such_update_in_its_loops
     whole = counts(tmp_path / "whole", *["epoch", "batch", "batch", "batch"] * 3)
     skipping = counts(tmp_path / "skipping", *["epoch", "batch", "batch", "batch"] * 3)
     assert same_update.same_updates(whole, skipping) == {}
+
+
+def test_a_kind_that_begins_after_the_last_update_in_both_runs_does_not_count(tmp_path):
+    whole = counts(tmp_path / "whole", *["trial"] * 6, *["line"] * 6)
+    resumed = counts(tmp_path / "resumed", *["trial"] * 2, *["line"] * 3)
+    assert same_update.same_updates(whole, resumed)["trial"] == 5
+    # records are placed by counts only where as many are left of every kind
+    assert Fraction(1, 3) not in same_update.shares_made(whole, resumed)
+
+
+def test_batches_after_the_last_epoch_that_begins_do_count(tmp_path):
+    whole = counts(tmp_path / "whole", *["epoch", "batch", "batch", "batch"] * 2)
+    in_the_last_epoch = counts(tmp_path / "resumed", "epoch", "batch")
+    assert same_update.same_updates(whole, in_the_last_epoch) == {"batch": 6}
 
 
 def leaf(name):

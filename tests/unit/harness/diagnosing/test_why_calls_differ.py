@@ -27,7 +27,7 @@ def place_that_randomises_addresses(monkeypatch, tmp_path):
     )
 
 
-def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), settings=()):
+def proof(folder, *, decides, native=4, python=0, processes=1, generators=(), parameters=(), settings=()):
     """Two runs with a call watched; runs are equal as soon as all of these variables or modes are set."""
     record = {
         "site": SITE,
@@ -38,13 +38,14 @@ def proof(folder, *, decides, native=4, python=0, generators=(), parameters=(), 
         "settings": list(settings),
     }
     (folder / "calls-0.jsonl").write_text(json.dumps(record) + "\n")
-    ran = types.SimpleNamespace(traced=folder, trace=types.SimpleNamespace(sites={}))
+    ran = types.SimpleNamespace(traced=folder, trace=types.SimpleNamespace(sites={}, processes=processes))
     made = []
 
-    def equal_under(*, environment=None, calls=None, start=(), before=0, taps=None, **_):
+    def equal_under(*, environment=None, calls=None, start=(), before=0, taps=None, one_worker=False, **_):
         held = taps.hold if taps else ()
-        made.append({*held, *start, *(calls or {})} or set(environment))
+        made.append({*held, *start, *(calls or {})} or set(environment or ()))
         made[-1] |= {calls["mode"]} - {"off"} if calls else set()
+        made[-1] |= {"one worker"} if one_worker else set()
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
         return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
 
@@ -66,6 +67,20 @@ def reasons_of(given):
 
 def one():
     return Candidate(at=0, site=SITE, file="train.py", line=3, name="library.train")
+
+
+def test_processes_of_a_pool_that_decide_are_named_with_what_each_task_needs(tmp_path):
+    given = proof(tmp_path, decides=["one worker"], native=0, processes=3, parameters=["n_jobs"])
+    cause = reasons_of(given).cause(one())
+    assert (cause.category, cause.confidence) == ("concurrency", "high")
+    assert cause.fix == "give each task a generator of its own, made from its number"
+    assert "the processes of a pool work in another order" in cause.what
+
+
+def test_a_program_of_one_process_is_not_run_with_one_worker(tmp_path):
+    given = proof(tmp_path, decides=["one worker"], native=0)
+    assert reasons_of(given).cause(one()).category != "concurrency"
+    assert not any("one worker" in conditions for conditions in given.made)
 
 
 def test_threads_whose_number_the_program_sets_itself_are_found_by_the_limit_of_openmp(tmp_path):

@@ -169,3 +169,19 @@ def test_records_without_steps_are_the_last_ones_where_half_of_the_updates_were_
 def test_steps_of_their_own_place_records_whatever_the_updates_say(answer):
     found = answer(stopped=range(3), resumed=range(2, 5))
     assert found.divergence.step == 5
+
+
+def test_a_log_that_holds_steps_twice_is_refused_or_where_that_is_asked_for_differs(answer, tmp_path):
+    with pytest.raises(CannotJudgeError, match="steps do not increase"):
+        answer(stopped=range(4), resumed=[0, 1, 2, 3, 2, 3, 4, 5])
+    found = rejoined(*(tmp_path / name for name in ("whole", "stopped", "resumed")), may_repeat=True)
+    assert found.twice == {"metrics.jsonl": (2, 3)}
+    assert (found.divergence.record, found.from_the_first, found.before_the_stop) == (4, True, False)
+
+
+@pytest.mark.parametrize("losses", [[*LOSSES[:5], 0.3], [0.9, 0.8, 0.7, 0.65, 0.5, 0.4]])
+def test_a_log_with_steps_twice_is_not_explained_where_other_numbers_differ(tmp_path, losses):
+    folders = [_log(tmp_path / "whole", range(6)), _log(tmp_path / "stopped", range(4))]
+    folders.append(_log(tmp_path / "resumed", [0, 1, 2, 3, 2, 3, 4, 5], losses))
+    with pytest.raises(CannotJudgeError, match="steps do not increase"):
+        rejoined(*folders, may_repeat=True)

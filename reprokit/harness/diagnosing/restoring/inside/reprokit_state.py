@@ -2,8 +2,9 @@
 
 The orders are the file that REPROKIT_STATE names: ``out``, a folder; ``record``, kind of update → its number;
 ``first``, whether the first of every kind is told without its contents; ``put``, a kind, the folder of a
-recording and paths. A kind is a loop of the program or what a framework does
-once an update. Only the first process is watched, and those that it starts by themselves, not forked ones.
+recording and paths; ``one_worker``, whether each pool has one process. A kind is a loop of the program or
+what a framework does once an update. Only the first process is watched, and those that it starts by
+themselves, not forked ones.
 """
 
 from __future__ import annotations
@@ -78,6 +79,10 @@ def start() -> None:
     """Begin to count in this process."""
     with open(os.environ["REPROKIT_STATE"], encoding="utf-8") as stream:
         updates = Updates(json.load(stream))
+    if updates.orders.get("one_worker"):
+        imports.after("multiprocessing.pool", _one_process)
+        imports.after("concurrent.futures.process", _one_process_of_executor)
+        return
     atexit.register(updates.write)
     natural = getattr(builtins, _REMEMBER, None)
     if natural is not None:
@@ -92,6 +97,26 @@ def start() -> None:
         imports.after(name, functools.partial(_watch_calls, places=places, updates=updates))
 
 
+def _one_process(module: Any) -> None:
+    natural = module.Pool.__init__
+
+    @functools.wraps(natural)
+    def begin(self: Any, processes: Any = None, *args: Any, **named: Any) -> None:
+        natural(self, processes if isinstance(self, module.ThreadPool) else 1, *args, **named)
+
+    module.Pool.__init__ = begin
+
+
+def _one_process_of_executor(module: Any) -> None:
+    natural = module.ProcessPoolExecutor.__init__
+
+    @functools.wraps(natural)
+    def begin(self: Any, _max_workers: Any = None, *args: Any, **named: Any) -> None:
+        natural(self, 1, *args, **{name: one for name, one in named.items() if name != "max_workers"})
+
+    module.ProcessPoolExecutor.__init__ = begin
+
+
 #: Functions that frameworks call once an update, by module.
 _CALLED: dict[str, tuple[tuple[str, str], ...]] = {
     "lightgbm.basic": (("Booster", "update"),),
@@ -100,6 +125,7 @@ _CALLED: dict[str, tuple[tuple[str, str], ...]] = {
     "stable_baselines3.common.on_policy_algorithm": (("OnPolicyAlgorithm", "collect_rollouts"),),
     "stable_baselines3.common.off_policy_algorithm": (("OffPolicyAlgorithm", "collect_rollouts"),),
     "optuna.study.study": (("Study", "ask"),),
+    "hyperopt.base": (("Trials", "new_trial_ids"),),
     "sklearn.ensemble._gb": (("BaseGradientBoosting", "fit"),),
     "sklearn.neural_network._multilayer_perceptron": (("BaseMultilayerPerceptron", "fit"),),
     "sklearn.linear_model._stochastic_gradient": (("BaseSGD", "partial_fit"),),
