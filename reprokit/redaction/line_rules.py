@@ -256,7 +256,7 @@ AFTER_NAMES: tuple[_Rule, ...] = (
 # Every name of a secret holds one of these.
 NAME_HINTS = (
     *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "jwt"),
-    *("cookie", "connection", "signature", "webhook", "_sk"),
+    *("cookie", "connection", "signature", "webhook", "_sk", "psk", "sas"),
     *WORDS_OF_OTHERS,
 )
 # Where none of this stands there is nothing to look for: in most lines. In lower case.

@@ -165,7 +165,7 @@ def test_the_page_says_how_often_runs_differed_and_were_equal_again(report):
     assert cause_page({**report.cause, "odds": odds}).odds == f"{both}; chance of that by luck: 0.76 %"
     assert cause_page({**report.cause, "odds": {**odds, "luck": None}}).odds == both
     one = cause_page({**report.cause, "odds": {**odds, "repeated": 1, "luck": None}}).odds
-    assert one.endswith("Cause held: 1 run was equal to another")
+    assert one.endswith("With it held, 1 run was equal to another")
     assert cause_page({**report.cause, "odds": {**odds, "repeated": 0}}).odds == told
     assert cause_page({**report.cause, "odds": None}).odds == ""
 
