@@ -123,7 +123,7 @@ class _Asked:
         if not alone:
             known.append("what else differs, restored without these, makes what follows agree as well")
         return LostLeaves(
-            cause=self._cause(found, confidence="high" if alone and least else "medium"),
+            cause=self._cause(found, confidence="high" if alone and least else "medium", least=least),
             state=tuple(leaf.path for leaf in found),
             known=tuple(known),
         )
@@ -155,11 +155,13 @@ class _Asked:
         )
         return one == other
 
-    def _cause(self, found: Sequence[Leaf], *, confidence: str) -> Cause:
+    def _cause(self, found: Sequence[Leaf], *, confidence: str, least: bool) -> Cause:
+        """What was lost, where it is made; where it may be less than that, where the checkpoint is read."""
         named = ", ".join(f"`{leaf.path}`" for leaf in found[:_SHOWN])
         more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
         are = "is" if len(found) == 1 else "are"
-        file, line, function = self._line(found[0])
+        read_at = None if least else self.pair.read_at
+        file, line, function = read_at or self._line(found[0])
         it = "it" if len(found) == 1 else "them"
         return Cause(
             category="resume_state",

@@ -3,7 +3,9 @@
 import json
 import random
 import sys
+import types
 from collections import namedtuple
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -194,3 +196,17 @@ def test_the_line_is_that_of_the_variable_in_its_own_function(tmp_path):
     assert lost_leaves.made_at(str(file), "model", within=5, before=8) == 7
     assert lost_leaves.made_at(str(file), "model", within=1, before=0) == 2
     assert lost_leaves.made_at(str(file), "model", within=0, before=0) == 0
+
+
+@pytest.mark.parametrize(("least", "line"), [(True, 1), (False, 26)])
+def test_where_not_every_smaller_set_was_tried_the_line_that_reads_the_checkpoint_is_named(
+    tmp_path, least, line
+):
+    program = tmp_path / "train.py"
+    program.write_text("model = make()\n")
+    lost = replace(leaf("model.rate"), root=("model", str(program), "<module>", 0))
+    pair = types.SimpleNamespace(read_at=(str(program), 26, "<module>"))
+    asked = lost_leaves._Asked(
+        lab=None, pair=pair, kind="", whole=None, resumed=types.SimpleNamespace(stack=())
+    )
+    assert asked._cause([lost], confidence="medium", least=least).line == line
