@@ -191,6 +191,7 @@ def _run(arguments: list[str] | None) -> int:
         code = 2
     except (KeyboardInterrupt, click.exceptions.Abort) as error:
         streams.say("Interrupted; everything that was running has been stopped.")
+        exec("")  # noqa: S102 - else one within an exec, as of a dataclass, has Python end by the signal at exit
         terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
         code = 143 if terminated else 130
     except Exception as error:  # "differs" is exit code 1: a fault of the tool must never look like an answer

@@ -358,6 +358,25 @@ def test_what_a_hostile_file_puts_into_an_error_cannot_act(end, capsys):
     assert told.rstrip("\n").isprintable()
 
 
+def test_an_interrupt_within_an_exec_as_of_a_dataclass_is_130_and_no_signal(tmp_path):
+    program = """
+import sys
+from reprokit import cli
+
+def interrupted(_arguments):
+    exec("raise KeyboardInterrupt")
+
+cli._answer = interrupted
+cli.main([])
+"""
+    (tmp_path / "interrupted.py").write_text(program)
+    done = subprocess.run(  # as a module: a script is an exec of its own
+        [sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "Interrupted; everything that was running has been stopped.\n"
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), click.exceptions.Abort()])
 def test_an_interrupted_verb_is_130(end, stop, capsys):
     assert end(stop) == 130
