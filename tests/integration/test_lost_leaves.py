@@ -109,7 +109,9 @@ def test_what_is_restored_is_not_accused(answer, stop):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("written", ['"step": seen', '"value": 1'], ids=["numbered anew", "without numbers"])
+@pytest.mark.parametrize(
+    "written", ['"step": seen', '"value": 1'], ids=["numbered from 0 again", "without numbers"]
+)
 @pytest.mark.parametrize("restore", [f"{SPEED}; {DRAWS}", DRAWS], ids=["all", "not all"])
 def test_records_that_no_step_places_are_placed_by_the_updates_that_were_made(
     answer, written, restore, monkeypatch

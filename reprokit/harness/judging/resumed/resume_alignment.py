@@ -67,7 +67,8 @@ def rejoined(
         resumed: That of the resumed one.
         ignore: Patterns of metrics to leave out.
         shares: Which share of the whole run's updates the resumed run was seen to make. Records that have no
-            steps, or are numbered anew, are the whole run's last ones where they are the same share of its.
+            steps, or are numbered from 0 again, are the whole run's last ones where they are the same
+            share of its.
         may_repeat: Whether a log that holds steps twice, and is the whole run's without what the stopped run
             wrote of these, differs. Else its steps do not increase, and nothing is said of it.
 

@@ -437,7 +437,7 @@ def _putter_of_attribute(value: Any, name: str) -> Any:
 
 
 def _putter_in_tuple(value: Any, number: int, put: Any) -> Any:
-    """A tuple is made anew, with all that was put into it before."""
+    """A new tuple, with all that was put into the old one before."""
     if put is None:
         return None
     kind = type(value)
