@@ -31,13 +31,17 @@ _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LATER_READ = "a later run read what was written while an earlier one ran"
 _INHERITED = "while the runs went on, something changed that each inherits from this tool's own process"
 _CHANNELS = {
-    "memory": "a run left shared memory that another could read",
+    "memory": "shared memory that another run could read was left while a run was under way",
     "inherited": _INHERITED,
     "files": _LATER_READ,
 }
 _REMOVE = (
     "have the program write to {run_dir} only; then remove what is named here and run again (what it only "
     "fetches, such as data, may stay: run it again)"
+)
+_LEAVE = (
+    "if the program left it: have it write to {run_dir} only, remove what is named here and run again; if "
+    "another program of this user did: leave it, and run again when that has ended"
 )
 _NAME = (
     "have the program compute its numbers, or name on its command line the file of an earlier run that it "
@@ -102,7 +106,7 @@ def _carried_over(evidence: Evidence) -> tuple[str, str] | None:
             return objection.about(run.path).reason, _NAME
     for kind, what in _CHANNELS.items():
         if left := _shared(evidence, kind):
-            return f"{what}: {left}", _OWN if kind == "inherited" else _REMOVE
+            return f"{what}: {left}", {"inherited": _OWN, "memory": _LEAVE}.get(kind, _REMOVE)
     return None
 
 
