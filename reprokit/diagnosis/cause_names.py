@@ -185,6 +185,13 @@ def category_of(kind: str) -> str:
     return _KINDS.get(kind, _UNKNOWN)[0]
 
 
+#: Global generator → what to write.
+_SEED_CALLS = {
+    "NumPy's global generator": "call np.random.seed(seed) first; in scikit-learn pass random_state=",
+    "Python's global generator": "call random.seed(seed) first, or draw from a seeded random.Random",
+}
+
+
 def cause_of(site: Site, *, confidence: str, never_seeded: str = "") -> Cause:
     """The cause at a call site that experiments have confirmed.
 
@@ -193,6 +200,7 @@ def cause_of(site: Site, *, confidence: str, never_seeded: str = "") -> Cause:
     category, what, fix = _KINDS.get(site.kind, _UNKNOWN)
     if never_seeded:
         what = f"draws first from {never_seeded}, for which no seed call was seen"
+        fix = _SEED_CALLS.get(never_seeded, fix)
     subject = f"{site.what}: " if site.what else ""
     return Cause.at(site, category=category, what=subject + what, fix=fix, confidence=confidence)
 
