@@ -59,6 +59,8 @@ train()
 SPEED = 'speed.kept = saved["speed"]'
 DRAWS = 'state = saved["state"]; draws.setstate((state[0], tuple(state[1]), state[2]))'
 
+PART = "class Part:\n    def __init__(self):\n        self.draws = random.Random(5)\n\n"
+
 
 @pytest.fixture
 def answer(tmp_path):
@@ -80,7 +82,7 @@ def lines(part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("column", ["step", "iteration", "round", "trial"])
+@pytest.mark.parametrize("column", ["step", "iteration", "round", "trial", "epoch"])
 def test_a_dict_that_is_missing_after_resuming_in_the_middle_of_an_epoch_is_named(answer, column):
     code, found = answer(DRAWS, column=column)
     assert (code, found["state"]) == (1, ["speed.kept['first']"])
@@ -133,3 +135,33 @@ def test_a_log_that_is_written_in_a_loop_at_the_end_hides_no_update(answer, rest
     monkeypatch.setitem(globals(), "LOOP", program)
     code, found = answer(restore, stop=stop)
     assert (code, found["state"]) == ((1, ["draws"]) if restore == SPEED else (0, []))
+
+
+@pytest.mark.slow
+def test_what_is_loaded_in_place_of_another_object_is_named_by_the_path_that_it_has_then(answer, monkeypatch):
+    changes = {
+        "def train():": PART + "def train():",
+        "    draws = random.Random(5)\n": "    part = Part()\n    net = [part]\n",
+        "+ draws.random()": "+ net[0].draws.random()",
+        "batch, draws)\n            push": "batch, net[0].draws)\n            push",
+    }
+    program = LOOP
+    for one, other in changes.items():
+        program = program.replace(one, other)
+    monkeypatch.setitem(globals(), "LOOP", program)
+    code, found = answer(f"{SPEED}; net = [Part()]")
+    assert (code, found["state"], found["cause"]["confidence"]) == (1, ["net[0].draws"], "high")
+    assert [found["cause"]["line"]] == lines("RESTORE")
+
+
+@pytest.mark.slow
+def test_where_a_run_began_to_count_is_left_as_it_is(answer, monkeypatch):
+    record = '            log.write(json.dumps({"COLUMN": update, "loss": sum(model)}) + "\\n")\n'
+    unless = record.replace("log.write", "if update not in (0, began): log.write")
+    begin = "            push = batches"
+    program = LOOP.replace(record, "").replace(begin, unless + begin)
+    program = program.replace("    while epoch", "    began = update\n    while epoch")
+    monkeypatch.setitem(globals(), "LOOP", program)
+    code, found = answer(DRAWS)
+    assert (code, found["state"], found["cause"]["confidence"]) == (1, ["speed.kept['first']"], "high")
+    assert [one for one in found["known"] if "`began`" in one]

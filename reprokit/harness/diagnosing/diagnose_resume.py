@@ -31,7 +31,7 @@ from reprokit.harness.diagnosing.resumed_logs import taken_over
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.unwatched import first_of
-from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined, wrote_alike
 from reprokit.harness.running.again import words_of
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
@@ -156,6 +156,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
                 resumed=resumed,
                 given=given,
                 agrees=lambda ran: _agrees(whole, output, ran, ignore=left_out, shares=shares),
+                goes_alike=lambda ran: _goes_alike(resumed, ran),
                 read_at=_read_at(resumed, left),
             ),
         )
@@ -272,6 +273,14 @@ def _agrees(
     try:
         logs = whole.folder / OUTPUT, output, ran.folder / OUTPUT
         return rejoined(*logs, ignore=ignore, shares=shares).divergence is None
+    except CannotJudgeError:
+        return False
+
+
+def _goes_alike(resumed: InstrumentedRun, ran: InstrumentedRun) -> bool:
+    """Whether a run comes to its end with as many records as the resumed run, at the same steps."""
+    try:
+        return not ran.trouble and wrote_alike(resumed.folder / OUTPUT, ran.folder / OUTPUT)
     except CannotJudgeError:
         return False
 

@@ -1,7 +1,8 @@
 """Everything that is reachable from the frames of a program: its leaves, and how each is set.
 
 A path is a tuple of steps. Equal objects have equal paths in two runs of one program; an object that is
-reachable in several ways has the shortest, from the outermost frame of the program's own code on.
+reachable in several ways has the shortest, from the outermost frame of the program's own code on; the others
+lead to that one.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Walk:
         leaves: By path.
         nodes: By path.
         opaque: Types of compiled objects that tell nothing of themselves, by path.
+        also: Another path of an object → the one that it has.
         whole: Whether all of it was walked.
     """
 
@@ -80,8 +82,9 @@ class Walk:
         self.leaves: dict[Path, Leaf] = {}
         self.nodes: dict[Path, Node] = {}
         self.opaque: dict[Path, str] = {}
+        self.also: dict[Path, Path] = {}
         self.whole = True
-        self._seen: dict[int, Any] = {}
+        self._seen: dict[int, tuple[Any, Path]] = {}
         self._begun: set[Path] = set()
         self._next: Any = collections.deque()
         for name, value in _generators():
@@ -135,8 +138,9 @@ class Walk:
         if isinstance(value, _NO_STATE) or _package(kind) in _FOREIGN or path in self.nodes:
             return
         if id(value) in self._seen:
+            self.also[path] = self._seen[id(value)][1]
             return
-        self._seen[id(value)] = value
+        self._seen[id(value)] = value, path
         if self._generator(path, value, root) or self._array(path, value, put, root):
             return
         if isinstance(value, dict):
