@@ -155,13 +155,22 @@ def test_what_is_loaded_in_place_of_another_object_is_named_by_the_path_that_it_
 
 
 @pytest.mark.slow
-def test_where_a_run_began_to_count_is_left_as_it_is(answer, monkeypatch):
-    record = '            log.write(json.dumps({"COLUMN": update, "loss": sum(model)}) + "\\n")\n'
-    unless = record.replace("log.write", "if update not in (0, began): log.write")
+def test_where_a_run_began_to_count_is_left_where_the_program_fails_with_the_whole_runs(answer, monkeypatch):
     begin = "            push = batches"
-    program = LOOP.replace(record, "").replace(begin, unless + begin)
+    program = LOOP.replace(begin, "            assert began or not given.resume\n" + begin)
     program = program.replace("    while epoch", "    began = update\n    while epoch")
     monkeypatch.setitem(globals(), "LOOP", program)
     code, found = answer(DRAWS)
     assert (code, found["state"], found["cause"]["confidence"]) == (1, ["speed.kept['first']"], "high")
     assert [one for one in found["known"] if "`began`" in one]
+
+
+@pytest.mark.slow
+def test_numpys_global_generator_is_named_where_it_is_seeded(answer, monkeypatch):
+    program = LOOP.replace("draws.random()", "numpy.random.random()").replace(
+        "json, random", "json, numpy, random"
+    )
+    monkeypatch.setitem(globals(), "LOOP", program.replace("    random.seed(3)", "    numpy.random.seed(3)"))
+    code, found = answer(f"{SPEED}; {DRAWS}")
+    assert (code, found["state"], found["cause"]["confidence"]) == (1, ["numpy.random"], "high")
+    assert [found["cause"]["line"]] == lines("numpy.random.seed(3)")

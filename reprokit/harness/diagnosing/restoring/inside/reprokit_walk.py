@@ -87,9 +87,9 @@ class Walk:
         self._seen: dict[int, tuple[Any, Path]] = {}
         self._begun: set[Path] = set()
         self._next: Any = collections.deque()
-        for name, value in _generators():
-            self._add((name,), value, None, ("", "", "", 0))
-        self._all()
+        for name, value, (state, back) in _generators():
+            self._seen[id(value)] = value, (name,)
+            self.leaves[name,] = Leaf((name,), "generator", state, state, back, ("", "", "", 0))
         for own in (True, False):
             for frame, is_own in frames:
                 if is_own is own:
@@ -358,15 +358,20 @@ def _quietly(act: Callable[..., Any], *given: Any) -> bool:
     return True
 
 
-def _generators() -> list[tuple[str, Any]]:
-    """The global ones."""
+def _generators() -> list[tuple[str, Any, Any]]:
+    """The global ones: name, object, and its state with what sets it.
+
+    NumPy's is asked through its module: the hook has another object in its place.
+    """
     numpy: Any = sys.modules.get("numpy.random")
     torch: Any = sys.modules.get("torch")
-    found = [("random", random._inst)]
+    found: list[tuple[str, Any, Any]] = [("random", random._inst, _state_of_generator(random._inst))]
     if numpy is not None and hasattr(numpy, "mtrand"):
-        found.append(("numpy.random", numpy.mtrand._rand))
+        own = numpy.get_state(legacy=False), numpy.set_state
+        found.append(("numpy.random", numpy.mtrand._rand, own))
     if torch is not None and hasattr(torch, "default_generator"):
-        found.append(("torch.default_generator", torch.default_generator))
+        one = torch.default_generator
+        found.append(("torch.default_generator", one, _state_of_generator(one)))
     return found
 
 
