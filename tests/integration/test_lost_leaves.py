@@ -174,3 +174,53 @@ def test_numpys_global_generator_is_named_where_it_is_seeded(answer, monkeypatch
     code, found = answer(f"{SPEED}; {DRAWS}")
     assert (code, found["state"], found["cause"]["confidence"]) == (1, ["numpy.random"], "high")
     assert [found["cause"]["line"]] == lines("numpy.random.seed(3)")
+
+
+SHUFFLED = """\
+import argparse, json
+from pathlib import Path
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("folder", type=Path)
+parser.add_argument("--resume", type=Path)
+given = parser.parse_args()
+torch.manual_seed(3)
+torch.set_num_threads(1)
+rows = torch.utils.data.TensorDataset(torch.randn(12, 2))
+net, first = torch.nn.Linear(2, 1), 0
+sgd = torch.optim.SGD(net.parameters(), 0.1)
+if given.resume:
+    saved = torch.load(given.resume)
+    net.load_state_dict(saved["net"])
+    first = saved["epoch"]
+log = open(given.folder / "metrics.jsonl", "w")
+
+def train(epoch, batches):
+    def one(number):
+        loss = net(next(batches)[0]).square().mean()
+        sgd.zero_grad()
+        loss.backward()
+        sgd.step()
+        log.write(json.dumps({"step": 3 * epoch + number + 1, "loss": loss.item()}) + "\\n")
+    list(map(one, range(3)))
+    torch.save({"net": net.state_dict(), "epoch": epoch + 1}, given.folder / f"state_{epoch}.pt")
+
+loader = torch.utils.data.DataLoader(rows, 4, shuffle=True)
+list(map(lambda epoch: train(epoch, iter(loader)), range(first, 3)))
+log.close()
+"""
+
+
+@pytest.mark.slow
+def test_the_generator_that_a_loader_draws_its_order_from_is_named_as_its_epoch_begins(tmp_path):
+    (tmp_path / "train.py").write_text(SHUFFLED)
+    command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--resume"]
+    command += ["--reports-dir", str(tmp_path / "reports")]
+    command += ["--resume-args", "--resume {stopped_run_dir}/state_*.pt"]
+    command += ["--", sys.executable, "train.py", "{run_dir}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["state"]) == (1, ["torch.default_generator"]), done.stderr
+    assert found["cause"]["line"] == SHUFFLED.splitlines().index("torch.manual_seed(3)") + 1
+    assert found["causes"][1]["what"].startswith("this loader does not continue")

@@ -147,7 +147,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     taken = taken_over(found.twice, resumed.trace.files.values(), left=left)
     causes, known = [one for one in (loader.cause if loader else None, taken) if one][:1], []
     state: tuple[str, ...] = ()
-    if not (equal or causes):
+    if found.divergence is not None and (loader is not None or not causes):
         given = _to_resume(words, left)
         lost = find_lost_leaves(
             lab,
@@ -160,9 +160,9 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
                 read_at=_read_at(resumed, left),
             ),
         )
-        if lost is not None:
-            causes, known, state = [lost.cause], [*lost.known], lost.state
-        else:
+        if lost is not None and (not causes or lost.cause.confidence == "high"):
+            causes, known, state = [lost.cause, *causes], [*lost.known], lost.state
+        elif not causes:
             causes += _where_read(lab, resumed, left, given=given, known=known)
     stop = ["--stop-args", words.stop] if words.stop else []
     options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]

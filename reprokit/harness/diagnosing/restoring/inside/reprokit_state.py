@@ -119,6 +119,7 @@ def _one_process_of_executor(module: Any) -> None:
 
 #: Functions that frameworks call once an update, by module.
 _CALLED: dict[str, tuple[tuple[str, str], ...]] = {
+    "torch.utils.data.dataloader": (("DataLoader", "__iter__"),),
     "lightgbm.basic": (("Booster", "update"),),
     "xgboost.core": (("Booster", "update"),),
     "keras.src.callbacks.callback_list": (("CallbackList", "on_epoch_begin"),),
