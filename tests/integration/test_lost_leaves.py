@@ -59,6 +59,8 @@ train()
 SPEED = 'speed.kept = saved["speed"]'
 DRAWS = 'state = saved["state"]; draws.setstate((state[0], tuple(state[1]), state[2]))'
 
+PART = "class Part:\n    def __init__(self):\n        self.draws = random.Random(5)\n\n"
+
 
 @pytest.fixture
 def answer(tmp_path):
@@ -80,7 +82,7 @@ def lines(part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("column", ["step", "iteration", "round", "trial"])
+@pytest.mark.parametrize("column", ["step", "iteration", "round", "trial", "epoch"])
 def test_a_dict_that_is_missing_after_resuming_in_the_middle_of_an_epoch_is_named(answer, column):
     code, found = answer(DRAWS, column=column)
     assert (code, found["state"]) == (1, ["speed.kept['first']"])
@@ -133,3 +135,92 @@ def test_a_log_that_is_written_in_a_loop_at_the_end_hides_no_update(answer, rest
     monkeypatch.setitem(globals(), "LOOP", program)
     code, found = answer(restore, stop=stop)
     assert (code, found["state"]) == ((1, ["draws"]) if restore == SPEED else (0, []))
+
+
+@pytest.mark.slow
+def test_what_is_loaded_in_place_of_another_object_is_named_by_the_path_that_it_has_then(answer, monkeypatch):
+    changes = {
+        "def train():": PART + "def train():",
+        "    draws = random.Random(5)\n": "    part = Part()\n    net = [part]\n",
+        "+ draws.random()": "+ net[0].draws.random()",
+        "batch, draws)\n            push": "batch, net[0].draws)\n            push",
+    }
+    program = LOOP
+    for one, other in changes.items():
+        program = program.replace(one, other)
+    monkeypatch.setitem(globals(), "LOOP", program)
+    code, found = answer(f"{SPEED}; net = [Part()]")
+    assert (code, found["state"], found["cause"]["confidence"]) == (1, ["net[0].draws"], "high")
+    assert [found["cause"]["line"]] == lines("RESTORE")
+
+
+@pytest.mark.slow
+def test_where_a_run_began_to_count_is_left_where_the_program_fails_with_the_whole_runs(answer, monkeypatch):
+    begin = "            push = batches"
+    program = LOOP.replace(begin, "            assert began or not given.resume\n" + begin)
+    program = program.replace("    while epoch", "    began = update\n    while epoch")
+    monkeypatch.setitem(globals(), "LOOP", program)
+    code, found = answer(DRAWS)
+    assert (code, found["state"], found["cause"]["confidence"]) == (1, ["speed.kept['first']"], "high")
+    assert [one for one in found["known"] if "`began`" in one]
+
+
+@pytest.mark.slow
+def test_numpys_global_generator_is_named_where_it_is_seeded(answer, monkeypatch):
+    program = LOOP.replace("draws.random()", "numpy.random.random()").replace(
+        "json, random", "json, numpy, random"
+    )
+    monkeypatch.setitem(globals(), "LOOP", program.replace("    random.seed(3)", "    numpy.random.seed(3)"))
+    code, found = answer(f"{SPEED}; {DRAWS}")
+    assert (code, found["state"], found["cause"]["confidence"]) == (1, ["numpy.random"], "high")
+    assert [found["cause"]["line"]] == lines("numpy.random.seed(3)")
+
+
+SHUFFLED = """\
+import argparse, json
+from pathlib import Path
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("folder", type=Path)
+parser.add_argument("--resume", type=Path)
+given = parser.parse_args()
+torch.manual_seed(3)
+torch.set_num_threads(1)
+rows = torch.utils.data.TensorDataset(torch.randn(12, 2))
+net, first = torch.nn.Linear(2, 1), 0
+sgd = torch.optim.SGD(net.parameters(), 0.1)
+if given.resume:
+    saved = torch.load(given.resume)
+    net.load_state_dict(saved["net"])
+    first = saved["epoch"]
+log = open(given.folder / "metrics.jsonl", "w")
+
+def train(epoch, batches):
+    def one(number):
+        loss = net(next(batches)[0]).square().mean()
+        sgd.zero_grad()
+        loss.backward()
+        sgd.step()
+        log.write(json.dumps({"step": 3 * epoch + number + 1, "loss": loss.item()}) + "\\n")
+    list(map(one, range(3)))
+    torch.save({"net": net.state_dict(), "epoch": epoch + 1}, given.folder / f"state_{epoch}.pt")
+
+loader = torch.utils.data.DataLoader(rows, 4, shuffle=True)
+list(map(lambda epoch: train(epoch, iter(loader)), range(first, 3)))
+log.close()
+"""
+
+
+@pytest.mark.slow
+def test_the_generator_that_a_loader_draws_its_order_from_is_named_as_its_epoch_begins(tmp_path):
+    (tmp_path / "train.py").write_text(SHUFFLED)
+    command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--resume"]
+    command += ["--reports-dir", str(tmp_path / "reports")]
+    command += ["--resume-args", "--resume {stopped_run_dir}/state_*.pt"]
+    command += ["--", sys.executable, "train.py", "{run_dir}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["state"]) == (1, ["torch.default_generator"]), done.stderr
+    assert found["cause"]["line"] == SHUFFLED.splitlines().index("torch.manual_seed(3)") + 1
+    assert found["causes"][1]["what"].startswith("this loader does not continue")

@@ -15,6 +15,7 @@ from reprokit.harness.diagnosing.inquiry import Investigation
 from reprokit.harness.diagnosing.odds import ACCEPTED, Odds
 from reprokit.harness.diagnosing.rare_pair import is_one_of_few
 from reprokit.harness.diagnosing.taps.preloaded import Taps
+from reprokit.harness.diagnosing.taps.seen import gave_up
 
 #: So many lines are tried alone where all together prove nothing.
 _MOST_ALONE = 3
@@ -221,7 +222,7 @@ class Proof:
             if not lab.can_make(1 if standard else 2):
                 return None
             ran = lab.run(label, given)
-            if ran.trouble or (given.calls["mode"] in _IN_TURN and not _in_turn(ran)):
+            if ran.trouble or (given.calls["mode"] in _IN_TURN and not _in_turn(ran)) or gave_up(ran):
                 return None
             if standard is None:
                 standard = ran

@@ -31,7 +31,7 @@ from reprokit.harness.diagnosing.resumed_logs import taken_over
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.unwatched import first_of
-from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.judging.resumed.resume_alignment import Rejoined, is_cut_short, rejoined, wrote_alike
 from reprokit.harness.running.again import words_of
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.plan import plan_command, shell_line
@@ -147,7 +147,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
     taken = taken_over(found.twice, resumed.trace.files.values(), left=left)
     causes, known = [one for one in (loader.cause if loader else None, taken) if one][:1], []
     state: tuple[str, ...] = ()
-    if not (equal or causes):
+    if found.divergence is not None and (loader is not None or not causes):
         given = _to_resume(words, left)
         lost = find_lost_leaves(
             lab,
@@ -156,12 +156,13 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
                 resumed=resumed,
                 given=given,
                 agrees=lambda ran: _agrees(whole, output, ran, ignore=left_out, shares=shares),
+                goes_alike=lambda ran: _goes_alike(resumed, ran),
                 read_at=_read_at(resumed, left),
             ),
         )
-        if lost is not None:
-            causes, known, state = [lost.cause], [*lost.known], lost.state
-        else:
+        if lost is not None and (not causes or lost.cause.confidence == "high"):
+            causes, known, state = [lost.cause, *causes], [*lost.known], lost.state
+        elif not causes:
             causes += _where_read(lab, resumed, left, given=given, known=known)
     stop = ["--stop-args", words.stop] if words.stop else []
     options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
@@ -272,6 +273,14 @@ def _agrees(
     try:
         logs = whole.folder / OUTPUT, output, ran.folder / OUTPUT
         return rejoined(*logs, ignore=ignore, shares=shares).divergence is None
+    except CannotJudgeError:
+        return False
+
+
+def _goes_alike(resumed: InstrumentedRun, ran: InstrumentedRun) -> bool:
+    """Whether a run comes to its end with as many records as the resumed run, at the same steps."""
+    try:
+        return not ran.trouble and wrote_alike(resumed.folder / OUTPUT, ran.folder / OUTPUT)
     except CannotJudgeError:
         return False
 

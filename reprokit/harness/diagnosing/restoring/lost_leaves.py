@@ -30,6 +30,8 @@ Part = tuple[Leaf, ...]
 
 _FIX = "save {what} with the checkpoint, and restore it on resuming"
 _SHOWN = 3
+#: So many sets that make a program go another way are left out, one after the other.
+_MOST_LEFT = 3
 _NUMBERS = {"generator", "array"}
 #: What is likelier to be state is tried first.
 _WEIGHTS = {"generator": 8.0, "array": 4.0, "list": 1.0, "value": 1.0}
@@ -60,6 +62,7 @@ class Pair:
         resumed: The resumed one, likewise.
         given: How a run is resumed.
         agrees: Whether a resumed run has the whole run's records.
+        goes_alike: Whether a run ends as the resumed run did, with records at the same steps.
         read_at: Where the checkpoint is read: file, line and function, if that is known.
     """
 
@@ -67,6 +70,7 @@ class Pair:
     resumed: InstrumentedRun
     given: Conditions
     agrees: Callable[[InstrumentedRun], bool]
+    goes_alike: Callable[[InstrumentedRun], bool]
     read_at: tuple[str, int, str] | None
 
 
@@ -90,31 +94,46 @@ def find_lost_leaves(lab: InstrumentedProgram, pair: Pair) -> LostLeaves | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """Whether what follows agrees with the whole run, and whether the run goes as the resumed one did."""
+
+    agrees: bool
+    alike: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     lab: InstrumentedProgram
     pair: Pair
     kind: str
     whole: Recording
     resumed: Recording
-    answers: dict[frozenset[str], bool] = field(default_factory=dict)
+    answers: dict[frozenset[str], _Answer] = field(default_factory=dict)
 
     def smallest(self, leaves: Sequence[Leaf]) -> LostLeaves | None:
         """The smallest set of leaves that makes what follows agree; None where all of them do not.
 
-        Names and lists of a framework's own may fit no other run: numbers are tried without them as well.
+        Names and lists of a framework's own may fit no other run: numbers are tried without them as well,
+        and then all but what makes the program go another way, such as where it began to count.
         """
-        numbers = [leaf for leaf in leaves if leaf.kind in _NUMBERS]
-        every = [some for some in (leaves, numbers) if some and not self.whole.problem]
-        leaves = next((some for some in every if self.tried([some])), ())
-        if not leaves:
+        if self.whole.problem or not leaves:
             return None
+        numbers = [leaf for leaf in leaves if leaf.kind in _NUMBERS]
+        left: Sequence[Leaf] = ()
+        enough = next((some for some in (leaves, numbers) if some and self.tried([some])), None)
+        if enough is None:
+            left = self._misleading(leaves)
+            enough = [leaf for leaf in leaves if leaf not in left]
+            if not (left and enough and self.tried([enough])):
+                return None
+        leaves = enough
         groups: dict[str, list[Leaf]] = {}
         for leaf in leaves:
-            groups.setdefault(owner_of(leaf, self.whole), []).append(leaf)
-        kept, least = _least([tuple(group) for group in groups.values()], self.tried)
+            groups.setdefault(owner_of(leaf, self.whole, self.resumed), []).append(leaf)
+        kept, least = _least([tuple(group) for group in groups.values()], self.tried, weight=_likely)
         parts: Sequence[Part] = [part for group in kept for part in _alike(group)]
         if len(parts) > len(kept):
-            parts, least_parts = _least(parts, self.tried)
+            parts, least_parts = _least(parts, self.tried, weight=_likely)
             least = least and least_parts
         found = [leaf for part in parts for leaf in part]
         rest = [leaf for leaf in leaves if leaf not in found]
@@ -122,30 +141,59 @@ class _Asked:
         known = [] if least else ["the budget ended before every smaller set was tried"]
         if not alone:
             known.append("what else differs, restored without these, makes what follows agree as well")
+        known += [
+            f"the program goes another way with `{leaf.path}` of the whole run, which was left"
+            for leaf in left
+        ]
         return LostLeaves(
             cause=self._cause(found, confidence="high" if alone and least else "medium", least=least),
             state=tuple(leaf.path for leaf in found),
             known=tuple(known),
         )
 
+    def _misleading(self, leaves: Sequence[Leaf]) -> list[Leaf]:
+        """Those with which the program makes other updates or writes other records than the resumed run.
+
+        Of each such set the smallest is left out, until the rest go as the resumed run did.
+        """
+        found: list[Leaf] = []
+        for _ in range(_MOST_LEFT):
+            rest = [leaf for leaf in leaves if leaf not in found]
+            if not rest or self._misleads([(leaf,) for leaf in rest]) is not True:
+                break
+            parts, least = _least([(leaf,) for leaf in rest], self._misleads, weight=_unlikely)
+            if not least:
+                break
+            found += [leaf for part in parts for leaf in part]
+        return found
+
+    def _misleads(self, groups: Sequence[Sequence[Leaf]]) -> bool | None:
+        answer = self._answered(groups)
+        return None if answer is None else not answer.alike
+
     def tried(self, groups: Sequence[Sequence[Leaf]]) -> bool | None:
         """Whether what follows agrees where these are set; None where the budget is used up."""
+        answer = self._answered(groups)
+        return None if answer is None else answer.agrees
+
+    def _answered(self, groups: Sequence[Sequence[Leaf]]) -> _Answer | None:
         leaves = [leaf for group in groups for leaf in group]
         asked = frozenset(leaf.steps for leaf in leaves)
         if asked not in self.answers:
             if self.lab.spent:
                 return None
-            self.answers[asked] = self.agrees(leaves)
+            self.answers[asked] = self._put_in(leaves)
         return self.answers[asked]
 
-    def agrees(self, leaves: Sequence[Leaf]) -> bool:
+    def _put_in(self, leaves: Sequence[Leaf]) -> _Answer:
         put = {
             "kind": self.kind,
             "from": str(self.whole.folder.resolve()),
-            "steps": [one.steps for one in leaves],
+            "steps": {one.steps: one.source or one.steps for one in leaves},
         }
         ran = self.lab.run("state-put-in", replace(self.pair.given, state={"put": put}))
-        return self.pair.agrees(ran) and self._as_many(ran)
+        as_many = self._as_many(ran)
+        return _Answer(agrees=as_many and self.pair.agrees(ran), alike=as_many and self.pair.goes_alike(ran))
 
     def _as_many(self, ran: InstrumentedRun) -> bool:
         """Whether it made as many updates as the resumed run: one that was set back made more."""
@@ -190,9 +238,12 @@ class _Asked:
 
 
 def _least(
-    parts: Sequence[Part], tried: Callable[[Sequence[Part]], bool | None]
+    parts: Sequence[Part],
+    tried: Callable[[Sequence[Part]], bool | None],
+    *,
+    weight: Callable[[Part], float],
 ) -> tuple[Sequence[Part], bool]:
-    """The smallest set of parts that agrees, all of which do together; and whether every set was tried."""
+    """The smallest set of parts that is enough, as all are together; and whether every set was tried."""
 
     def enough(held: tuple[Part, ...]) -> bool:
         answer = tried(held)
@@ -201,7 +252,7 @@ def _least(
         return answer
 
     try:
-        return diagnosis.isolate(parts, enough=enough, weight=_likely), True
+        return diagnosis.isolate(parts, enough=enough, weight=weight), True
     except _SpentError:
         return parts, False
 
@@ -212,6 +263,10 @@ class _SpentError(Exception):
 
 def _likely(part: Part) -> float:
     return max(_WEIGHTS[leaf.kind] for leaf in part)
+
+
+def _unlikely(part: Part) -> float:
+    return 1 / _likely(part)
 
 
 def _alike(group: Part) -> list[Part]:

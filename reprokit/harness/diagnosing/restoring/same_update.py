@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 #: So many kinds of updates are tried, the one that comes first in the resumed run first.
 _MOST_KINDS = 3
+#: So many times a path leads to another path.
+_MOST_TURNS = 20
 
 
 #: Kind of update → the places of all of them in the order of all.
@@ -23,7 +25,8 @@ class Leaf:
 
     Attributes:
         path: As Python would write it.
-        steps: The same, as both runs know it.
+        steps: The same, as the resumed run knows it.
+        source: As the whole run knows it, where that is another one.
         kind: ``generator``, ``array``, ``value``, ``list`` or ``length``.
         root: Name, file, function and its first line where the path begins; no file for a library.
     """
@@ -34,6 +37,7 @@ class Leaf:
     digest: str
     root: tuple[str, str, str, int]
     settable: bool
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,7 @@ class Recording:
         roots: Where paths begin: all variables that there are.
         owners: Steps → how an object that has parts is written.
         opaque: Compiled objects that tell nothing of themselves: path and type.
+        also: Stems of further paths of an object → the one that it has.
         stack: The program's own frames, the innermost first: file, line, function.
         problem: Why it can be given to no other run; "" where it can.
     """
@@ -53,8 +58,29 @@ class Recording:
     roots: frozenset[tuple[str, str, str, int]]
     owners: Mapping[str, str]
     opaque: Sequence[tuple[str, str]]
+    also: Mapping[str, str]
     stack: Sequence[tuple[str, int, str]]
     problem: str
+
+    def found(self, steps: str) -> Leaf | None:
+        """The leaf at a path, which may lead by way of another path of an object."""
+        for _ in range(_MOST_TURNS):
+            if steps in self.leaves:
+                return self.leaves[steps]
+            stem = _stem(steps)
+            ends = [len(stem), *(end for end in range(len(stem) - 1, 0, -1) if stem.startswith(", ", end))]
+            end = next((end for end in ends if stem[:end] in self.also), 0)
+            if not end:
+                return None
+            steps = self.also[stem[:end]]
+            if end < len(stem):
+                steps = _stem(steps) + stem[end:] + ")"
+        return None
+
+
+def _stem(steps: str) -> str:
+    """A path as it is written, without its end: those of what is within begin so."""
+    return steps[:-2] if steps.endswith(",)") else steps[:-1]
 
 
 def same_updates(whole: Path, resumed: Path) -> dict[str, int]:
@@ -147,6 +173,7 @@ def _recording(folder: Path, index: Mapping[str, Any]) -> Recording:
         roots=frozenset((name, file, function, line) for name, file, function, line in index["roots"]),
         owners={steps: shown for steps, (shown, kind) in index["nodes"].items() if kind == "object"},
         opaque=[(path, kind) for path, kind in index["opaque"]],
+        also={_stem(path): one for path, one in index["also"]},
         stack=[(file, line, function) for file, line, function in index["stack"]],
         problem=index["problem"] or whole,
     )
@@ -155,31 +182,35 @@ def _recording(folder: Path, index: Mapping[str, Any]) -> Recording:
 def differing(whole: Recording, resumed: Recording) -> tuple[Leaf, ...]:
     """Leaves of the whole run that the resumed run has otherwise, or lacks; the likeliest state first.
 
-    A variable that the resumed run does not have yet is none: it goes on without.
+    A variable that the resumed run does not have yet is none: it goes on without. An object that the two
+    runs reach by different paths has that of the resumed run.
     """
-    found = [
-        leaf
-        for steps, leaf in whole.leaves.items()
-        if leaf.kind != "length" and leaf.root in resumed.roots and leaf.digest != _digest(resumed, steps)
-    ]
-    return tuple(sorted(found, key=lambda one: _KINDS.index(one.kind)))
+    found = {}
+    for steps, leaf in whole.leaves.items():
+        here = resumed.found(steps)
+        if leaf.kind != "length" and leaf.root in resumed.roots and leaf.digest != _digest(here):
+            found[here.steps if here else steps] = replace(here, source=steps) if here else leaf
+    for steps, here in resumed.leaves.items():
+        there = None if steps in whole.leaves else whole.found(steps)
+        if there is not None and there.kind != "length" and there.digest != here.digest:
+            found[steps] = replace(here, source=there.steps)
+    return tuple(sorted(found.values(), key=lambda one: _KINDS.index(one.kind)))
 
 
 _KINDS = ("generator", "array", "list", "value")
 
 
-def _digest(side: Recording, steps: str) -> str:
-    leaf = side.leaves.get(steps)
+def _digest(leaf: Leaf | None) -> str:
     return leaf.digest if leaf else ""
 
 
-def owner_of(leaf: Leaf, within: Recording) -> str:
+def owner_of(leaf: Leaf, *within: Recording) -> str:
     """The nearest object that holds a leaf: its steps, or those of the leaf where it stands by itself."""
     if leaf.kind == "generator":
         return leaf.steps
     ends = [end for end in range(len(leaf.steps)) if leaf.steps[end] == ","]
     for end in reversed(ends):
         for made in (leaf.steps[:end] + ")", leaf.steps[:end] + ",)"):
-            if made in within.owners:
+            if any(made in side.owners for side in within):
                 return made
     return leaf.steps

@@ -16,6 +16,7 @@ from reprokit.harness.diagnosing.taps.preloaded import TABLES
 
 #: As ``taps.c`` lays a table out.
 _MAGIC, _HEAD, _OBJECT, _PATH = b"RPKTAPS1", 256, 256, 192
+_GAVE_UP = 88
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,11 @@ def not_seen(ran: InstrumentedRun) -> tuple[str, ...]:
     if not began or any(record.get("is_loaded") is False for record in _told(ran)):
         found.add("Python")
     return tuple(sorted(found))
+
+
+def gave_up(ran: InstrumentedRun) -> bool:
+    """Whether a process held the order of its locks no longer, since its threads waited too long for it."""
+    return any(struct.unpack_from("<Q", table, _GAVE_UP)[0] for table in _tables(ran))
 
 
 def sentence(asked: Iterable[Asked]) -> str:

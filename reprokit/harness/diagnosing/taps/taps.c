@@ -54,7 +54,7 @@ struct object {
 };
 struct table {
     char magic[8];
-    uint64_t pid, began_ns, was_forked, objects, alive, peak, late, holds, delays, delayed_ns, spare[21];
+    uint64_t pid, began_ns, was_forked, objects, alive, peak, late, holds, delays, delayed_ns, gave_up, spare[20];
     struct object of[OBJECTS];
 };
 enum { ENTROPY = 1, CLOCK = 2, THREADS = 4, LOCKS = 8 };
@@ -473,6 +473,7 @@ unsigned int _ZNSt3__113random_deviceclEv(void *self) {
 /* ---- locks: who takes them in which order, in turn where that is held, delayed under stress */
 
 #define MOST_TURNS 256
+#define MOST_WAITED 30000000000ull /* nanoseconds, of all threads together: then locks are held no longer */
 #define NOTED_LOCKS 4096
 enum { FREE, THERE, AWAY };
 
@@ -482,7 +483,7 @@ struct turn {
     uint64_t taken;
 };
 static struct turn turns[MOST_TURNS];
-static uint64_t turns_made, last_started_ns;
+static uint64_t turns_made, last_started_ns, waited_ns;
 
 static struct turn *new_turn(void) {
     uint64_t number = ADD(turns_made, 1);
@@ -505,15 +506,20 @@ static struct turn *next_turn(void) {
     return found;
 }
 
-/* Wait for one's turn; a thread that does not come for 200 ms waits for something else and is passed over. */
+/* Wait for one's turn; a thread that does not come for 200 ms waits for something else and is passed over. In a
+ * pool whose threads sleep until there is work that is almost every time: the program would not come to its end. */
 static void wait_for_turn(void) {
+    uint64_t began = ns_now(), before = GET(waited_ns);
     SET(own.turn->state, THERE);
     for (int count = 0;; count++) {
         struct turn *next = next_turn();
         if (!next || next == own.turn) break;
         if (count == 4000) SET(next->state, AWAY), count = 0;
         pause_of(50000);
+        if (before + (ns_now() - began) > MOST_WAITED) break;
     }
+    uint64_t spent = ns_now() - began;
+    if (ADD(waited_ns, spent) + spent > MOST_WAITED) SET(table->gave_up, 1);
 }
 
 /* Which thread took a lock where: the first ones, then one in 64. The page offset of a site is the same in every
@@ -528,6 +534,7 @@ static void took(int object, void *caller) {
 
 int pthread_mutex_lock(pthread_mutex_t *lock) {
     int object = object_of(CALLER), is_held_here = own.turn && is_held(object, LOCKS);
+    if (is_held_here && GET(waited_ns) > MOST_WAITED) is_held_here = 0;
     may_wait_at_lock();
     if (is_held_here) wait_for_turn();
     int failed = REAL(pthread_mutex_lock)(lock);

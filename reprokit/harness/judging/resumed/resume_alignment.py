@@ -5,7 +5,7 @@ Records that cannot be aligned are an error, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -50,6 +50,20 @@ def is_cut_short(whole: Path, stopped: Path) -> bool:
     )
 
 
+def wrote_alike(one: Path, other: Path) -> bool:
+    """Whether two run folders hold the same logs, with as many records and the same steps in each."""
+    pairs, log = adapters.pair_runs(one, other)
+    return not log.has(problems.DIFFERENCE) and all(
+        [_step_of(each) for each in _records(left)] == [_step_of(each) for each in _records(right)]
+        for left, right in pairs
+    )
+
+
+def _step_of(record: Record) -> Any:
+    name = steps.name_in(record)
+    return None if name is None else record[name]
+
+
 def rejoined(
     whole: Path,
     stopped: Path | None,
@@ -77,7 +91,8 @@ def rejoined(
     """
     pairs, log = adapters.pair_runs(whole, resumed)
     cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
-    if not pairs or not _are_the_same_logs(whole, cut, resumed, pairs):
+    left = None if stopped else _left_before(pairs)
+    if not pairs or not _are_the_same_logs(whole, cut, resumed, pairs, left_before=left):
         missing = "; ".join(problem.message for problem in log.problems()) or "no metrics file in either"
         raise _unaligned(f"the resumed run's logs differ from the whole run's ({missing})", resumed)
     every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
@@ -109,17 +124,48 @@ def _are_the_same_logs(
     cut: Mapping[str, list[Record]],
     resumed: Path,
     pairs: Sequence[tuple[MetricsSource, MetricsSource]],
+    *,
+    left_before: Callable[[Sequence[Record]], bool] | None,
 ) -> bool:
     """Whether the resumed run has all logs of the whole run, and no other.
 
     It need not have those that the stopped run had left whole, such as logs next to earlier checkpoints.
+    Where none was stopped, ``left_before`` tells which these are.
     """
     sources = [adapters.pair_runs(side, side)[0] for side in (whole, resumed)]
     ours, theirs = ({one.path: one for one, _ in found} for found in sources)
     for left, right in pairs:
         ours.pop(left.path)
         theirs.pop(right.path)
+    if left_before is not None:
+        return not theirs and all(left_before(_records(one)) for one in ours.values())
     return not theirs and all(cut.get(one.name) and _records(one) == cut[one.name] for one in ours.values())
+
+
+def _left_before(pairs: Sequence[tuple[MetricsSource, MetricsSource]]) -> Callable[[Sequence[Record]], bool]:
+    """Whether a log was complete before the resumed run began: its steps are, or it has no records.
+
+    The resumed run begins where the first of its logs does that does not begin where the whole run's does.
+    """
+    begun: dict[str, float] = {}
+    for left, right in pairs:
+        whole, resumed = _records(left), _records(right)
+        name = steps.name_in(resumed[0]) if whole and resumed else None
+        if name is None or name != steps.name_in(whole[0]):
+            continue
+        first, later = whole[0][name], resumed[0][name]
+        if isinstance(first, (int, float)) and isinstance(later, (int, float)) and later > first:
+            begun[name] = min(later, begun.get(name, later))
+
+    def before(records: Sequence[Record]) -> bool:
+        named = [(steps.name_in(one), one) for one in records]
+        return all(
+            name in begun and isinstance(one[name], (int, float)) and one[name] < begun[name]
+            for name, one in named
+            if name is not None
+        ) and all(name for name, _ in named)
+
+    return before
 
 
 def _records(source: MetricsSource) -> list[Record]:

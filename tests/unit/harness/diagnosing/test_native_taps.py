@@ -12,7 +12,7 @@ import pytest
 from reprokit.diagnosis import read_trace
 from reprokit.harness.diagnosing.taps.library import find_library
 from reprokit.harness.diagnosing.taps.preloaded import TABLES
-from reprokit.harness.diagnosing.taps.seen import Asked, asked_around, asked_in, not_seen, sentence
+from reprokit.harness.diagnosing.taps.seen import Asked, asked_around, asked_in, gave_up, not_seen, sentence
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 CXX = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -282,3 +282,35 @@ def test_a_compiler_that_fails_is_named_with_what_it_said(tmp_path, monkeypatch)
 
 def test_an_object_that_only_took_locks_is_told_of_too():
     assert sentence([Asked(name="torch.so", locks=3)]) == "torch.so took 3 locks"
+
+
+SLEEPER = """
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int is_over;
+static void turn(void) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }
+static void *seldom(void *unused) {
+    struct timespec pause = {0, 150000000};
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) { turn(); nanosleep(&pause, NULL); }
+    return unused;
+}
+static void *often(void *unused) { for (int count = 0; count < 20000; count++) turn(); return unused; }
+int main(void) {
+    pthread_t threads[9];
+    for (int one = 0; one < 9; one++) pthread_create(&threads[one], NULL, one ? often : seldom, NULL);
+    for (int one = 1; one < 9; one++) pthread_join(threads[one], NULL);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    return pthread_join(threads[0], NULL);
+}
+"""
+
+
+@pytest.mark.slow
+def test_locks_are_held_no_longer_where_threads_wait_for_one_that_seldom_comes_and_that_is_told(
+    run, tmp_path
+):
+    (tmp_path / "sleeper.c").write_text(SLEEPER)
+    subprocess.run([CC, "-pthread", "-o", "sleeper", "sleeper.c"], cwd=tmp_path, check=True)
+    assert gave_up(run(str(tmp_path / "sleeper"), hold="locks")[1])
+    assert not gave_up(run(str(tmp_path / "sleeper"), hold="threads")[1])

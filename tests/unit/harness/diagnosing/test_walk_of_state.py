@@ -134,6 +134,61 @@ def test_the_state_of_an_optimizer_is_named_as_its_state_dict_names_it(walk):
     assert len(adam.state) == 2
 
 
+def index(walk, made):
+    """What a recording tells of a walk, as the tool reads it."""
+    leaves = {
+        repr(path): same_update.Leaf(
+            path=walk.shown(path),
+            steps=repr(path),
+            kind=leaf.kind,
+            digest=leaf.digest,
+            root=leaf.root,
+            settable=leaf.put is not None,
+        )
+        for path, leaf in made.leaves.items()
+        if walk.shown(path).startswith("variables[")
+    }
+    return same_update.Recording(
+        folder=Path(),
+        leaves=leaves,
+        roots=frozenset(one.root for one in leaves.values()),
+        owners={},
+        opaque=(),
+        also={same_update._stem(repr(path)): repr(one) for path, one in made.also.items()},
+        stack=(),
+        problem="",
+    )
+
+
+def test_an_object_that_is_made_anew_in_place_of_one_of_several_names_is_found_by_its_own_path(walk):
+    def part(seed):
+        return Thing(draws=random.Random(seed), rate=0.1)
+
+    dropped, loaded = part(1), part(1)
+    ours = walked(walk, first=dropped, model=Thing(parts=[Thing(inner=dropped)]))
+    theirs = walked(walk, first=part(1), model=Thing(parts=[Thing(inner=loaded)]))
+    assert same_update.differing(index(walk, ours), index(walk, theirs)) == ()
+    dropped.draws.random()
+    ours = walked(walk, first=dropped, model=Thing(parts=[Thing(inner=dropped)]))
+    found = same_update.differing(index(walk, ours), index(walk, theirs))
+    names = ["variables['first'].draws", "variables['model'].parts[0].inner.draws"]
+    assert sorted(one.path for one in found) == names
+    (lost,) = [one for one in found if one.path == names[1]]
+    (path,) = [one for one in ours.leaves if repr(one) == lost.source]
+    assert walk.shown(path) == names[0]
+
+
+def test_an_object_that_only_the_resumed_run_reaches_by_a_shorter_path_is_held_against_the_same_one(walk):
+    part = Thing(rate=0.1)
+    ours = walked(walk, model=Thing(parts=[Thing(inner=Thing(rate=0.2))]))
+    theirs = walked(walk, model=Thing(parts=[Thing(inner=part)]), part=part)
+    (found,) = same_update.differing(index(walk, ours), index(walk, theirs))
+    assert (found.path, found.source) == (
+        "variables['part'].rate",
+        next(repr(path) for path in ours.leaves if walk.shown(path).endswith("inner.rate")),
+    )
+
+
 def counts(folder, *kinds):
     folder.mkdir()
     names = list(dict.fromkeys(kinds))
@@ -184,8 +239,42 @@ def test_the_smallest_set_is_found_where_the_budget_lasts(runs, found):
         asked.append(kept)
         return None if len(asked) > runs else {"b", "f"} <= {one.path for part in kept for one in part}
 
-    kept, is_least = lost_leaves._least([(leaf(name),) for name in "abcdefg"], tried)
+    kept, is_least = lost_leaves._least(
+        [(leaf(name),) for name in "abcdefg"], tried, weight=lost_leaves._likely
+    )
     assert ("".join(one.path for part in kept for one in part), is_least) == (found, runs == 40)
+
+
+def test_what_makes_the_program_go_another_way_is_left_out_and_said():
+    lost = [leaf(name) for name in ("draws", "count", "began", "rate")]
+    ran = []
+
+    class Asked(lost_leaves._Asked):
+        def _put_in(self, leaves):
+            held = {one.path for one in leaves}
+            ran.append(held)
+            alike = not {"began"} & held
+            return lost_leaves._Answer(agrees=alike and {"draws", "count"} <= held, alike=alike)
+
+    side = types.SimpleNamespace(problem="", owners={}, stack=())
+    pair = types.SimpleNamespace(read_at=None)
+    asked = Asked(lab=types.SimpleNamespace(spent=False), pair=pair, kind="", whole=side, resumed=side)
+    found = asked.smallest(lost)
+    assert found.state == ("draws", "count")
+    assert found.cause.confidence == "high"
+    assert [one for one in found.known if "`began`" in one]
+    assert len(ran) < 12
+
+
+def test_where_all_goes_as_the_resumed_run_did_and_still_differs_nothing_is_named():
+    class Asked(lost_leaves._Asked):
+        def _put_in(self, leaves):
+            return lost_leaves._Answer(agrees=False, alike=True)
+
+    side = types.SimpleNamespace(problem="", owners={}, stack=())
+    lab = types.SimpleNamespace(spent=False)
+    asked = Asked(lab=lab, pair=None, kind="", whole=side, resumed=side)
+    assert asked.smallest([leaf("draws"), leaf("count")]) is None
 
 
 def test_the_line_is_that_of_the_variable_in_its_own_function(tmp_path):

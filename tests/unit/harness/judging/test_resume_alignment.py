@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging.resumed.resume_alignment import is_cut_short, rejoined
+from reprokit.harness.judging.resumed.resume_alignment import is_cut_short, rejoined, wrote_alike
 
 LOSSES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
 
@@ -133,6 +133,38 @@ def test_a_log_that_was_whole_before_the_stop_need_not_be_in_the_resumed_run(tmp
 def test_a_log_that_the_stopped_run_has_otherwise_or_not_is_missed_in_the_resumed_one(tmp_path, stopped):
     with pytest.raises(CannotJudgeError, match="logs differ"):
         rejoined(*_with_checkpoints(tmp_path, stopped=stopped))
+
+
+@pytest.mark.parametrize(
+    ("beside", "may_lack"),
+    [
+        ([{"step": 1, "loss": 0.8}], True),
+        ([], True),
+        ([{"step": 3, "loss": 0.6}], False),
+        ([{"step": 1}, {"loss": 0.1}], False),
+        ([{"epoch": 1, "loss": 0.8}], False),
+    ],
+    ids=["of earlier steps", "empty", "of a later step", "a record without a step", "of other steps"],
+)
+def test_without_a_stopped_run_a_log_of_steps_before_the_resumed_ones_need_not_be_there(
+    tmp_path, beside, may_lack
+):
+    whole, resumed = _log(tmp_path / "whole", range(6)), _log(tmp_path / "resumed", range(3, 6))
+    (whole / "checkpoint-2").mkdir()
+    state = {"log_history": beside, "global_step": 2}
+    (whole / "checkpoint-2" / "trainer_state.json").write_text(json.dumps(state))
+    if may_lack:
+        assert rejoined(whole, None, resumed).divergence is None
+    else:
+        with pytest.raises(CannotJudgeError, match="logs differ"):
+            rejoined(whole, None, resumed)
+
+
+def test_runs_wrote_alike_where_their_records_have_the_same_steps(tmp_path):
+    one = _log(tmp_path / "one", range(3))
+    assert wrote_alike(one, _log(tmp_path / "other", range(3), [1, 2, 3]))
+    assert not wrote_alike(one, _log(tmp_path / "longer", range(4)))
+    assert not wrote_alike(one, _log(tmp_path / "later", range(1, 4)))
 
 
 HALF = [Fraction(1, 2)]

@@ -2,9 +2,9 @@
 
 The orders are the file that REPROKIT_STATE names: ``out``, a folder; ``record``, kind of update → its number;
 ``first``, whether the first of every kind is told without its contents; ``put``, a kind, the folder of a
-recording and paths; ``one_worker``, whether each pool has one process. A kind is a loop of the program or
-what a framework does once an update. Only the first process is watched, and those that it starts by
-themselves, not forked ones.
+recording, and paths, each with the one that it has there; ``one_worker``, whether each pool has one process.
+A kind is a loop of the program or what a framework does once an update. Only the first process is watched,
+and those that it starts by themselves, not forked ones.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ def _one_process_of_executor(module: Any) -> None:
 
 #: Functions that frameworks call once an update, by module.
 _CALLED: dict[str, tuple[tuple[str, str], ...]] = {
+    "torch.utils.data.dataloader": (("DataLoader", "__iter__"),),
     "lightgbm.basic": (("Booster", "update"),),
     "xgboost.core": (("Booster", "update"),),
     "keras.src.callbacks.callback_list": (("CallbackList", "on_epoch_begin"),),
@@ -209,6 +210,7 @@ def _keep(walk: Any, folder: str, *, kind: str, contents: bool) -> None:
     nodes_shown = {repr(path): [reprokit_walk.shown(path), kind] for path, kind in nodes.items()}
     with open(os.path.join(folder, "index.json"), "w", encoding="utf-8") as text:
         found = {"kind": kind, "leaves": index, "nodes": nodes_shown, "opaque": opaque, "stack": _own_lines()}
+        found["also"] = [[repr(path), repr(one)] for path, one in walk.also.items()]
         json.dump({**found, "roots": sorted(roots), "whole": walk.whole, "problem": problem}, text)
 
 
@@ -234,8 +236,10 @@ def _own_lines() -> list[list[Any]]:
 def _put(walk: Any, put: dict[str, Any], out: str) -> None:
     with open(os.path.join(put["from"], "held.pickle"), "rb") as stream:
         recorded = pickle.load(stream)  # noqa: S301 - written by a run of this program
-    wanted = set(put["steps"])
+    wanted = put["steps"]
+    told = {repr(path): leaf for path, leaf in recorded["leaves"].items()}
     paths = [path for path in [*recorded["leaves"], *walk.leaves] if repr(path) in wanted]
+    recorded["leaves"].update({path: told[wanted[repr(path)]] for path in paths})
     done, failed = reprokit_walk.put_in(walk, recorded, list(dict.fromkeys(paths)))
     with open(os.path.join(out, "put.json"), "w", encoding="utf-8") as text:
         json.dump({"done": list(map(repr, done)), "failed": list(map(repr, failed))}, text)

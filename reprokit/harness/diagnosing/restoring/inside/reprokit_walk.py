@@ -1,7 +1,8 @@
 """Everything that is reachable from the frames of a program: its leaves, and how each is set.
 
 A path is a tuple of steps. Equal objects have equal paths in two runs of one program; an object that is
-reachable in several ways has the shortest, from the outermost frame of the program's own code on.
+reachable in several ways has the shortest, from the outermost frame of the program's own code on; the others
+lead to that one.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Walk:
         leaves: By path.
         nodes: By path.
         opaque: Types of compiled objects that tell nothing of themselves, by path.
+        also: Another path of an object → the one that it has.
         whole: Whether all of it was walked.
     """
 
@@ -80,13 +82,14 @@ class Walk:
         self.leaves: dict[Path, Leaf] = {}
         self.nodes: dict[Path, Node] = {}
         self.opaque: dict[Path, str] = {}
+        self.also: dict[Path, Path] = {}
         self.whole = True
-        self._seen: dict[int, Any] = {}
+        self._seen: dict[int, tuple[Any, Path]] = {}
         self._begun: set[Path] = set()
         self._next: Any = collections.deque()
-        for name, value in _generators():
-            self._add((name,), value, None, ("", "", "", 0))
-        self._all()
+        for name, value, (state, back) in _generators():
+            self._seen[id(value)] = value, (name,)
+            self.leaves[name,] = Leaf((name,), "generator", state, state, back, ("", "", "", 0))
         for own in (True, False):
             for frame, is_own in frames:
                 if is_own is own:
@@ -135,8 +138,9 @@ class Walk:
         if isinstance(value, _NO_STATE) or _package(kind) in _FOREIGN or path in self.nodes:
             return
         if id(value) in self._seen:
+            self.also[path] = self._seen[id(value)][1]
             return
-        self._seen[id(value)] = value
+        self._seen[id(value)] = value, path
         if self._generator(path, value, root) or self._array(path, value, put, root):
             return
         if isinstance(value, dict):
@@ -354,15 +358,20 @@ def _quietly(act: Callable[..., Any], *given: Any) -> bool:
     return True
 
 
-def _generators() -> list[tuple[str, Any]]:
-    """The global ones."""
+def _generators() -> list[tuple[str, Any, Any]]:
+    """The global ones: name, object, and its state with what sets it.
+
+    NumPy's is asked through its module: the hook has another object in its place.
+    """
     numpy: Any = sys.modules.get("numpy.random")
     torch: Any = sys.modules.get("torch")
-    found = [("random", random._inst)]
+    found: list[tuple[str, Any, Any]] = [("random", random._inst, _state_of_generator(random._inst))]
     if numpy is not None and hasattr(numpy, "mtrand"):
-        found.append(("numpy.random", numpy.mtrand._rand))
+        own = numpy.get_state(legacy=False), numpy.set_state
+        found.append(("numpy.random", numpy.mtrand._rand, own))
     if torch is not None and hasattr(torch, "default_generator"):
-        found.append(("torch.default_generator", torch.default_generator))
+        one = torch.default_generator
+        found.append(("torch.default_generator", one, _state_of_generator(one)))
     return found
 
 
