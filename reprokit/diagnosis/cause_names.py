@@ -200,7 +200,10 @@ def cause_of(site: Site, *, confidence: str, never_seeded: str = "") -> Cause:
     category, what, fix = _KINDS.get(site.kind, _UNKNOWN)
     if never_seeded:
         what = f"draws first from {never_seeded}, for which no seed call was seen"
-        fix = _SEED_CALLS.get(never_seeded, fix)
+        if never_seeded.startswith("Python") and all(".f" in one for one in site.processes):
+            what += " in the forked process, where Python seeds it again"
+        else:
+            fix = _SEED_CALLS.get(never_seeded, fix)
     subject = f"{site.what}: " if site.what else ""
     return Cause.at(site, category=category, what=subject + what, fix=fix, confidence=confidence)
 

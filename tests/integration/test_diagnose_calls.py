@@ -134,6 +134,32 @@ def test_a_call_in_worker_processes_is_named_and_not_the_one_that_waits_for_them
     assert answer["cause"]["confidence"] == "high"
 
 
+WORKERS = """
+import multiprocessing, time
+def work(number):
+    {seed}time.sleep(0.002)
+    return float(np.random.normal())
+"""
+POOL = """
+np.random.seed(0)
+with multiprocessing.get_context("fork").Pool(4) as pool:
+    used = [one for one in pool.map(work, range(64), chunksize=4)]
+"""
+
+
+@pytest.mark.slow
+def test_workers_that_draw_from_a_generator_they_inherit_are_no_generator_without_a_seed(diagnose):
+    answer, line_of = diagnose(POOL, before=WORKERS.format(seed=""))
+    assert answer["cause"]["category"] == "concurrency"
+    assert answer["cause"]["line"] in {line_of("pool.map("), line_of("np.random.normal()")}
+
+
+@pytest.mark.slow
+def test_workers_that_seed_each_task_are_repeatable(diagnose):
+    answer, _ = diagnose(POOL, before=WORKERS.format(seed="np.random.seed(number); "), code=0)
+    assert answer["cause"] is None
+
+
 @pytest.mark.slow
 def test_calls_that_only_together_decide_a_number_are_all_named(diagnose):
     answer, line_of = diagnose(

@@ -304,7 +304,7 @@ def main() -> None:
     for name, share in sums(outcomes.values()).items():
         print(f"{name}: {share}")
     if not options.only:
-        _, heading, others = DOCUMENT.read_text().partition("\n## Programs that nobody here wrote")
+        _, heading, others = DOCUMENT.read_text().partition("\n## Programs that no one here wrote")
         DOCUMENT.write_text(document(outcomes.values()) + heading + others)
 
 

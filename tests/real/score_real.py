@@ -30,7 +30,7 @@ from real_programs import (
 )
 
 DOCUMENT = PROJECT / "docs" / "evidence" / "diagnose-results.md"
-HEADING = "## Programs that nobody here wrote"
+HEADING = "## Programs that no one here wrote"
 PARTS = ("reproduce", "clean", "faulty")
 COLUMNS = ("program", "`reproduce`", "seconds", "`diagnose`, clean", "runs", "seconds")
 COLUMNS += ("what is planted", "`diagnose`, faulty", "runs", "seconds")
@@ -110,9 +110,10 @@ def _median(results: dict[str, dict], part: str) -> str:
 
 
 def write(results: dict[str, dict]) -> None:
-    """Put the section at the end of the page, in the place of an earlier one."""
-    page = DOCUMENT.read_text().split(HEADING)[0].rstrip("\n")
-    DOCUMENT.write_text(f"{page}\n\n{section(results)}")
+    """Put the section in the place of an earlier one."""
+    before, _, rest = DOCUMENT.read_text().partition(HEADING)
+    _, heading, after = rest.partition("\n## ")
+    DOCUMENT.write_text(f"{before.rstrip()}\n\n{section(results)}{heading}{after}")
 
 
 def main() -> None:

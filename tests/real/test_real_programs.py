@@ -23,6 +23,7 @@ from real_programs import (
     programs,
     python_for,
 )
+from score_real import DOCUMENT, HEADING, section, write
 
 ALL = programs()
 AT_ONCE = "nanogpt"  # whose two runs are short, and need PyTorch alone
@@ -53,6 +54,25 @@ def copy(tmp_path):
         return laid_out(program, tmp_path, faulty=faulty)
 
     return of
+
+
+def test_what_is_measured_again_takes_the_place_of_its_section_and_leaves_the_rest_of_the_page(
+    tmp_path, monkeypatch
+):
+    page = tmp_path / "page.md"
+    page.write_text(DOCUMENT.read_text() + "\n## Another section\n\nits text\n")
+    before, heading, _ = page.read_text().partition(f"\n{HEADING}\n")
+    monkeypatch.setattr("score_real.DOCUMENT", page)
+    write({})
+    now = page.read_text()
+    assert heading
+    assert now.startswith(f"{before}\n{section({})}")
+    assert now.endswith("\n## Another section\n\nits text\n")
+    assert now.count(HEADING) == 1
+
+
+def test_both_scripts_that_write_the_page_know_its_sections_by_the_same_name():
+    assert f'"\\n{HEADING}"' in (DOCUMENT.parents[2] / "tests" / "planted" / "score.py").read_text()
 
 
 def test_the_thirteen_kinds_of_program_are_there():

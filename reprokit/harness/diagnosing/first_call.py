@@ -8,7 +8,7 @@ without it they differ, the call is the cause. A call that differs and does not 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reprokit.diagnosis import Cause
@@ -88,7 +88,7 @@ def is_in_a_library(look: Look, packages: Collection[str]) -> bool:
 def by_first_call(inquiry: Investigation, look: Look) -> FirstCall | None:
     """The first inexplicable call of two runs; None where none was found."""
     if not look.unlike.candidates:
-        return _only_where(look.unlike)
+        return _only_where(inquiry, look)
     candidates = look.unlike.candidates[:_MOST_CANDIDATES]
     preload_taps(inquiry)
     proof = Proof(inquiry, look.runs)
@@ -116,6 +116,7 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
     for one in held or candidates[:1]:
         tell(proof, one)
     if not held:
+        pool = pool or reasons.processes()
         known = reasons.by_threads(first, pool) if pool else reasons.by_taps(first)
         cause = known or _unproven(first, proof)
         return FirstCall(cause=cause, proven=False, not_seen=not_seen)
@@ -215,11 +216,19 @@ def _why_not(one: Candidate, kept: Sequence[InstrumentedRun]) -> str:
     return "given the other run's result, the runs differ all the same"
 
 
-def _only_where(unlike: Unlike) -> FirstCall | None:
-    """The first call that differs, where it was given something else already and no call explains that."""
-    one = unlike.first
+def _only_where(inquiry: Investigation, look: Look) -> FirstCall | None:
+    """The first call that differs, where it was given something else already and no call explains that.
+
+    Then it may be processes of a pool: each does the same as in the other run, for another task.
+    """
+    one = look.unlike.first
     if one is None:
         return None
+    reasons = Reasons(Proof(inquiry, look.runs), look.pair)
+    if (pool := reasons.processes()) is not None:
+        inquiry.odds_of_others = pool.odds
+        what = f"{one.name}: the first that differ here: {pool.name} work in another order"
+        return FirstCall(cause=replace(reasons.by_threads(one, pool), what=what), proven=False)
     what = f"{one.name}: the first call that differs; its input differs already, which no call explains"
     cause = Cause(category="unknown", file=one.file, line=one.line, what=what, fix="", confidence="low")
     return FirstCall(cause=cause, proven=False)

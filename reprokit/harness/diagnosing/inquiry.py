@@ -88,6 +88,11 @@ class Investigation:
     recorded: tuple[InstrumentedRun, ...] = ()
     is_rare: bool = False
 
+    @property
+    def repeats_by_itself(self) -> bool:
+        """Whether a run in which nothing was held equals the first: then another one may as well."""
+        return self.free_equal > 0 or any(equal and not held for held, equal in self.held_runs)
+
     def leave_out(self, one: Variation | VariationNotMade, why: str) -> None:
         """Note that a variation was not made: nothing is known of it."""
         self.not_varied.append(RuledOut(what=one.says, how=why))

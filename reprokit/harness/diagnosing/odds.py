@@ -144,8 +144,11 @@ def by_replay(inquiry: Investigation, ran: InstrumentedRun, *, held: Sequence[st
     """Whether a run that became the first is proof: in full-precision values, and nothing else explains it.
 
     Of what was recorded and not held, all that differed between the first two runs differs from the first run
-    in this one too; where something does not, it may be the cause as well.
+    in this one too; where something does not, it may be the cause as well. Nor is it proof where runs equal
+    the first by themselves now and then.
     """
+    if inquiry.repeats_by_itself:
+        return False
     first, other = inquiry.first, inquiry.other
     differed = set(diagnosis.differing(first.trace, other.trace)) - set(held)
     if differed - set(diagnosis.differing(first.trace, ran.trace)):

@@ -17,6 +17,7 @@ from reprokit.harness.diagnosing.call_experiments import watched
 from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
+from reprokit.harness.diagnosing.held_runs import reproduces
 from reprokit.harness.diagnosing.inquiry import HASH_SEED, Investigation, described
 from reprokit.harness.diagnosing.odds import by_replay, by_rounding
 
@@ -162,7 +163,21 @@ def _explains(inquiry: Investigation, source: Source) -> bool:
     lab.expect(1)
     ran = lab.run("simple", Conditions(pins=source.sites, like=inquiry.first))
     inquiry.suspected = ()
-    return inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)
+    if not (inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)):
+        return False
+    if not _others_may_decide(inquiry, source):
+        return True
+    return lab.can_make(1) and reproduces(inquiry, source.sites)
+
+
+def _others_may_decide(inquiry: Investigation, source: Source) -> bool:
+    """Whether processes or threads work side by side, in an order that no line records.
+
+    Then runs have few results, of which one comes again by luck: the other run's has to come as well.
+    """
+    first = inquiry.first.trace
+    beside = first.processes > 1 or any(one.startswith("thread_order|") for one in first.sites)
+    return beside and not source.generator
 
 
 def _is_in_workers(inquiry: Investigation, source: Source) -> bool:

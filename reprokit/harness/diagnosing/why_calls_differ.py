@@ -132,11 +132,17 @@ class Reasons:
         python = not one.elsewhere and any(record.get("python_threads") for record in facts)
         native = any(record.get("native_threads") for record in facts)
         found = self._once("python", _of_python) if python else None
-        if found is None and not _generator(facts) and self._proof.inquiry.first.trace.processes > 1:
-            found = self._once("processes", _of_processes)
+        if found is None and (one.elsewhere or not _generator(facts)):
+            found = self.processes()  # a worker's generator may be one that was seeded before the fork
         if found is not None or not native or _generator(facts):
             return found
         return self._once("native", _native)
+
+    def processes(self) -> Pool | None:
+        """The processes of pools, where it decides which of them takes which task."""
+        if self._proof.inquiry.first.trace.processes < 2:
+            return None
+        return self._once("processes", _of_processes)
 
     def _once(self, kind: str, experiment: Callable[[Proof], Pool | None]) -> Pool | None:
         if kind not in self._pools:

@@ -98,6 +98,7 @@ def _global_random(watch: Watch) -> None:
     random.Random.seed = seeding  # type: ignore[method-assign]
     random.seed = functools.partial(seeding, module)
     random.setstate = default.seeding(module.setstate)
+    os.register_at_fork(after_in_child=default.unseeded)  # as `random` itself does: its seed is not kept
     for name, draw in list(vars(random).items()):
         if name != "getstate" and getattr(draw, "__self__", None) is module:
             setattr(random, name, default.drawing(draw, name))

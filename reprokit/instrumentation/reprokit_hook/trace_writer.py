@@ -50,8 +50,9 @@ class TraceWriter:
 
     def _write(self) -> None:
         watch = self._watch
-        for act in watch.at_end:
-            act()
+        with quiet(watch):
+            for act in watch.at_end:
+                act()
         with watch.lock:
             text = json.dumps(self._content())  # in one go: other threads add to what is written
             path = os.path.join(watch.out, f"trace-{watch.process}.json")

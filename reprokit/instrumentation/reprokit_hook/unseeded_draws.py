@@ -26,6 +26,14 @@ class GlobalGenerator:
         if self._watch.progress is not None:
             self._watch.progress.generators.seeded.add(self._library.partition(".")[0])
 
+    def unseeded(self) -> None:
+        """It is seeded anew from entropy, as in a process that was just forked."""
+        self._seeded = False
+        name = self._library.partition(".")[0]
+        self._watch.seeded.discard(name)
+        if self._watch.progress is not None:
+            self._watch.progress.generators.seeded.discard(name)
+
     def seeding(self, natural: Any) -> Any:
 
         @functools.wraps(natural)

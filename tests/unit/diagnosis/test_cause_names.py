@@ -54,6 +54,23 @@ def test_every_kind_of_the_hook_has_a_category_and_a_fix(kind):
     assert cause.fix
 
 
+@pytest.mark.parametrize(
+    ("processes", "generator", "is_anew"),
+    [
+        (("0.f1", "0.f2"), "Python's global generator", True),
+        (("0", "0.f1"), "Python's global generator", False),
+        (("0.f1",), "NumPy's global generator", False),
+    ],
+)
+def test_that_python_seeds_its_generator_anew_in_a_fork_is_said_where_only_forks_draw(
+    processes, generator, is_anew
+):
+    place = {"file": "train.py", "line": 3, "function": "main", "count": 1, "digest": "", "first": 1}
+    site = Site(kind="unseeded", what="random.random", processes=processes, **place)
+    cause = cause_of(site, confidence="high", never_seeded=generator)
+    assert ("seeds it again" in cause.what) is is_anew
+
+
 def operation(name, **more):
     return Operation(name=name, file="train.py", line=9, function="main", number=3, **more)
 

@@ -52,6 +52,19 @@ def test_where_a_set_has_no_order_nothing_is_seen(tmp_path, line):
     assert (done.returncode, sites) == (0, set())
 
 
+@pytest.mark.parametrize(("before", "draws"), [("", {("unseeded", 4)}), ("random.seed(4); ", set())])
+def test_draws_of_a_forked_process_from_pythons_generator_are_unseeded_though_its_parent_seeded_it(
+    tmp_path, before, draws
+):
+    done, sites, _ = run(
+        tmp_path,
+        "import os, random\nrandom.seed(3)\npid = os.fork()\n"
+        f"{before}random.random() if pid == 0 else random.random()\n"
+        "os._exit(0) if pid == 0 else os.waitpid(pid, 0)\n",
+    )
+    assert (done.returncode, sites) == (0, draws)
+
+
 def test_asking_a_queue_whether_it_is_empty_is_seen_though_empty_is_also_a_name_of_unwritten_memory(tmp_path):
     _, sites, _ = run(tmp_path, "import queue\nq = queue.Queue()\nq.empty()\n")
     assert sites == {("thread_state", 3)}

@@ -106,6 +106,9 @@ def _of_other(value: Any, kind: type, numpy: Any) -> tuple[list[Any], Any] | Non
         return _of_array(found, type(found), numpy)
     if numpy is not None and home == "pandas" and kind.__name__ in {"DataFrame", "Series"}:
         return [kind.__name__.encode()], _of_table(value, kind)
+    if home == "polars" and kind.__name__ in {"DataFrame", "Series"}:
+        state = value.__getstate__()  # Arrow's format; in older releases a table's is a list of its columns
+        return ([kind.__name__.encode(), state], None) if isinstance(state, bytes) else ([b"table"], state)
     if kind is memoryview or home in {"array", "mmap"} or (home == "pyarrow" and kind.__name__ == "Buffer"):
         return [memoryview(value)], None
     return None

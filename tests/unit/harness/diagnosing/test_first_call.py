@@ -143,3 +143,17 @@ def test_the_call_that_made_what_cannot_be_read_is_named_where_its_threads_decid
     unlike = Unlike(candidates=(PREDICT,), first=PREDICT)
     cause = by_first_call(inquiry, Look(runs=list(pair), pair=pair, unlike=unlike)).cause
     assert (cause.line, cause.category) == (line, category)
+
+
+@pytest.mark.parametrize(
+    ("processes", "category", "confidence"), [(3, "concurrency", "medium"), (1, "unknown", "low")]
+)
+def test_where_no_call_is_inexplicable_the_processes_of_a_pool_may_decide(processes, category, confidence):
+    lab = Lab(lambda drawn, run, given: 1000 if given.state else run)
+    inquiry = asked(lab)
+    inquiry.first = replace(inquiry.first, trace=replace(inquiry.first.trace, processes=processes))
+    pair = lab.run("calls", Conditions()), lab.run("calls", Conditions())
+    found = by_first_call(inquiry, Look(runs=list(pair), pair=pair, unlike=Unlike(first=FIT)))
+    cause = found.cause
+    assert (cause.category, cause.line, cause.confidence) == (category, 8, confidence)
+    assert not found.proven

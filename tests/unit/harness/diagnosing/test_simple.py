@@ -127,6 +127,26 @@ def test_of_two_generators_the_one_that_matters_is_named_alone():
     assert simple_cause(inquiry) == (AGAIN,)
 
 
+def by_luck(drawn, run, given):
+    return 2.5 if run == 2 else 1.5
+
+
+def test_a_replay_is_no_proof_where_a_run_that_was_left_free_equalled_the_first():
+    inquiry = inquiry_of(by_luck, [ENTROPY])
+    inquiry.free_equal = 1
+    assert simple_cause(inquiry) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "named"), [(by_luck, None), (lambda drawn, *_: drawn[ENTROPY], (ENTROPY,))]
+)
+def test_where_processes_work_side_by_side_a_line_has_to_bring_back_the_other_run_too(number, named):
+    inquiry = inquiry_of(number, [ENTROPY])
+    inquiry.first = replace(inquiry.first, trace=replace(inquiry.first.trace, processes=2))
+    assert simple_cause(inquiry) == named
+    assert inquiry.lab.made == 4
+
+
 def test_few_digits_are_no_proof():
     inquiry = inquiry_of(lambda drawn, *_: drawn[CLOCK] % 2, [CLOCK], digits=1)
     assert simple_cause(inquiry) is None

@@ -2,6 +2,7 @@
 
 import json
 import types
+from dataclasses import replace
 
 import pytest
 
@@ -81,6 +82,16 @@ def test_a_program_of_one_process_is_not_run_with_one_worker(tmp_path):
     given = proof(tmp_path, decides=["one worker"], native=0)
     assert reasons_of(given).cause(one()).category != "concurrency"
     assert not any("one worker" in conditions for conditions in given.made)
+
+
+@pytest.mark.parametrize(
+    ("decides", "category"), [("one worker", "concurrency"), ("none of them", "unseeded_rng")]
+)
+def test_a_generator_of_a_worker_is_its_own_or_one_that_it_inherited_as_a_pool_of_one_shows(
+    tmp_path, decides, category
+):
+    given = proof(tmp_path, decides=[decides], native=0, processes=3, generators={"numpy.random": "a"})
+    assert reasons_of(given).cause(replace(one(), elsewhere=True)).category == category
 
 
 def test_threads_whose_number_the_program_sets_itself_are_found_by_the_limit_of_openmp(tmp_path):

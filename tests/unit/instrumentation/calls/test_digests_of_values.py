@@ -369,3 +369,24 @@ def test_tables_are_read():
     assert of(one["b"]) != of(other["b"])
     arrow = pytest.importorskip("pyarrow")
     assert of(arrow.table({"a": [1, 2]})) == of(arrow.table({"a": [1, 2]})) != of(arrow.table({"a": [1, 3]}))
+
+
+class DataFrame:
+    """As a table of polars: compiled code holds it, and only its own state tells what is in it."""
+
+    def __init__(self, state):
+        self._df, self._state = memoryview(b"native"), state
+
+    def __getstate__(self):
+        return self._state
+
+
+@pytest.mark.parametrize(
+    "states", [(b"rows 1 2", b"rows 2 1"), ([Plain(column=1)], [Plain(column=2)])], ids=["bytes", "columns"]
+)
+def test_tables_of_polars_are_read_by_their_own_state(monkeypatch, states):
+    monkeypatch.setattr(DataFrame, "__module__", "polars.dataframe.frame")
+    one, other = (of(DataFrame(state)) for state in states)
+    assert one != other
+    assert one == of(DataFrame(states[0]))
+    assert not one.endswith("?")
