@@ -28,6 +28,7 @@ COMMANDS = {
     "data show table.parquet": ("data", 0),
     "runs push {run} memory://pushed": ("remote", 0),
     "tune train --space space.yaml --trials 1 --sampler tpe": ("tune", 0),
+    "report show {report} --pdf page.pdf": ("pdf", 4),  # of the runs before there was a golden
     "sweep train --on slurm": ("slurm", 3),
     "sweep train --on ray": ("ray", 3),
 }
@@ -35,9 +36,9 @@ WRITE_TABLE = """
 import pyarrow, pyarrow.parquet
 pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), "table.parquet")
 """
-ALONE = ("statistics", "html", "environments", "containers", "gpu", "data", "remote", "tune", "slurm")
+ALONE = ("statistics", "html", "pdf", "environments", "containers", "gpu", "data", "remote", "tune", "slurm")
 TOGETHER = ("containers,environments", "html,statistics", "all")
-OF_ALL = ("containers", "environments", "gpu", "html", "remote", "statistics")
+OF_ALL = ("containers", "environments", "gpu", "html", "pdf", "remote", "statistics")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ def line_of(extra: str) -> str:
 def say(environment: Path, words: str, folder: Path) -> Said:
     """What the tool of an environment says, in a folder."""
     run = next((one.name for one in sorted(folder.glob("runs/train/*-seed1-1"))), "")
-    command = [str(environment / "bin" / "reprokit"), *shlex.split(words.format(run=run))]
+    report = next((f"reports/train/{one.name}" for one in sorted(folder.glob("reports/train/*"))), "")
+    command = [str(environment / "bin" / "reprokit"), *shlex.split(words.format(run=run, report=report))]
     variables = {**os.environ, **how_to_project.GIT, "REPROKIT_CACHE": str(folder.parent / "cache")}
     variables.pop("PYTHONPATH", None)
     done = subprocess.run(
@@ -101,7 +103,7 @@ def theirs(having: Callable[[str], Path], tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-@pytest.mark.parametrize("extras", ["", *ALONE, *TOGETHER])
+@pytest.mark.parametrize("extras", ["", *ALONE, "ray", *TOGETHER])
 def test_no_combination_is_larger_than_the_documentation_says(having, project, extras):
     sizes = sizes_in(having(extras))
     beside = (sum(sizes.values()) - sizes["numpy"]) / 1e6

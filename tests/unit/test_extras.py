@@ -20,6 +20,7 @@ from reprokit.core.verdicts.rows import Status, passed
 from reprokit.data import downloading
 from reprokit.errors import EngineError, MissingExtraError
 from reprokit.harness.running.environments.environment import choose_backend
+from support import how_to_project
 from support.without import WINDOWS, answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +70,15 @@ def test_a_verb_whose_extra_is_missing_ends_with_3_and_the_line_that_installs_it
     assert [code for code, _, _ in found[len(asked) :]] == [0, 1, 0]
 
 
+def test_a_recipe_without_a_lock_runs_with_no_extra(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    how_to_project.write(tmp_path, train_py=how_to_project.PROGRAM, recipe=how_to_project.RECIPE)
+
+    [(code, out, err)] = answers(",".join(extras.EXTRAS), [["reproduce", "train"]])
+
+    assert (code, "verdict: NO_GOLDEN" in out) == (4, True), err
+
+
 def test_an_environment_is_locked_with_the_extra_environments_alone(small_project, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UV_NO_INDEX", "1")
@@ -106,6 +116,7 @@ def test_what_windows_lacks_is_told_and_files_are_compared_and_judged_there(tmp_
 GOLDEN = """
 import sys
 from pathlib import Path
+from support import how_to_project
 from support.without import WINDOWS, block
 block((WINDOWS,))
 from reprokit.core.tolerance import Tolerances

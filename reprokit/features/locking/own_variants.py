@@ -167,9 +167,9 @@ def lock_from(
                 )
                 break
             except SourceOnlyError as error:
-                if not build_missing or error.requirement in declared.build:
+                if not build_missing or not set(error.requirements).isdisjoint(declared.build):
                     raise
-                declared = dataclasses.replace(declared, build=(*declared.build, error.requirement))
+                declared = dataclasses.replace(declared, build=(*declared.build, *error.requirements))
     return dataclasses.replace(made, python=found.sentence)
 
 

@@ -35,16 +35,20 @@ _NOT_BUILT = re.compile(r"Failed to (?:download and )?build `([\w.-]+==[\w.+!-]+
 
 
 class SourceOnlyError(ImageError):
-    """A package is distributed as source only, ``requirement``: a wheel of it has to be built first."""
+    """Packages are distributed as source only, ``requirements``: wheels of them have to be built first."""
 
-    def __init__(self, requirement: str, *, actual: str | None = None) -> None:
-        name, _, version = requirement.partition("==")
+    def __init__(self, *requirements: str, actual: str | None = None) -> None:
+        named = ", ".join(requirement.replace("==", " ") for requirement in requirements)
+        one = len(requirements) == 1
+        has, is_ = ("has no wheel", "it is") if one else ("have no wheels", "they are")
+        options = " ".join(f"--build '{requirement}'" for requirement in requirements)
+        builds = "builds one here, once, and keeps it" if one else "builds them here, once, and keeps them"
         super().__init__(
-            f"{name} {version} has no wheel: it is distributed as source only",
+            f"{named} {has}: {is_} distributed as source only",
             actual=actual,
-            fix=f"--build '{requirement}' builds one here, once, and keeps it next to the lock",
+            fix=f"{options} {builds} next to the lock",
         )
-        self.requirement = requirement
+        self.requirements = requirements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,16 @@ def solve_for(dependencies: Dependencies, *, given: SolveConditions, output: Pat
     allowed = allowed_hashes(dependencies)
     for built in given.built:  # the hash in the files is that of its source
         allowed.pop(normalised(built.partition("==")[0]), None)
-    return tuple(_package(one, given, allowed=allowed) for one in described)
+    found: list[Package] = []
+    source_only: list[str] = []
+    for facts in described:  # all of them are named at once: each solution takes a minute or two
+        try:
+            found.append(_package(facts, given, allowed=allowed))
+        except SourceOnlyError as error:
+            source_only += error.requirements
+    if source_only:
+        raise SourceOnlyError(*source_only)
+    return tuple(found)
 
 
 def allowed_hashes(dependencies: Dependencies) -> dict[str, set[str]]:

@@ -12,6 +12,7 @@ from reprokit.errors import ImageError
 from reprokit.images.building import debian_packages
 from reprokit.images.building.architecture import architecture
 from reprokit.images.building.debian_packages import Deb
+from reprokit.images.building.in_memory import with_folder_in_memory
 from reprokit.images.building.suites import MOVING_SUITES, PYTHON_OF_SUITE, second_python
 from reprokit.images.cache import Progress
 from reprokit.images.locks import BootstrapBase, Lock
@@ -30,6 +31,10 @@ _WITHOUT_FLUSHING = ("--dpkgopt=force-unsafe-io", f"--customize-hook={_LEFT_BY_I
 # The list of packages of an unfinished release says that it expires within days, and mirrors lag behind. Its
 # signature is still checked, and what is found is written into a lock.
 _LAGGING = "Acquire::Check-Valid-Until"
+# A system of packages is some four times as large as they are, and for a while both are there. Half of the
+# time went into writing it to a disk and freeing it there again, only to make an archive of it.
+_UNPACKED = 6
+_USUAL_BYTES = 1 << 30
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -83,7 +88,15 @@ def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progr
         with heartbeat(on_progress, f"base: installing {len(pinned)} {base.suite} packages"):
             local = (f"deb [trusted=yes] copy://{name} ./",)
             names = [package.name for package in pinned]
-            _mmdebstrap(base, rootfs, architecture=named, archive=local, include=names)
+            size = sum((packages / one.file_name).stat().st_size for one in pinned)
+            _mmdebstrap(
+                base,
+                rootfs,
+                architecture=named,
+                archive=local,
+                include=names,
+                needs_bytes=max(_USUAL_BYTES, size * _UNPACKED),
+            )
 
 
 def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) -> tuple[Deb, ...]:
@@ -150,6 +163,7 @@ def _mmdebstrap(
     architecture: str,
     archive: Sequence[str],
     include: Sequence[str] = (),
+    needs_bytes: int = _USUAL_BYTES,
 ) -> None:
     """Bit-identical when run twice on the same packages: the clamp is the epoch."""
     second = second_python(base.packages)  # its packages leave the name `python3` to the release's own
@@ -167,7 +181,9 @@ def _mmdebstrap(
         *archive,
     ]
     variables = {**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
-    ended = run_command(command, environment=variables)
+    with tempfile.TemporaryDirectory(prefix="system-", dir=rootfs.parent) as folder:
+        placed = with_folder_in_memory(command, Path(folder), needs_bytes=needs_bytes)
+        ended = run_command(placed, environment=variables)
     if ended.exit_code:
         raise ImageError(
             f"mmdebstrap ended with exit code {ended.exit_code}",

@@ -109,23 +109,29 @@ def index(tmp_path, monkeypatch):
 
 
 def with_source(
-    index: Index, *, tag: str = "py3-none-any", uploaded: str = "2021-10-06", needs: str = ""
+    index: Index,
+    *,
+    name: str = "source",
+    tag: str = "py3-none-any",
+    uploaded: str = "2021-10-06",
+    needs: str = "",
 ) -> None:
-    index.add("source", "source-2.0.tar.gz", archive_of(tag, needs), uploaded)
+    index.add(name, f"{name}-2.0.tar.gz", archive_of(tag, needs, name=name), uploaded)
     index.add("tools", "tools-1-py3-none-any.whl", tool("1"), "2020-01-01")
     index.add("tools", "tools-2-py3-none-any.whl", tool("2"), "2026-01-01")
 
 
-def archive_of(tag: str, needs: str) -> bytes:
+def archive_of(tag: str, needs: str, *, name: str = "source") -> bytes:
+    backend = BACKEND.replace("source", name).replace("{tag}", tag)
     files = {
-        "PKG-INFO": "Metadata-Version: 2.1\nName: source\nVersion: 2.0\n",
+        "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.0\n",
         "pyproject.toml": PROJECT,
-        "backend.py": BACKEND.replace("{tag}", tag).replace("{needs}", needs.replace("\n", "\\n")),
+        "backend.py": backend.replace("{needs}", needs.replace("\n", "\\n")),
     }
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, text in files.items():
-            member = tarfile.TarInfo(f"source-2.0/{name}")
+        for path, text in files.items():
+            member = tarfile.TarInfo(f"{name}-2.0/{path}")
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text.encode()))
     return packed.getvalue()
@@ -229,6 +235,26 @@ def test_what_has_no_wheel_is_built_where_init_locks_and_recorded_as_asked_for(
     index.files.clear()  # what was built is kept, and needs no index for its source again
     with_source(index, uploaded="2026-02-01")
     assert lock_from("mine", [source], **given).agrees
+
+
+def test_all_that_has_no_wheel_is_known_after_one_solution(index, tmp_path):
+    with_source(index)
+    with_source(index, name="another")
+    del index.files["tools"]["tools-2-py3-none-any.whl"]  # so that uv can ask each what it needs
+    root = tmp_path / "theirs"
+    root.mkdir()
+    source = root / "requirements.txt"
+    source.write_text("source==2.0\nanother==2.0\n")
+    told: list[str] = []
+    given = {"project": root, "choice": VariantChoice(python=HERE), "on_progress": told.append}
+    with pytest.raises(ImageError, match=r"another 2\.0, source 2\.0 have no wheels") as caught:
+        lock_from("mine", [source], **given)
+    assert "--build 'another==2.0' --build 'source==2.0' builds them" in str(caught.value.fix)
+    told.clear()
+    lock_from("mine", [source], build_missing=True, **given)
+    assert len([line for line in told if line.startswith("solving ")]) == 2
+    built = {path.name for path in (root / "images" / "mine" / "local").iterdir()}
+    assert built == {"another-2.0-py3-none-any.whl", "source-2.0-py3-none-any.whl"}
 
 
 def test_hashes_of_the_projects_file_are_of_the_archive_that_is_built(index, tmp_path):
