@@ -136,7 +136,11 @@ def _of_columns(text: str) -> Iterator[int]:
 def _of_tables(text: str) -> Iterator[int]:
     """Where a row of a table in Markdown begins that has what looks made by chance in such a column."""
     for head in _TABLE_HEAD.finditer(text) if "|" in text else ():
-        secret = [at for at, name in enumerate(head[1].split("|")) if is_secret_name(name.strip(" `*_"))]
+        secret = [
+            at
+            for at, name in enumerate(head[1].split("|"))
+            if is_secret_name(name.strip(" `*_").replace(" ", "_"))
+        ]
         begin = head.end()
         while secret and text[begin : begin + 200].lstrip(" \t").startswith("|"):
             end = (text.find("\n", begin) + 1) or len(text)

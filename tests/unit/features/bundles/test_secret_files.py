@@ -231,6 +231,7 @@ def _in_a_database(column, *cells):
         ("a.txt", _YAML.encode().hex().encode()),
         ("a.py", b"CONFIGURATION = '" + base64.b32encode(_YAML.encode()) + b"'\n"),
         ("README.md", f"| user | password |\n|---|---|\n| ada | {_SECRET} |\n".encode()),
+        ("b.md", f"# Keys\n\n| Service | API key |\n|:--|--:|\n| W&B | `{_SECRET}` |\n".encode()),
         ("a.xml", f"<w:t>api_key: </w:t><w:t>{_SECRET}</w:t>".encode()),
         ("a.html", b"api_key = " + b"".join(b"&#%d;" % one for one in _SECRET.encode())),
     ],
