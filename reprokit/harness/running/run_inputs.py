@@ -132,11 +132,11 @@ def wherever_run(folder: Path) -> str:
     """Digest of the inputs of a run, but for its backend and its number of cores.
 
     Those may round otherwise, and yet all seeds of one digest are results of the same program: whoever
-    chooses some of them chooses among all.
+    chooses some of them chooses among all. Nor does code elsewhere count, which an edit of a comment changes.
     """
     record = run_json.recorded(folder)
     told = _recorded_inputs(as_whole(record))
-    kept = {name: told[name] for name in told if name not in _OF_THE_BACKEND}
+    kept = {name: told[name] for name in told if name not in {*_OF_THE_BACKEND, "outside_code"}}
     return digest([kept, _environment_digest(record, environment_json.recorded(folder), None)])
 
 

@@ -133,6 +133,17 @@ def test_code_elsewhere_counts_where_no_environment_is_pinned(make):
     assert recorded(pinned, helper) == recorded(pinned, None), "known only when a pinned program has ended"
 
 
+def test_seeds_that_ran_with_other_code_elsewhere_are_not_hidden_from_who_looks_for_those_left_out(make):
+    (folder,) = make.of_recipe(training(), seed=42)
+    record = {**json.loads((folder / "run.json").read_text()), "image": None}
+
+    def wherever(code):
+        (folder / "run.json").write_text(json.dumps({**record, "outside_code": code}))
+        return run_inputs.wherever_run(folder)
+
+    assert wherever({"files": {"helper.py": "sha256:1"}}) == wherever({})
+
+
 def test_what_can_change_numbers_is_sought_once_for_runs_that_are_alike_and_anew_where_it_differs(
     make, monkeypatch
 ):
