@@ -25,7 +25,8 @@ def why_not_equal(
         return Objection("no metric could be compared" + (f": {broken}" if broken else ""))
     for problem in comparison.problems:
         if problem.severity != "warning":
-            return Objection(f"{problem.kind} in the {problem.side} file: {problem.message}")
+            where = "both files" if problem.side == "both" else f"the {problem.side} file"
+            return Objection(f"{problem.kind} in {where}: {problem.message}")
     if comparison.identical is not True and not (tolerant and comparison.within_tolerance is True):
         return Objection("the metrics differ")
     if records is not None and comparison.records_compared != records:

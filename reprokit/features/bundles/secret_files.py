@@ -1,7 +1,7 @@
 """Files that look as if they held credentials: none of them goes into a bundle.
 
-All bytes are looked at: texts in every usual encoding, the texts within other files, base64, and the members
-of archives.
+All bytes are looked at: texts in every usual encoding, the texts within other files, base64, the members of
+archives, what is deflated anywhere, and the rows of SQLite databases.
 
 >>> why_secret("config/.env", b"A=1")
 'files of this name hold credentials'
@@ -10,23 +10,16 @@ of archives.
 from __future__ import annotations
 
 import base64
-import bz2
 import codecs
-import gzip
-import io
 import json
-import lzma
 import pickletools
 import re
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import IO
 
+from reprokit.features.bundles import database_rows, packed
 from reprokit.features.bundles.secret_texts import found_in, has_token
 from reprokit.redaction import redact_text
 from reprokit.redaction.credentials import is_credential, looks_random
@@ -81,7 +74,7 @@ _CONTROL = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile(r"[^\t\n\r\x20-\x7e]+")
 # A name, what a format puts between, and a value: in pickles, databases and compiled code.
 _NAME_THEN_VALUE = re.compile(
-    r"(?P<name>[\w.-]{3,60})[\"']?[^\x20-\x7e]{1,8}[\x20-\x7e]?(?<![\w+/.~-])(?P<value>[\w+/=.~-]{12,200})",
+    r"(?P<name>[\w.-]{3,60})[\"']?[^\x20-\x7e]{1,8}[\x20-\x7e]?[^\x20-\x7e]{0,8}(?<![\w+/.~-])(?P<value>[\w+/=.~-]{12,200})",
     re.ASCII,
 )
 _ISSUED = re.compile(ISSUED_TOKEN.pattern.removeprefix(r"\b"), re.ASCII)  # a name may stand right before it
@@ -89,31 +82,18 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{60,}\\?n?\s+)*[A-Za-z0-9+/_-]{24,}={0,2}
 _BETWEEN_WORDS = re.compile(r"\\n|\s")
 _SET_APART = re.compile(r"(?:[=:][ \t]*|[\"'])([\w-]{16,100})(?=[\"',\s]|\Z)", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]){16,}(?![0-9A-Fa-f])")
-_MOST_BYTES = 256 << 20
+_BASE32 = re.compile(r"(?<![A-Z2-7])[A-Z2-7]{32,}(?![A-Za-z0-9])")
+_HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]|0[9AaDd]){16,}(?![0-9A-Fa-f])")
 _MOST_PICKLE_BYTES = 16 << 20
 _PICKLED = (b"\x80", b"(dp", b"(lp", b"ccopy_reg")
 _PICKLES = {".pkl", ".pickle", ".joblib"}
 _DEEPEST = 6
-_TOO_MUCH = f"unpacked it has more than {_MOST_BYTES >> 20} MiB, too much to be looked through for secrets"
+_TOO_MUCH = (
+    f"unpacked it has more than {packed.MOST_BYTES >> 20} MiB, too much to be looked through for secrets"
+)
 _LINE_END = "\n"
 _SHORTEST_RUN = 6
 _HOLDS = "it holds what looks like a password or key"
-_ZIP_ENDS, _ZIP_TAIL = b"PK\5\6", 66_000
-_TAR, _TAR_AT = b"ustar", 257
-_Packed = gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
-_OPENED: dict[bytes, Callable[[IO[bytes]], _Packed]] = {
-    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ": lzma.LZMAFile,
-}
-_DEFLATED = (b"x\x01", b"x\x9c", b"x\xda")
-_PACKED_MARKS = (*_OPENED, *_DEFLATED, b"PK\3\4")
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
-
-
-class _TooMuchError(Exception):
-    """More is packed in a file than is unpacked for a look."""
 
 
 def why_secret(name: str, content: bytes) -> str:
@@ -125,7 +105,7 @@ def why_secret(name: str, content: bytes) -> str:
     """
     try:
         return _why_secret(name, content, depth=0)
-    except _TooMuchError:
+    except packed.TooMuchError:
         return _TOO_MUCH
 
 
@@ -142,9 +122,7 @@ def _why_secret(name: str, content: bytes, *, depth: int) -> str:
     in_cells = _in_cells(content) if path.suffix == ".ipynb" else ""
     if found := in_cells or (_in_members(content, depth=depth) if depth < _DEEPEST else ""):
         return found
-    if (content.startswith(_PICKLED) or path.suffix in _PICKLES) and any(
-        map(_is_assigned, pairwise(_pickled(content)))
-    ):
+    if any(map(_is_assigned, _pairs(path, content))):
         return _HOLDS
     is_text = not _NO_TEXT.search(content) and _is_utf8(content)
     return "" if is_text else _in_bytes(content, is_code=is_code)
@@ -178,7 +156,7 @@ def _in_cells(content: bytes) -> str:
 
 
 def _in_members(content: bytes, *, depth: int) -> str:
-    for member, inner in _members(content):
+    for member, inner in packed.members(content):
         if found := _why_secret(member, inner, depth=depth + 1):
             return f"{redact_text(member)} in it: {found}" if member else f"unpacked: {found}"
     return ""
@@ -221,6 +199,14 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
+def _pairs(path: PurePosixPath, content: bytes) -> Iterator[tuple[str, str]]:
+    """What may be a name and its value, in forms that keep them apart."""
+    if content.startswith(_PICKLED) or path.suffix in _PICKLES:
+        yield from pairwise(_pickled(content))
+    if content.startswith(database_rows.MARK):
+        yield from database_rows.names_and_values(content)
+
+
 def _pickled(content: bytes) -> Iterator[str]:
     """The texts in a pickle, in their order, which is that of names and values; nothing of it is run."""
     if len(content) > _MOST_PICKLE_BYTES:
@@ -239,10 +225,10 @@ def _is_assigned(pair: tuple[str, str]) -> bool:
 
 
 def _encoded_in(text: str, *, depth: int) -> str:
-    """What words in base64 or hexadecimal digits, also over several lines, stand for."""
+    """What words in base64, base32 or hexadecimal digits, also over several lines, stand for."""
     if depth >= _DEEPEST:
         return ""
-    for pattern, inside in ((_BASE64, _from_base64), (_HEXADECIMAL, bytes.fromhex)):
+    for pattern, inside in ((_BASE64, _from_base64), (_BASE32, _from_base32), (_HEXADECIMAL, bytes.fromhex)):
         for match in pattern.finditer(text):
             if (inner := inside(match[0])) and (found := _why_secret("", inner, depth=depth + 1)):
                 return f"line {text.count(_LINE_END, 0, match.start()) + 1} holds an encoded text: {found}"
@@ -257,46 +243,13 @@ def _from_base64(words: str) -> bytes:
     except ValueError:
         return b""
     is_text = content.isascii() and not _NO_TEXT.search(content)
-    return content if is_text or content.startswith(_PACKED_MARKS) else b""
+    return content if is_text or content.startswith(packed.MARKS) else b""
 
 
-def _members(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """The members of an archive, or what a packed file holds, which has no name."""
-    left = [_MOST_BYTES]
+def _from_base32(word: str) -> bytes:
+    """The text that a word stands for; none where it stands for other bytes, as most words in capitals do."""
     try:
-        if _ZIP_ENDS in content[-_ZIP_TAIL:]:
-            yield from _of_zip(content, left)
-        elif content[_TAR_AT:].startswith(_TAR):
-            yield from _of_tar(content, left)
-        elif content.startswith(_DEFLATED):
-            yield "", _read(io.BytesIO(zlib.decompressobj().decompress(content, _MOST_BYTES + 1)), left)
-        elif opened := next((_OPENED[mark] for mark in _OPENED if content.startswith(mark)), None):
-            with opened(io.BytesIO(content)) as stream:
-                yield "", _read(stream, left)
-    except _DAMAGED:
-        return  # or not what it begins like
-
-
-def _of_zip(content: bytes, left: list[int]) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        for one in packed.infolist():
-            if one.flag_bits & 1:
-                yield one.filename, b""  # encrypted: only its name is seen
-                continue
-            with packed.open(one) as stream:
-                yield one.filename, _read(stream, left)
-
-
-def _of_tar(content: bytes, left: list[int]) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
-        for member in tar:
-            stream = tar.extractfile(member) if member.isfile() else None
-            yield member.name, _read(stream, left) if stream else b""
-
-
-def _read(stream: IO[bytes] | _Packed, left: list[int]) -> bytes:
-    content = stream.read(left[0] + 1)
-    left[0] -= len(content)
-    if left[0] < 0:
-        raise _TooMuchError
-    return content
+        content = base64.b32decode(word + "=" * (-len(word) % 8))
+    except ValueError:
+        return b""
+    return content if content.isascii() and not _NO_TEXT.search(content) else b""

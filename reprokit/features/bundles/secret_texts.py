@@ -9,6 +9,7 @@ placeholder; in code, where most of them are variables, what is in quotes or loo
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from urllib.parse import unquote
@@ -60,6 +61,8 @@ _PLACE_TELLS = re.compile(
     re.IGNORECASE,
 )
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
+_TABLE_HEAD = re.compile(r"^[ \t]*\|(.+)\|[ \t\r]*\n[ \t]*\|[ :|-]*-[ :|-]*\|[ \t\r]*\n", re.MULTILINE)
 _BROKEN_TEXT = re.compile(r"([\"'])[ \t]*(?:\+[ \t]*)?(?:\\?\r?\n[ \t]*)?\1")
 _TOKEN, _ADDRESS, _KEY, _PASSWORD = (
     "what looks like a token",
@@ -81,7 +84,12 @@ def found_in(text: str, *, code: bool) -> str:
         return f"line {_line_at(text, key.start())} holds {_KEY}"
     is_encoded = any(sign in text for sign in _ENCODES) and _ENCODED_SIGN.search(text)
     escaped = unquote(_ESCAPED.sub(_unescaped, text)) if is_encoded else text
-    if escaped != text and (found := found_in(escaped, code=code)):
+    shown = html.unescape(escaped) if "&#" in escaped else escaped
+    if shown != text and (found := found_in(shown, code=code)):
+        return found
+    # Without its tags prose stands behind many a "Password:", so that only what looks made by chance counts.
+    bare = _TAG.sub("", text) if "</" in text else text
+    if bare != text and (found := found_in(bare, code=True)):
         return found
     return _in_lines(_COLOUR.sub("", text) if "\x1b" in text else text, code=code)
 
@@ -102,6 +110,7 @@ def _of_the_whole(text: str, *, code: bool) -> Iterator[int]:
     yield from (begin for begin, _ in of_several_lines(text, code=code))
     yield from (match.start() for match in _KUBERNETES.finditer(text))
     yield from _of_columns(text)
+    yield from _of_tables(text)
 
 
 def _of_columns(text: str) -> Iterator[int]:
@@ -122,6 +131,23 @@ def _of_columns(text: str) -> Iterator[int]:
         ):
             yield begin
         begin += len(row) + 1
+
+
+def _of_tables(text: str) -> Iterator[int]:
+    """Where a row of a table in Markdown begins that has what looks made by chance in such a column."""
+    for head in _TABLE_HEAD.finditer(text) if "|" in text else ():
+        secret = [
+            at
+            for at, name in enumerate(head[1].split("|"))
+            if is_secret_name(name.strip(" `*_").replace(" ", "_"))
+        ]
+        begin = head.end()
+        while secret and text[begin : begin + 200].lstrip(" \t").startswith("|"):
+            end = (text.find("\n", begin) + 1) or len(text)
+            cells = text[begin:end].strip(" \t\r\n").removeprefix("|").split("|")
+            if any(at < len(cells) and looks_random(cells[at]) for at in secret):
+                yield begin
+            begin = end
 
 
 def _line_at(text: str, begin: int) -> int:

@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 
 from reprokit import adapters, golden, runs
-from reprokit.core import fingerprint, inputs
+from reprokit.core import inputs
 from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.provenance import OtherSeeds
 from reprokit.core.records import digest
+from reprokit.core.run_record import RunRecord
 from reprokit.core.sampling import seed_rule
 from reprokit.core.sampling.seed_rule import Response as Responding
 from reprokit.core.sampling.seed_rule import why_few_curves, why_no_response
 from reprokit.core.verdicts.agreement import takes_seed
 from reprokit.core.verdicts.rows import counted
 from reprokit.errors import GoldenError, MetricsError
+from reprokit.harness.judging.earlier_runs import earlier_runs, have_same_inputs
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import METRICS
@@ -114,7 +116,11 @@ def shown_by_other_goldens(golden_folder: Path | None, first: Path) -> str:
     digests, files = record.digests, {record.seed: first / METRICS}
     for folder in sorted(golden_folder.parent.glob("seed-*")):
         theirs = _loaded(folder) if folder != golden_folder else None
-        if theirs and not inputs.changed(theirs.provenance.digests, digests):
+        if (
+            theirs
+            and _is_of_same_code(theirs, record)
+            and not inputs.changed(theirs.provenance.digests, digests)
+        ):
             files.setdefault(theirs.seed, theirs.metrics)
     if len(files) < 2:
         return ""
@@ -125,6 +131,12 @@ def shown_by_other_goldens(golden_folder: Path | None, first: Path) -> str:
     *_, last = files
     seeds = "seed " + str(last) if len(files) == 2 else f"{len(files) - 1} other seeds"
     return f"the golden of {seeds} has other metrics" if shown else ""
+
+
+def _is_of_same_code(blessed: golden.Golden, record: RunRecord) -> bool:
+    """Whether what an unpinned program can import is the golden's, as far as that was kept."""
+    kept = blessed.provenance.outside_code
+    return record.image is not None or kept is None or kept == record.outside_code
 
 
 def compared_with(first: Path, others: Sequence[Path]) -> SeedResponse:
@@ -138,7 +150,7 @@ def compared_with(first: Path, others: Sequence[Path]) -> SeedResponse:
         if not stored.complete:
             because = f"{other} is incomplete: {stored.incomplete_because}"
             return replace(told, why_not=f"{NOTHING}: {because}")
-        if mine is None or seed is None or seed in files or not _are_alike(first, other):
+        if mine is None or seed is None or seed in files or not have_same_inputs(first, other):
             return replace(told, why_not=f"{NOTHING}: {other} is not a run of it with another seed")
         files[seed] = other / METRICS
     try:
@@ -257,18 +269,20 @@ def _are_equal(files: Sequence[Path]) -> bool:
 
 
 def runs_with_other_seeds(first: Path) -> tuple[Path, ...]:
-    """Finished runs of the same as ``first`` but for their seeds, next to it: up to two.
+    """Finished runs next to ``first`` of the same but for their seeds, under its conditions: up to two.
 
     The newest in which a metric responds, else the newest two that show it together, else the newest ones.
     """
-    mine = run_json.recorded(first)
+    mine, earlier = run_json.recorded(first), earlier_runs(first)
     found: dict[int, Path] = {}
     for folder in sorted(first.parent.iterdir(), key=lambda path: path.name, reverse=True):
         record = run_json.recorded(folder)
         seed = record.seed
         if seed is None or seed == mine.seed or seed in found:
             continue
-        if record.is_whole and _are_alike(first, folder) and runs.read(folder).complete:
+        if not (record.is_whole and have_same_inputs(first, folder) and earlier.show_same_conditions(folder)):
+            continue
+        if runs.read(folder).complete:
             found[seed] = folder
             for others in ((folder,), (next(iter(found.values())), folder))[: len(found)]:
                 if compared_with(first, others).shown_by:
@@ -360,16 +374,3 @@ def _is_answered(recipe: Mapping[str, Any], first: Path, golden_folder: Path) ->
         return its_own and bool(recorded_in(golden_folder))
     response = response_of(recipe, first, golden_folder=golden_folder, others=())
     return response is None or bool(response.shown_by)
-
-
-def _are_alike(first: Path, other: Path) -> bool:
-    """Whether two runs have the same inputs, and an environment that computes the same."""
-    mine, theirs = (run_json.recorded(folder) for folder in (first, other))
-    if (mine.digests, mine.modified, mine.plain_command) != (
-        theirs.digests,
-        theirs.modified,
-        theirs.plain_command,
-    ):
-        return False
-    environments = [environment_json.recorded(folder) for folder in (first, other)]
-    return fingerprint.same(*environments)

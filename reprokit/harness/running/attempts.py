@@ -15,7 +15,7 @@ from reprokit.core.records import Outcome, RunResult
 from reprokit.errors import MetricsError
 from reprokit.harness.running.engine import BeforeClose
 from reprokit.harness.running.programs.program_output import places_of
-from reprokit.harness.running.run_inputs import RunInputs, whole_runs
+from reprokit.harness.running.run_inputs import RunInputs, holds_all_inputs, whole_runs
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT
 from reprokit.recipes import Program
 from reprokit.records import run_json
@@ -39,8 +39,11 @@ def unless_attempts_differ(
         for run in whole_runs(folder.parents[1], recipe=folder.parent.name):
             if run.seed != seed or run.path.name == folder.name or not run.is_attempt_at(inputs):
                 continue
-            if state_of(runs.read(run.path)) is MemberState.CHANGED:
+            state = state_of(runs.read(run.path))
+            if state is MemberState.CHANGED:
                 continue  # whoever changed it afterwards, its records are no evidence
+            if state is MemberState.COMPLETE and not holds_all_inputs(run_json.recorded(run.path)):
+                continue  # made again since it may have read other files, which no digest is of
             theirs = _first_records(run.path, program)
             at = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if len({*pair}) > 1), None)
             if at is not None:

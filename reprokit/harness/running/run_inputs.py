@@ -17,7 +17,7 @@ from reprokit import capture, runs
 from reprokit.core import fingerprint
 from reprokit.core.evidence import fact
 from reprokit.core.records import RunSpec, digest
-from reprokit.core.run_record import RunImage, RunRecord
+from reprokit.core.run_record import OutsideCode, RunImage, RunRecord
 from reprokit.harness.running.resuming.joined_run import as_whole
 from reprokit.recipes import asked_of
 from reprokit.records import environment_json, run_json
@@ -132,11 +132,11 @@ def wherever_run(folder: Path) -> str:
     """Digest of the inputs of a run, but for its backend and its number of cores.
 
     Those may round otherwise, and yet all seeds of one digest are results of the same program: whoever
-    chooses some of them chooses among all.
+    chooses some of them chooses among all. Nor does code elsewhere count, which an edit of a comment changes.
     """
     record = run_json.recorded(folder)
     told = _recorded_inputs(as_whole(record))
-    kept = {name: told[name] for name in told if name not in _OF_THE_BACKEND}
+    kept = {name: told[name] for name in told if name not in {*_OF_THE_BACKEND, "outside_code"}}
     return digest([kept, _environment_digest(record, environment_json.recorded(folder), None)])
 
 
@@ -148,7 +148,25 @@ def _recorded_inputs(whole: RunRecord) -> dict[str, Any]:
         **{f"image.{name}": getattr(image, name) for name in _IMAGE_KEYS},
         # Two of them may have the same settings.
         **({"platform": whole.platform_asked} if whole.platform_asked else {}),
+        **_outside_code(whole),
     }
+
+
+def holds_all_inputs(record: RunRecord) -> bool:
+    """Whether what is recorded of a run holds all that its numbers can depend on.
+
+    An unmodified program on this host also reads variables, and files that no digest is of.
+    """
+    is_command = record.program is not None or record.plain_command is not None
+    return not is_command or record.backend == "docker"
+
+
+def _outside_code(whole: RunRecord) -> dict[str, Any]:
+    """The code that an unpinned program can import; a pinned one's is known only when it has ended."""
+    found = whole.outside_code
+    if whole.image is not None or found is None or found == OutsideCode():
+        return {}
+    return {"outside_code": {"files": dict(found.files), "unknown": found.unknown}}
 
 
 def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: MachineFacts) -> RunInputs:

@@ -1,19 +1,21 @@
 """Runs of new seeds for an ensemble: three, then five, then ten, until its gate decides.
 
-What is finished already is used again, so the same command gives the same answer. No sweep is recorded: these
-seeds are the gate's, not those that the recipe promises results for.
+What is finished already is used again, so the same command gives the same answer, unless the judged runs show
+that it was made under other conditions. No sweep is recorded: these seeds are the gate's, not those that the
+recipe promises results for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import capture, golden
 from reprokit.core.evidence import EnsembleEvidence, Evidence
 from reprokit.core.verdicts import ensemble_tier
 from reprokit.errors import CannotRunError
+from reprokit.harness.judging.earlier_runs import earlier_runs
 from reprokit.harness.judging.ensemble_evidence import PLAN, ensemble_evidence, planned_seeds
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.start_command import among_others_in
@@ -23,7 +25,7 @@ from reprokit.harness.sweeping.groups import SweepGroup, as_they_stand, make_rea
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.runs.sweeps import MemberState
+from reprokit.runs.sweeps import MemberState, SweepMember
 from reprokit.session import HowFar, Progress, Session
 
 
@@ -70,7 +72,7 @@ def run_new_seeds(
             raise CannotRunError(f"the new seeds cannot be run: {group.problem}")
         made: tuple[Path, ...] = ()
         for num_new in PLAN.looks:
-            made = run_first_members(group, num_new, session=session)
+            made = run_first_members(group, num_new, session=session, judged=folders[0])
             found = _judged(recipe, folders, made, evidence=evidence, project=session.project)
             if found.not_run or found.problem or found.conclusion != ensemble_tier.UNJUDGED:
                 break
@@ -86,18 +88,24 @@ def _judged(
 
 
 def run_first_members(
-    group: SweepGroup, num_new: int, *, session: Session, same_overrides: bool = False
+    group: SweepGroup,
+    num_new: int,
+    *,
+    session: Session,
+    same_overrides: bool = False,
+    judged: Path | None = None,
 ) -> tuple[Path, ...]:
     """The runs of the first seeds of a group, those made that are not finished yet.
 
-    With ``same_overrides`` only those count as finished whose recipe was loaded with the same overrides.
+    With ``same_overrides`` only those count as finished whose recipe was loaded with the same overrides; with
+    ``judged``, a run with another seed, those that were made under its conditions.
     """
     members = list(members_of(group))[:num_new]
     groups = dict.fromkeys(range(num_new), group)
-    board = SweepMembers(
-        members=as_they_stand(members, groups, project=session.project, same_overrides=same_overrides),
-        record=lambda _: None,
-    )
+    there = as_they_stand(members, groups, project=session.project, same_overrides=same_overrides)
+    if judged is not None:
+        there = under_conditions_of(judged, there, session=session)
+    board = SweepMembers(members=there, record=lambda _: None)
     going = {at: group for at, one in enumerate(board.members) if one.state is not MemberState.COMPLETE}
     if going:
         cores = usable_cores()
@@ -109,6 +117,19 @@ def run_first_members(
             progress=_AsRuns(progress=session.progress),
         )
     return tuple(session.project.runs_dir / member.run for member in board.members)
+
+
+def under_conditions_of(
+    judged: Path, members: Sequence[SweepMember], *, session: Session
+) -> list[SweepMember]:
+    """The members, those to be run again that are finished and may not be of today's program."""
+    earlier, runs_dir = earlier_runs(judged), session.project.runs_dir
+    return [
+        replace(member, state=MemberState.WAITING, run="", message="made under other conditions")
+        if member.state is MemberState.COMPLETE and not earlier.show_same_conditions(runs_dir / member.run)
+        else member
+        for member in members
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,12 @@ def test_one_record_of_one_metric_is_enough_to_agree():
     )
 
 
+def test_a_problem_of_both_files_is_told_of_both():
+    problem = replace(planted.TORN.problems[0], side="both")
+    both = replace(planted.TORN, problems=(problem,))
+    assert why_not_equal(both, records=49) == Objection("torn_line in both files: cut off")
+
+
 def test_a_warning_that_both_sides_share_does_not_matter():
     problem = replace(planted.TORN.problems[0], kind="duplicate_step", side="both", severity="warning")
     assert why_not_equal(replace(planted.EQUAL, problems=(problem,)), records=49) is None

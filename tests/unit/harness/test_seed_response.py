@@ -90,6 +90,21 @@ def test_no_metric_that_responds_is_said_and_is_promoted_only_knowingly(deaf):
     assert "no metric responds to the seed" in again.sentence
 
 
+def test_an_earlier_run_that_read_another_file_elsewhere_shows_no_response(repository, tmp_path):
+    elsewhere = tmp_path / "rate.txt"
+    elsewhere.write_text("0.5")
+    repository.write(
+        train_py=DEAF.replace("from settings import RATE", f"RATE = float(open({str(elsewhere)!r}).read())")
+    )
+    assert "no metric responds to the seed" in repository.reproduce().sentence
+    elsewhere.write_text("0.7")
+    report = repository.reproduce()
+    assert "no metric responds to the seed: seed 4 gives the metrics of seed 3" in report.sentence
+    assert seeds_run(repository) == [3, 3, 3, 3, 4, 4]
+    repository.reproduce()
+    assert seeds_run(repository) == [3, 3, 3, 3, 3, 3, 4, 4], "where all is as it was, it is used again"
+
+
 def test_a_recipe_that_says_why_is_reproduced_and_told(deaf):
     deaf.write(recipes__train__recipe_yaml=RECIPE + MEANT)
     deaf.promote(deaf.reproduce())

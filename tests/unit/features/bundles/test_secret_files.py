@@ -9,13 +9,16 @@ import io
 import json
 import lzma
 import pickle
+import random
+import sqlite3
 import tarfile
 import zipfile
 import zlib
+from contextlib import closing
 
 import pytest
 
-from reprokit.features.bundles import secret_files
+from reprokit.features.bundles import packed
 from reprokit.features.bundles.secret_files import why_secret
 
 _TOKEN = "hf_" + "0123456789abcdefghij"
@@ -203,8 +206,59 @@ def test_a_secret_in_an_archive_or_among_other_bytes_is_found(content, told):
     assert told in why_secret("source/program/data.bin", content)
 
 
+def _in_a_database(column, *cells):
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(f'CREATE TABLE settings ("name", "{column}")')
+        database.execute("INSERT INTO settings VALUES (?, ?)", cells)
+        database.commit()
+        return database.serialize()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.lzma", lzma.compress(_YAML.encode(), format=lzma.FORMAT_ALONE)),
+        ("cut.gz", gzip.compress(_YAML.encode(), mtime=0)[:-6]),
+        ("cut.bz2", bz2.compress(_YAML.encode() + bytes(range(256)) * 9_000)[:-9]),
+        ("two.bz2", bz2.compress(b"x = 1\n") + bz2.compress(_YAML.encode())),
+        ("cut.zip", _zipped("conf/a.yaml", _YAML)[:-40]),
+        ("behind.zip", _zipped("conf/a.yaml", _YAML) + bytes(70_000)),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0zTXtComment\0\0" + zlib.compress(_YAML.encode())),
+        ("paper.pdf", b"%PDF-1.7 \xff stream\n" + zlib.compress(_YAML.encode()) + b"endstream"),
+        ("study.db", _in_a_database("password", "ada", _SECRET)),
+        ("rows.db", _in_a_database("value", "WANDB_API_KEY", _SECRET)),
+        ("a.bson", b"\x3c\0\0\0\x02password\0\x21\0\0\0" + _SECRET.encode() + b"\0\0"),
+        ("a.txt", _YAML.encode().hex().encode()),
+        ("a.py", b"CONFIGURATION = '" + base64.b32encode(_YAML.encode()) + b"'\n"),
+        ("README.md", f"| user | password |\n|---|---|\n| ada | {_SECRET} |\n".encode()),
+        ("b.md", f"# Keys\n\n| Service | API key |\n|:--|--:|\n| W&B | `{_SECRET}` |\n".encode()),
+        ("a.xml", f"<w:t>api_key: </w:t><w:t>{_SECRET}</w:t>".encode()),
+        ("a.html", b"api_key = " + b"".join(b"&#%d;" % one for one in _SECRET.encode())),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_secret_is_found_however_it_is_packed_or_written(name, content):
+    assert why_secret(f"source/program/{name}", content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("weights.bin", random.Random(0).randbytes(1 << 20)),
+        ("study.db", _in_a_database("password", "ada", "${PASSWORD}")),
+        ("damaged.db", _in_a_database("value", "lr", "0.1")[:5_000]),
+        ("README.md", b"| option | token |\n|---|---|\n| --hub | your access token |\n"),
+        ("page.html", b"<label>Password:</label> <input> <p>Forgotten? We send another one.</p>\n"),
+        ("a.py", b"ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFGH'\n"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_ordinary_packed_files_tables_and_pages_hold_none(name, content):
+    assert why_secret(f"source/program/{name}", content) == ""
+
+
 def test_what_is_too_large_unpacked_or_damaged_is_not_called_clean(monkeypatch):
-    monkeypatch.setattr(secret_files, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(packed, "MOST_BYTES", 1 << 20)
     assert "too much to be looked through" in why_secret("a.gz", gzip.compress(bytes(2 << 20)))
     assert why_secret("a.gz", gzip.compress(b"x = 1\n")) == ""
 

@@ -10,7 +10,7 @@ import pytest
 
 from reprokit import recipes
 from reprokit.core.records import digest_bytes
-from reprokit.core.run_record import RecordedLimits, RecordedProgram
+from reprokit.core.run_record import OutsideCode, RecordedLimits, RecordedProgram
 from reprokit.harness.running import run_inputs
 from reprokit.harness.running.environments.environment import Environment
 from reprokit.harness.running.plan import plan_recipe
@@ -118,6 +118,30 @@ def test_a_program_may_start_a_thread_a_core_and_a_trainer_may_not(make):
     assert of_program[0] != of_program[1]
     other_core = record._replace(limits=RecordedLimits(cpus=(0,)), program=RecordedProgram())
     assert inputs_of(other_core, environment) == of_program[1], "which core it is changes nothing"
+
+
+def test_code_elsewhere_counts_where_no_environment_is_pinned(make):
+    (folder,) = make.of_recipe(training(), seed=42)
+    pinned, helper = run_json.read(folder), OutsideCode(files={"helper.py": "sha256:1"})
+    unpinned = pinned._replace(image=None)
+
+    def recorded(record, code):
+        return inputs_of(record._replace(outside_code=code), {}).recorded
+
+    assert recorded(unpinned, helper) != recorded(unpinned, OutsideCode())
+    assert recorded(unpinned, OutsideCode()) == recorded(unpinned, None), "as earlier versions recorded it"
+    assert recorded(pinned, helper) == recorded(pinned, None), "known only when a pinned program has ended"
+
+
+def test_seeds_that_ran_with_other_code_elsewhere_are_not_hidden_from_who_looks_for_those_left_out(make):
+    (folder,) = make.of_recipe(training(), seed=42)
+    record = {**json.loads((folder / "run.json").read_text()), "image": None}
+
+    def wherever(code):
+        (folder / "run.json").write_text(json.dumps({**record, "outside_code": code}))
+        return run_inputs.wherever_run(folder)
+
+    assert wherever({"files": {"helper.py": "sha256:1"}}) == wherever({})
 
 
 def test_what_can_change_numbers_is_sought_once_for_runs_that_are_alike_and_anew_where_it_differs(
