@@ -120,6 +120,9 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
 #: What a recipe of a command computes with where it says nothing, for a person.
 _NATIVE = "native: its numbers hold on this kind of CPU; `numerics: portable` makes them hold on others too"
 
+#: Which files count as the program's, for a person.
+_FILES = "all that git tracks; `sees: [train.py, src/*]` in the recipe limits them to what the program reads"
+
 
 class _ProgramInspection:
     """One program, run and looked at until its recipe is known."""
@@ -164,6 +167,7 @@ class _ProgramInspection:
             found={
                 **self._found,
                 "command": " ".join(self._values["command"]),
+                "files": _FILES,
                 **({"numerics": _NATIVE} if "cpu-x86_64" in self._values["platforms"] else {}),
             },
             problem=problem,
