@@ -11,7 +11,7 @@ from pathlib import Path
 import reprokit
 from reprokit import golden, images, recipes
 from reprokit.capture.git_history import changes_since
-from reprokit.core.inputs import INPUTS, changed
+from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, ImageError, ReprokitError
 from reprokit.execution import source_files
 from reprokit.features.bundles import bundled_data
@@ -20,9 +20,10 @@ from reprokit.features.bundles.manifest import FORMAT, BundleManifest
 from reprokit.features.bundles.secret_files import why_secret
 from reprokit.features.bundles.subject import BundleSubject
 from reprokit.features.bundles.writing import Packed
-from reprokit.harness.running.numbers import PACKAGE, code_digests
+from reprokit.harness.running.inputs_of_today import changed_inputs
+from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.programs.program import sources_of
-from reprokit.images import packages, vendor
+from reprokit.images import vendor
 from reprokit.layout import (
     CONFIG,
     ENVIRONMENT,
@@ -166,20 +167,14 @@ def must_stand_on(
     Raises:
         BundleError: Some input differs; the message names it.
     """
-    today = code_digests(recipe, package=package)
-    recorded = {name: digest for name, digest in digests.items() if name in INPUTS}
-    if recipe.variant == NO_VARIANT:
-        recorded.pop("lock", None)  # of the packages that were installed, which no file pins
-    else:
-        lock = images.locks.read_lock(root).variant(recipe.variant)
-        today["lock"] = packages.digest_of(lock.packages_path)
-    if different := changed(recorded, today):
-        first, named = different[0], ", ".join(INPUTS[name] for name in different)
+    if different := changed_inputs(digests, recipe, root, package=package):
+        first, (then, now) = next(iter(different.items()))
+        named = ", ".join(INPUTS[name] for name in different)
         raise BundleError(
             f"the {what} was made from other files than those here: {named}",
             where=str(root),
-            expected=f"{first} {recorded.get(first, 'none')}",
-            actual=str(today.get(first, "none")),
+            expected=f"{first} {then}",
+            actual=now,
             fix=fix,
         )
 
