@@ -46,6 +46,7 @@ _NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk: looked through
 _PART_BYTES = 16 << 20
 _REPORTS = (REPORT, f"{REPORT}.sig", "report.md", "report.html", "junit.xml")
 _SHOWN = 5
+_MOST_SECRETS = 20
 _FORBIDDEN = "must not be passed on (`redistribute: false`)"
 
 
@@ -86,7 +87,8 @@ def gather_files(
         must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
         if subject.golden is not None:
             blessed = golden.load(subject.golden).provenance.digests
-            must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+            of_it = fix if subject.of == "golden" else _fix_of_older_golden(subject)
+            must_stand_on(blessed, recipe, project.root, what="golden", fix=of_it)
     except BundleError as error:
         if not (names := _changed_since(subject.commit, recipe, project.root)):
             raise
@@ -177,6 +179,15 @@ def must_stand_on(
             actual=now,
             fix=fix,
         )
+
+
+def _fix_of_older_golden(subject: BundleSubject) -> str:
+    """What to do where a run or a report is of today's files, and its golden is not."""
+    again = f"`reprokit reproduce {subject.recipe}` once more, and bundle its report"
+    return (
+        f"the {subject.of} is of the files here, its golden is older: `reprokit golden promote "
+        f"{subject.recipe} --reason …`, then {again if subject.of == 'report' else 'bundle the golden'}"
+    )
 
 
 def _changed_since(commit: str, recipe: Recipe, root: Path) -> list[str]:
@@ -300,14 +311,28 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
             continue  # packages of an index and of the distribution, by their hashes
         content = one.content if isinstance(one.content, bytes) else one.content.read_bytes()
         if why := why_secret(name, content):
-            found.append(f"{name} ({why})")
+            found.append(_place_and_reason(name, why))
     if found:
-        more = f" and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
+        more = f", and {len(found) - _MOST_SECRETS} more" if found[_MOST_SECRETS:] else ""
         raise BundleError(
-            f"these files hold what must not be given away in a bundle: {', '.join(found[:_SHOWN])}{more}",
-            where=recipe.where("sees"),
-            fix="take it out of the file, or let `sees` in the recipe leave the file out; then promote again",
+            f"these files look as if they hold secrets: {', '.join(found[:_MOST_SECRETS])}{more}",
+            fix="take the secret out of the file, or let `sees` in the recipe leave the file out; then "
+            f"`reprokit reproduce {recipe.name}`, and promote the new runs",
         )
+
+
+def _place_and_reason(name: str, why: str) -> str:
+    """A file as it is called in the project, with the line and what it holds there.
+
+    >>> _place_and_reason("source/program/conf/a.yaml", "line 3 holds a private key")
+    'conf/a.yaml:3 (it holds a private key)'
+    """
+    path = name.removeprefix(f"{PROGRAM}/")
+    if path.startswith(f"{SOURCE}/"):
+        path = f"recipes/{path.removeprefix(f'{SOURCE}/')}"
+    if line := re.match(r"line (\d+) holds ", why):
+        return f"{path}:{line[1]} (it holds {why[line.end() :]})"
+    return f"{path} ({why})"
 
 
 def _must_hold_no_forbidden_data(
@@ -329,5 +354,5 @@ def _must_hold_no_forbidden_data(
             f"data that {_FORBIDDEN} would go into the bundle: {', '.join(found[:_SHOWN])}{more}",
             where=recipe.where("data"),
             fix="let git ignore the file, or let `sees` leave it out, and have the program read it in the "
-            "folder {data}; then promote again",
+            f"folder {{data}}; then `reprokit reproduce {recipe.name}`, and promote the new runs",
         )
