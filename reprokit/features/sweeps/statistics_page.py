@@ -181,12 +181,15 @@ def ranking_caveats(one: Any, groups: Sequence[Any]) -> Iterator[str]:
     number_of = one.ranking.num_comparisons
     if number_of:
         yield (
-            "Minus the best: seed by seed, over the seeds that both have. p: paired t-test, which takes the "
+            "Difference from the best: paired by seed. p: paired t-test, which takes the "
             f"differences to be normal, corrected by Holm's method for {counted(number_of, 'comparison')} "
             "(every pair of settings, because the best was chosen by the same numbers)."
         )
     elif one.ranking.differences:
-        yield "Minus the best: seed by seed. With one seed in common there is neither interval nor test."
+        yield (
+            "Difference from the best: paired by seed. With one seed in common there is neither interval nor "
+            "test."
+        )
 
 
 def to_data(found: Any) -> dict[str, Any]:
@@ -358,7 +361,7 @@ def _refusals(rows: Sequence[tuple[MetricStatistics, WindowStatistics]]) -> Iter
             places.setdefault(reason, []).append(f"{metric.metric} {window.window}")
     for reason, where in places.items():
         more = f" and {len(where) - 4} more" if len(where) > 4 else ""
-        yield f"{shown(reason, limit=1000)}: {shown(', '.join(where[:4]), limit=1000)}{more}"
+        yield f"{shown(', '.join(where[:4]), limit=1000)}{more}: {shown(reason, limit=1000)}"
 
 
 def _worth(num_seeds: int) -> Iterator[str]:

@@ -36,9 +36,7 @@ def changed_inputs(
     else:
         lock = images.locks.read_lock(root).variant(recipe.variant)
         today["lock"] = packages.digest_of(lock.packages_path)
-    return {
-        name: (recorded.get(name, "none"), today.get(name, "none")) for name in changed(recorded, today)
-    }
+    return {name: (recorded.get(name, "none"), today.get(name, "none")) for name in changed(recorded, today)}
 
 
 def changed_since_runs(folders: Iterable[Path], project: Project) -> tuple[str, ...]:

@@ -216,7 +216,7 @@ def test_of_two_values_of_an_option_both_are_named_and_of_digests_none(place, ca
     _, out, _ = reprokit(capsys, "cartpole", "--same-inputs-as", "20261120T000000Z-0000-seed0-1")
     assert "its command has '--lr 0.2' in place of '--lr 0.1'\n" in out
     assert "it was run without --args '--lr 0.1 --fast'\n" in out
-    assert "runs are not comparable: digests differ in program\n" in out
+    assert ": it differs in the program\n" in out
     assert out.startswith("cartpole: 3 seeds (0, 1, 2); the inputs of 20261120T000000Z-0000-seed0-1\n")
 
 
