@@ -135,7 +135,7 @@ def test_a_program_without_a_seed_call_is_told_and_nothing_that_it_draws_is_vola
     proposal = propose(theirs)
     assert proposal.problem.startswith("two runs with seed 1 differ from step 0 on, loss")
     assert proposal.found["repeats"].startswith("no: two runs with seed 1 differ from step 0 on, loss")
-    assert proposal.found["seed"].startswith("not known")
+    assert proposal.found["seed"].startswith("not tested")
     assert "volatile" not in recipe_of(proposal)
 
 
