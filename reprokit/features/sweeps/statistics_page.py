@@ -361,7 +361,7 @@ def _refusals(rows: Sequence[tuple[MetricStatistics, WindowStatistics]]) -> Iter
             places.setdefault(reason, []).append(f"{metric.metric} {window.window}")
     for reason, where in places.items():
         more = f" and {len(where) - 4} more" if len(where) > 4 else ""
-        yield f"{shown(', '.join(where[:4]), limit=1000)}{more}: {shown(reason, limit=1000)}"
+        yield f"{shown(reason, limit=1000)}: {shown(', '.join(where[:4]), limit=1000)}{more}"
 
 
 def _worth(num_seeds: int) -> Iterator[str]:

@@ -378,3 +378,11 @@ def test_the_page_says_when_by_which_command_and_on_which_inputs_it_was_made(pla
     assert title.endswith(" UTC · reprokit stats cartpole --html seeds.html")
     assert "3 seeds (0, 1, 2); the newest inputs, commit 7b15753" in page
     assert 'class="whole" data-label="mean">2.5e-05<' in page, "no number is broken over two lines"
+
+
+def test_only_the_seeds_that_are_named_count(cartpole, capsys):
+    _, out, _ = reprokit(capsys, "cartpole", "--seeds", "1..2")
+    assert out.startswith("cartpole: 2 seeds (1, 2)")
+    assert "left out" not in out
+    code, _, err = reprokit(capsys, "cartpole", "--seeds", "2")
+    assert (code, "name the seeds" in err) == (2, True), err
