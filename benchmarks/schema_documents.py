@@ -227,7 +227,7 @@ def _printed_of_features() -> tuple[Document, ...]:
         said(
             "bisect", "The commits or packages that changed the numbers", OneOf(Bisection, PackageBisection)
         ),
-        said("bundle", "What was bundled", forms.BUNDLED),
+        said("bundle", "What was bundled, or checked", forms.BUNDLED),
         said("demo", "The demonstration's report and diagnosis", forms.DEMO, words=True),
         said("doctor", "Whether this host is ready", {"ready": bool, "findings": [HostFinding]}),
         said("init", "What was found of a program", forms.INIT),

@@ -224,15 +224,30 @@ ROWS = {
         {"key": ANY, "line_before": int, "line_after": int, "columns": MapOf({"before": ANY, "after": ANY})}
     ],
 }
-BUNDLED = {
+_WRITTEN_BUNDLE = {
     "file": str,
     "sha256": str,
     "recipe": str,
     "bytes": int,
+    "archive_bytes": int,
     "files": dict[str, Any],
     "left_out": TEXTS,
     "data": [{"name": str, "sha256": str, "bytes": int | None, "licence": str | None, "bundled": bool}],
 }
+_CHECKED_BUNDLE = {
+    "file": str,
+    "sha256": str,
+    "digest_was_given": bool,
+    "of": str,
+    "recipe": str,
+    "platform": str,
+    "seed": int,
+    "commit": str,
+    "tool": str,
+    "files": TEXTS,
+    "left_out": TEXTS,
+}
+BUNDLED = OneOf(_WRITTEN_BUNDLE, _CHECKED_BUNDLE)
 CHECKPOINT = {
     "file": str,
     "step": int | None,

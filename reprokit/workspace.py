@@ -46,6 +46,15 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise cannot_write(path, error) from error
 
 
+def write_named(path: Path, data: bytes) -> None:
+    """Write a file that a person named, and the folder for it; else a ``WorkspaceError``."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    write_atomic(path, data)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that a person can read, atomically; NaN is refused by the caller's own types."""
     text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False) + "\n"

@@ -29,5 +29,5 @@ def write_page(text: str, *, path: Path) -> None:
     from reprokit import workspace
     from reprokit.reports import one_line
 
-    workspace.write_atomic(path, text.encode("utf-8"))
+    workspace.write_named(path, text.encode("utf-8"))
     click.echo(f"Page: {one_line(path)}", err=True)

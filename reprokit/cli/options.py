@@ -392,7 +392,7 @@ def write_picture(plot: Path, picture: str) -> None:
     """Write a picture, and say where."""
     from reprokit import workspace
 
-    workspace.write_atomic(plot, picture.encode("utf-8"))
+    workspace.write_named(plot, picture.encode("utf-8"))
     click.echo(f"Written: {plot}", err=True)
 
 

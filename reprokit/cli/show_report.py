@@ -63,7 +63,7 @@ def write_pdf(answer: checklist.Report, path: Path) -> None:
     from reprokit.reports import one_line
     from reprokit.reports.formats import to_pdf
 
-    workspace.write_atomic(path, to_pdf.to_pdf(answer))
+    workspace.write_named(path, to_pdf.to_pdf(answer))
     click.echo(f"PDF: {one_line(path)}", err=True)
 
 

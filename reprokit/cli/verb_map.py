@@ -24,7 +24,7 @@ _CORE = {
     ),
     "golden": Verb(
         command="reprokit.cli.commands.golden:command",
-        help="List, show, compare, check, promote, record, import goldens.",
+        help="List, show, diff, lint, promote, record, import goldens.",
         heading=Heading.RESULTS,
     ),
     "report": Verb(

@@ -152,8 +152,9 @@ def _find(runs_dir: Path, reference: str) -> Path:
     fitting = [path for path in list_all(runs_dir) if path.name.startswith(reference)]
     if len(fitting) != 1:
         found = "no run" if not fitting else f"{len(fitting)} runs"
+        begin = "begin" if fitting else "begins"
         raise ReportError(
-            f"{found} in {runs_dir} begin with {reference!r}",
+            f"{found} in {runs_dir} {begin} with {reference!r}",
             fix="`reprokit runs list` shows the run ids",
         )
     return fitting[0]

@@ -42,7 +42,7 @@ _SENTENCES = {
         "By the ensemble of 4 seeds, no difference was found with 3 new seeds, and a drop as large as the "
         "margin is excluded: evaluation/return -2.5 [-21.25, 16.5], margin 25. "
         f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, beyond the declared tolerance."
-        " Equivalent returns, not equal numbers."
+        " Equivalent results, not equal numbers."
     ),
     Verdict.REPEATABLE: "2 runs agree with each other, bit for bit.",
     Verdict.NONDETERMINISTIC: f"Two runs with the same seed differ from step {DIVERGED_AT} on.",

@@ -104,3 +104,14 @@ def test_a_socket_fits_into_a_short_folder_whatever_the_systems_own_is_called(tm
 def test_a_limit_on_the_size_of_files_is_no_question_of_rights(tmp_path):
     told = workspace.cannot_write(tmp_path / "run.json", OSError(errno.EFBIG, "File too large"))
     assert told.fix == "raise the limit on the size of files (ulimit -f)"
+
+
+def test_a_file_that_a_person_named_gets_its_folder(tmp_path):
+    workspace.write_named(tmp_path / "reports" / "pages" / "lr.html", b"page")
+    assert (tmp_path / "reports" / "pages" / "lr.html").read_bytes() == b"page"
+
+
+def test_a_named_file_below_another_file_says_that_it_cannot_be_written(tmp_path):
+    (tmp_path / "reports").write_bytes(b"")
+    with pytest.raises(WorkspaceError, match="cannot write"):
+        workspace.write_named(tmp_path / "reports" / "lr.html", b"page")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.group(
     "golden",
     cls=ExtensibleGroup,
-    short_help="List, show, compare, check, promote, record, import goldens.",
+    short_help="List, show, diff, lint, promote, record, import goldens.",
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
@@ -228,6 +228,7 @@ def promote(
     if wrong := next((text for text, given in alone.items() if given), ""):
         raise click.UsageError(wrong)
     folders = _chosen_runs(what, report, project, seed=seed, platform=platform)
+    _must_be_of_todays_files(what, folders, project)
     with show_report.progress() as progress:
         promoted = curation.promote(
             folders,
@@ -240,7 +241,9 @@ def promote(
     limit_mb = settings_of(project.root).golden_limit_mb
     for line in golden_list.size_lines(promoted, limit_mb=limit_mb):
         click.echo(line, err=True)
-    click.echo("Commit it together with the change that --reason names.", err=True)
+    is_first = promoted.document.get("previous") is None
+    change = "." if is_first else " together with the change that --reason names."
+    click.echo(f"Commit it{change}", err=True)
     return 0
 
 
@@ -253,7 +256,7 @@ def _chosen_runs(
 
     if bool(what) == (report is not None):
         raise click.UsageError("name a recipe, run folders, or a report with --report")
-    of_recipe = len(what) == 1 and not Path(what[0], RECORD).is_file()
+    of_recipe = _is_recipe(what)
     if platform is not None and not of_recipe:
         raise click.UsageError("--platform goes with RECIPE; runs and reports say theirs")
     if report is not None:
@@ -261,6 +264,37 @@ def _chosen_runs(
     if of_recipe:
         return curation.newest_pair(project.runs_dir, what[0], seed=seed, platform=platform)
     return tuple(runs.find(project.runs_dir, one) for one in what)
+
+
+def _is_recipe(what: tuple[str, ...]) -> bool:
+    return len(what) == 1 and not Path(what[0], RECORD).is_file()
+
+
+def _must_be_of_todays_files(what: tuple[str, ...], folders: tuple[Path, ...], project: Project) -> None:
+    """Refuse a recipe's newest runs where they are of other files than those here; of others, say so.
+
+    Raises:
+        GoldenError: The person named the recipe, and its files were changed since.
+    """
+    from reprokit.core.verdicts.rows import listed
+    from reprokit.errors import GoldenError
+    from reprokit.harness import curation
+    from reprokit.reports import one_line
+
+    changed = curation.changed_since_runs(folders, project)
+    if not changed:
+        return
+    said = f"were made from other files than those here: {one_line(listed(changed, most=5))}"
+    if not _is_recipe(what):
+        click.echo(f"note: these runs {said}; the golden is of the files of these runs", err=True)
+        return
+    named = " ".join(one_line(folder) for folder in folders)
+    raise GoldenError(
+        f"the newest runs of {what[0]} {said}",
+        where=str(folders[0]),
+        fix=f"`reprokit reproduce {what[0]}`, then promote again. For a golden of these runs all the same, "
+        f"name them: `reprokit golden promote {named} --reason …`",
+    )
 
 
 def _promote_sweep(

@@ -268,5 +268,11 @@ def require_report(path: Path) -> Path:
 
     stored = _report_file(path)
     if stored is None or stored.suffix != ".json":
-        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+        is_archive = path.name.endswith((".tar.gz", ".tgz"))
+        raise ReportError(
+            "this is not a report",
+            where=str(path),
+            expected="a folder with report.json",
+            fix=f"`reprokit bundle --check {path}` checks an archive of `bundle`" if is_archive else None,
+        )
     return stored

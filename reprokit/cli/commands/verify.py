@@ -206,4 +206,4 @@ def _record(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> N
 
         record = harness.gate_record(answers, exit_code=code, folder=file.parent)
         file.parent.mkdir(parents=True, exist_ok=True)
-        workspace.write_atomic(file, gate_record.gate_json(record).encode("ascii"))
+        workspace.write_named(file, gate_record.gate_json(record).encode("ascii"))

@@ -19,6 +19,8 @@ class SidesInWords:
 
 
 OF_A_GATE = SidesInWords()
+#: How a reason ends that no number of new seeds mends.
+TOO_FEW_SEEDS = "has too few seeds"
 
 
 def reason_for(
@@ -108,7 +110,7 @@ def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks, word
         sides = [(metric, metric.difference) for metric in looks[-1].metrics if metric.direction == "worse"]
         if large := [one.name for one, by in sides if by is not None and abs(by) >= one.margin]:
             return f"the difference of {', '.join(large)} is itself as large as the margin"
-        return f"no number of new seeds up to {MOST_NEW} would be enough: {words.reference} has too few seeds"
+        return f"no number of new seeds up to {MOST_NEW} would be enough: {words.reference} {TOO_FEW_SEEDS}"
     what = "to the next look" if len(looks) < len(plan.looks) else "in a plan with more would be enough"
     return f"{counted(seeds_more, 'more new seed')} {what}"
 

@@ -14,7 +14,7 @@ from reprokit.errors import BundleError, DataError, UsageError
 from reprokit.features.bundles.archive_form import SUFFIXES
 from reprokit.features.bundles.bundled_data import MOST_BYTES, BundledData
 from reprokit.features.bundles.gather_files import gather_files
-from reprokit.features.bundles.open_bundle import OpenBundle, opened
+from reprokit.features.bundles.open_bundle import CheckedBundle, OpenBundle, checked, opened
 from reprokit.features.bundles.subject import subject_of
 from reprokit.features.bundles.writing import write
 from reprokit.harness.audit import audit
@@ -94,6 +94,21 @@ def bundle(
         left_out=made.manifest.left_out,
         data=made.data,
     )
+
+
+def check_bundle(file: Path, *, sha256: str | None) -> CheckedBundle:
+    """Compare all that an archive holds with its digests, its golden and its records; run nothing of it.
+
+    Args:
+        file: The archive.
+        sha256: The digest that it must have; None for any.
+
+    Raises:
+        BundleError: It is damaged, was altered, or does not fit together.
+        ReprokitError: Something in it cannot be read.
+    """
+    with _unpacked_into(None) as folder:
+        return checked(file, folder, sha256=sha256)
 
 
 def reproduce_bundle(

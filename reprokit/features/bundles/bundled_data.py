@@ -113,8 +113,24 @@ def not_to_be_passed_on(recipe: Recipe, recipes_dir: Path) -> dict[str, str]:
     return {source.sha256: source.name for source in sources if not source.redistribute}
 
 
+def must_be_declared(recipe: Recipe, folder: Path) -> None:
+    """Compare the data of an unpacked bundle with its recipe.
+
+    Raises:
+        BundleError: A file is not what the recipe declares, or it declares no such file.
+    """
+    there = _files_of_data(folder)
+    sources = {source.hex_digits: source for source in sources_of(recipe)}
+    if unknown := sorted(there.keys() - sources.keys()):
+        raise BundleError(
+            "the bundle holds data that its recipe does not declare", where=f"{FOLDER}/{unknown[0]}"
+        )
+    for name, path in there.items():
+        _must_be_declared(path, sources[name])
+
+
 def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str], None]) -> None:
-    """Compare the data of an unpacked bundle with its recipe, then bring it into the cache of this machine.
+    """Bring the data of an unpacked bundle, once compared with its recipe, into the cache of this machine.
 
     Args:
         recipe: The bundle's, which its golden names by its digest.
@@ -122,20 +138,11 @@ def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str],
         on_progress: Told what is brought.
 
     Raises:
-        BundleError: A file is not what the recipe declares, or it declares no such file.
         DataError: An archive among them must not be unpacked.
         WorkspaceError: The cache cannot be written, or the disk is full.
     """
-    place = folder / FOLDER
-    there = {path.name: path for path in sorted(place.iterdir())} if place.is_dir() else {}
+    there = _files_of_data(folder)
     sources = [source for source in sources_of(recipe) if source.hex_digits in there]
-    declared = {source.hex_digits for source in sources}
-    if unknown := sorted(set(there) - declared):
-        raise BundleError(
-            "the bundle holds data that its recipe does not declare", where=f"{FOLDER}/{unknown[0]}"
-        )
-    for source in sources:
-        _must_be_declared(there[source.hex_digits], source)
 
     def tell(source: data.DataSource, _: int, what: str) -> None:
         if what:
@@ -147,6 +154,11 @@ def put_into_cache(recipe: Recipe, folder: Path, *, on_progress: Callable[[str],
     for source in sources_of(recipe):
         if source.hex_digits not in there and not source.prepared_by:
             _own_copy(source, cache_folder(None), tell)
+
+
+def _files_of_data(folder: Path) -> dict[str, Path]:
+    place = folder / FOLDER
+    return {path.name: path for path in sorted(place.iterdir())} if place.is_dir() else {}
 
 
 def _own_copy(

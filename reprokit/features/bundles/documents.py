@@ -71,9 +71,9 @@ def read_me(
     return (
         "\n\n".join(
             (
-                f"# {recipe.title}",
-                f"A {manifest.of} of the recipe `{manifest.recipe}`, seed {manifest.seed}, made on "
-                f"{manifest.platform or 'an unknown platform'} with reprokit {manifest.tool}"
+                f"# Bundle: {manifest.recipe}",
+                f"A {manifest.of} of the recipe `{manifest.recipe}` ({recipe.title}), seed {manifest.seed}, "
+                f"made on {manifest.platform or 'an unknown platform'} with reprokit {manifest.tool}"
                 + (f", at commit {manifest.commit}." if manifest.commit else "."),
                 "To reproduce it, with DIGEST as its author published it, apart from this file:",
                 f"```\npip install 'reprokit-verify[all]=={manifest.tool}'\n{shell_line(command)}\n```",

@@ -11,7 +11,7 @@ from pathlib import Path
 import reprokit
 from reprokit import golden, images, recipes
 from reprokit.capture.git_history import changes_since
-from reprokit.core.inputs import INPUTS, changed
+from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, ImageError, ReprokitError
 from reprokit.execution import source_files
 from reprokit.features.bundles import bundled_data
@@ -20,9 +20,10 @@ from reprokit.features.bundles.manifest import FORMAT, BundleManifest
 from reprokit.features.bundles.secret_files import why_secret
 from reprokit.features.bundles.subject import BundleSubject
 from reprokit.features.bundles.writing import Packed
-from reprokit.harness.running.numbers import PACKAGE, code_digests
+from reprokit.harness.running.inputs_of_today import changed_inputs
+from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.programs.program import sources_of
-from reprokit.images import packages, vendor
+from reprokit.images import vendor
 from reprokit.layout import (
     CONFIG,
     ENVIRONMENT,
@@ -45,6 +46,7 @@ _NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk: looked through
 _PART_BYTES = 16 << 20
 _REPORTS = (REPORT, f"{REPORT}.sig", "report.md", "report.html", "junit.xml")
 _SHOWN = 5
+_MOST_SECRETS = 20
 _FORBIDDEN = "must not be passed on (`redistribute: false`)"
 
 
@@ -85,7 +87,8 @@ def gather_files(
         must_stand_on(subject.digests, recipe, project.root, what=subject.of, fix=fix)
         if subject.golden is not None:
             blessed = golden.load(subject.golden).provenance.digests
-            must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
+            of_it = fix if subject.of == "golden" else _fix_of_older_golden(subject)
+            must_stand_on(blessed, recipe, project.root, what="golden", fix=of_it)
     except BundleError as error:
         if not (names := _changed_since(subject.commit, recipe, project.root)):
             raise
@@ -166,22 +169,25 @@ def must_stand_on(
     Raises:
         BundleError: Some input differs; the message names it.
     """
-    today = code_digests(recipe, package=package)
-    recorded = {name: digest for name, digest in digests.items() if name in INPUTS}
-    if recipe.variant == NO_VARIANT:
-        recorded.pop("lock", None)  # of the packages that were installed, which no file pins
-    else:
-        lock = images.locks.read_lock(root).variant(recipe.variant)
-        today["lock"] = packages.digest_of(lock.packages_path)
-    if different := changed(recorded, today):
-        first, named = different[0], ", ".join(INPUTS[name] for name in different)
+    if different := changed_inputs(digests, recipe, root, package=package):
+        first, (then, now) = next(iter(different.items()))
+        named = ", ".join(INPUTS[name] for name in different)
         raise BundleError(
             f"the {what} was made from other files than those here: {named}",
             where=str(root),
-            expected=f"{first} {recorded.get(first, 'none')}",
-            actual=str(today.get(first, "none")),
+            expected=f"{first} {then}",
+            actual=now,
             fix=fix,
         )
+
+
+def _fix_of_older_golden(subject: BundleSubject) -> str:
+    """What to do where a run or a report is of today's files, and its golden is not."""
+    again = f"`reprokit reproduce {subject.recipe}` once more, and bundle its report"
+    return (
+        f"the {subject.of} is of the files here, its golden is older: `reprokit golden promote "
+        f"{subject.recipe} --reason …`, then {again if subject.of == 'report' else 'bundle the golden'}"
+    )
 
 
 def _changed_since(commit: str, recipe: Recipe, root: Path) -> list[str]:
@@ -305,14 +311,28 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
             continue  # packages of an index and of the distribution, by their hashes
         content = one.content if isinstance(one.content, bytes) else one.content.read_bytes()
         if why := why_secret(name, content):
-            found.append(f"{name} ({why})")
+            found.append(_place_and_reason(name, why))
     if found:
-        more = f" and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
+        more = f", and {len(found) - _MOST_SECRETS} more" if found[_MOST_SECRETS:] else ""
         raise BundleError(
-            f"these files hold what must not be given away in a bundle: {', '.join(found[:_SHOWN])}{more}",
-            where=recipe.where("sees"),
-            fix="take it out of the file, or let `sees` in the recipe leave the file out; then promote again",
+            f"these files look as if they hold secrets: {', '.join(found[:_MOST_SECRETS])}{more}",
+            fix="take the secret out of the file, or let `sees` in the recipe leave the file out; then "
+            f"`reprokit reproduce {recipe.name}`, and promote the new runs",
         )
+
+
+def _place_and_reason(name: str, why: str) -> str:
+    """A file as it is called in the project, with the line and what it holds there.
+
+    >>> _place_and_reason("source/program/conf/a.yaml", "line 3 holds a private key")
+    'conf/a.yaml:3 (it holds a private key)'
+    """
+    path = name.removeprefix(f"{PROGRAM}/")
+    if path.startswith(f"{SOURCE}/"):
+        path = f"recipes/{path.removeprefix(f'{SOURCE}/')}"
+    if line := re.match(r"line (\d+) holds ", why):
+        return f"{path}:{line[1]} (it holds {why[line.end() :]})"
+    return f"{path} ({why})"
 
 
 def _must_hold_no_forbidden_data(
@@ -334,5 +354,5 @@ def _must_hold_no_forbidden_data(
             f"data that {_FORBIDDEN} would go into the bundle: {', '.join(found[:_SHOWN])}{more}",
             where=recipe.where("data"),
             fix="let git ignore the file, or let `sees` leave it out, and have the program read it in the "
-            "folder {data}; then promote again",
+            f"folder {{data}}; then `reprokit reproduce {recipe.name}`, and promote the new runs",
         )

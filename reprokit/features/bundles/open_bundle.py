@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprokit import golden, images, recipes
 from reprokit.errors import BundleError, EngineError
-from reprokit.features.bundles.bundled_data import put_into_cache
+from reprokit.features.bundles.bundled_data import must_be_declared, put_into_cache
 from reprokit.features.bundles.bundled_records import must_bear_each_other_out
 from reprokit.features.bundles.gather_files import must_stand_on
 from reprokit.features.bundles.manifest import BundleManifest
@@ -32,6 +32,23 @@ _NOTE_OF_PACKAGE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedBundle:
+    """A bundle whose files agree with its manifest and with each other; nothing of it was run.
+
+    Attributes:
+        manifest: What it says of itself.
+        recipe: Its recipe, overrides applied.
+        sha256: Digest of the archive.
+        package: The ``reprokit`` in it, which may not be there.
+    """
+
+    manifest: BundleManifest
+    recipe: Recipe
+    sha256: str
+    package: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBundle:
     """A bundle, unpacked.
 
@@ -44,6 +61,28 @@ class OpenBundle:
     project: Project
     recipe: Recipe
     request: Request
+
+
+def checked(file: Path, folder: Path, *, sha256: str | None) -> CheckedBundle:
+    """Unpack a bundle into an empty folder, and compare all that it holds; nothing of it is run.
+
+    Args:
+        file: The archive.
+        folder: Where to.
+        sha256: The digest that the archive must have; None for any.
+
+    Raises:
+        BundleError: It is damaged, was altered, or does not fit together.
+        ReprokitError: Something in it cannot be read.
+    """
+    found = unpack(file.absolute(), folder, sha256=sha256)
+    manifest = found.manifest
+    recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
+    own = folder / "package" / "reprokit"
+    _must_fit_together(manifest, recipe, folder, package=own if own.is_dir() else PACKAGE)
+    must_bear_each_other_out(manifest, folder)
+    must_be_declared(recipe, folder)
+    return CheckedBundle(manifest=manifest, recipe=recipe, sha256=found.sha256, package=own)
 
 
 def opened(
@@ -70,12 +109,8 @@ def opened(
         EngineError: No container engine answers, or nothing says what image to run.
         ReprokitError: Something in it cannot be read, or its environment cannot be made here.
     """
-    found = unpack(file.absolute(), folder, sha256=sha256)
-    manifest = found.manifest
-    recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
-    own = folder / "package" / "reprokit"
-    _must_fit_together(manifest, recipe, folder, package=own if own.is_dir() else PACKAGE)
-    must_bear_each_other_out(manifest, folder)
+    found = checked(file, folder, sha256=sha256)
+    manifest, recipe = found.manifest, found.recipe
     put_into_cache(recipe, folder, on_progress=on_progress)
     request = replace(request, seed=manifest.seed, overrides=manifest.modified)
     request = replace(request, backend=_backend(recipe, request.backend, on_progress=on_progress))
@@ -95,7 +130,7 @@ def opened(
         golden_dir=folder / "golden",
         runs_dir=home.runs_dir,
         reports_dir=home.reports_dir,
-        package=_package_of_runs(recipe, own, on_progress=on_progress),
+        package=_package_of_runs(recipe, found.package, on_progress=on_progress),
         bundle={"file": file.name, "path": str(file), "sha256": found.sha256},
     )
     return OpenBundle(project=project, recipe=recipe, request=request)

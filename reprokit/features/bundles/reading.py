@@ -11,7 +11,7 @@ import io
 import os
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -66,7 +66,7 @@ def unpack(
                 raise BundleError(
                     "this is another bundle", where=str(path), expected=sha256, actual=actual, fix=_ALTERED
                 )
-            _must_be_unaltered(stream, path)
+            _must_be_unaltered(stream, path, limits=limits)
             stream.seek(0)
             size = os.fstat(stream.fileno()).st_size
             most = min(limits.total_bytes, limits.free_bytes + limits.ratio * size)
@@ -103,14 +103,43 @@ class _Counted(io.RawIOBase):
         return block
 
 
-def _must_be_unaltered(stream: IO[bytes], path: Path) -> None:
+def _must_be_unaltered(stream: IO[bytes], path: Path, *, limits: UnpackLimits) -> None:
     head = stream.read(len(HEADER) + _COMMENT_BYTES + 1)
     digest = head[len(HEADER) : -1]
     if not head.startswith(HEADER[:2]) or len(head) < len(HEADER) + _COMMENT_BYTES + 1:
         raise BundleError("this is not a bundle", where=str(path), expected="a .tar.gz of `reprokit bundle`")
     if head != HEADER + digest + b"\0" or digest != digest_of_rest(stream).encode():
         what = "the archive is damaged or was altered, or `reprokit bundle` did not write it"
-        raise BundleError(what, where=str(path), fix=_ALTERED)
+        name = _first_altered(stream, limits=limits)
+        where = f"{path}: {name[:200]!a}" if name else str(path)
+        raise BundleError(what, where=where, fix=_ALTERED)
+
+
+def _first_altered(stream: IO[bytes], *, limits: UnpackLimits) -> str:
+    """The first member that is not what the manifest lists, or in which the archive breaks; "" for none."""
+    name = ""
+    try:
+        stream.seek(0)
+        most = min(limits.total_bytes, limits.free_bytes)
+        with gzip.GzipFile(fileobj=stream, mode="rb") as plain:
+            counted = _Counted(plain, most_bytes=most, where="")
+            with tarfile.open(fileobj=counted, mode="r|") as tar:
+                files: Mapping[str, FileEntry] = {}
+                for member in tar:
+                    name, content = member.name, tar.extractfile(member)
+                    if content is None:
+                        return name
+                    if member.name == BUNDLE and not files:
+                        files = _manifest(member, content, where="", limits=limits).files
+                        continue
+                    sha = hashlib.sha256()
+                    for block in _blocks(content):
+                        sha.update(block)
+                    if name not in files or files[name].sha256 != f"sha256:{sha.hexdigest()}":
+                        return name
+    except (BundleError, tarfile.TarError, EOFError, zlib.error, OSError, ValueError):
+        return name
+    return ""
 
 
 def _unpack(stream: _Counted, folder: Path, *, path: Path, limits: UnpackLimits) -> BundleManifest:

@@ -35,7 +35,8 @@ _CRATE = "ro-crate-metadata.json"
 _OWN = {"sha256": "--sha256", "keep": "--keep"}
 
 
-def _digest(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def digest_option(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The digest of an archive as a person types it, with or without its ``sha256:``."""
     if value is None:
         return None
     digest = value.strip().lower().removeprefix("sha256:")
@@ -71,7 +72,7 @@ def _bundle_file(name: str | None, options: Options) -> Path | None:
         return None
     for option, typed in _REFUSED.items():
         if options.get(option) not in (None, False, (), []):
-            raise click.UsageError(f"{typed} does not go with a bundle, which says this itself")
+            raise click.UsageError(f"{typed} does not go with a bundle, which fixes it itself")
     if not Path(name).is_file():
         raise click.UsageError(f"there is no file {name!r}")
     return Path(name)
@@ -96,7 +97,10 @@ EXTENSION = Extension(
         titled(
             "A bundle",
             click.option(
-                "--sha256", metavar="DIGEST", callback=_digest, help="What `reprokit bundle` printed."
+                "--sha256",
+                metavar="DIGEST",
+                callback=digest_option,
+                help="Refuse any archive with another digest than the author published.",
             ),
             click.option(
                 "--keep",

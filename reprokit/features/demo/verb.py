@@ -16,7 +16,7 @@ from reprokit.cli.output import fitted_lines, print_json
 from reprokit.errors import CannotJudgeError
 
 _RECORDED = "Two recorded runs of one program, with one seed, as `reprokit reproduce` judges them now:"
-_ASKED = "Which line makes them differ? What `reprokit diagnose` answered:"
+_ASKED = "Which line makes them differ? What `reprokit diagnose` answered, with new runs of it:"
 _OFFER = "A small program with a planted fault can be trained in a temporary folder, and its fault found."
 _NEXT = "Your program: reprokit init -- python train.py"
 

@@ -125,7 +125,7 @@ def _show_next(proposal: Any, steps: Sequence[str], *, as_json: bool) -> int:
     """What a person types next; the exit code."""
     if proposal.problem:
         told = f"{proposal.problem[:1].upper()}{proposal.problem[1:]}"
-        click.echo("\n".join([f"\n{told}", *(f"Next: {line}" for line in steps)]), err=True)
+        click.echo("\n".join([f"\n{told} (exit code 1)", *(f"Next: {line}" for line in steps)]), err=True)
         return 1
     if not as_json:
         click.echo("\n".join(["", "next:", *(f"  {line}" for line in steps)]))

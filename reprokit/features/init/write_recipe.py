@@ -120,6 +120,9 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
 #: What a recipe of a command computes with where it says nothing, for a person.
 _NATIVE = "native: its numbers hold on this kind of CPU; `numerics: portable` makes them hold on others too"
 
+#: Which files count as the program's, for a person.
+_FILES = "all that git tracks; `sees: [train.py, src/*]` in the recipe limits them to what the program reads"
+
 
 class _ProgramInspection:
     """One program, run and looked at until its recipe is known."""
@@ -164,6 +167,7 @@ class _ProgramInspection:
             found={
                 **self._found,
                 "command": " ".join(self._values["command"]),
+                "files": _FILES,
                 **({"numerics": _NATIVE} if "cpu-x86_64" in self._values["platforms"] else {}),
             },
             problem=problem,
@@ -175,7 +179,7 @@ class _ProgramInspection:
             return self._unpinned("--variant none: this Python, which nothing pins")
         source = find_dependencies(self._trial.project.root, self._command.script)
         if source is None:
-            return self._unpinned("no file names its dependencies: this Python, which nothing pins")
+            return self._unpinned("not pinned: no requirements or lock found, so this Python is used")
         name = str(self._values["name"])
         if (project_folder(self._project.root, "images") / name).is_dir():
             self._found["python"] = locked_python(name, self._project, asked=self._python)
@@ -242,8 +246,9 @@ class _ProgramInspection:
         if run_json.recorded(seen).outcome == "mounts_changed":
             self._written = written_files(seen)
             self._values["collect"] = list(places_of(self._written))
-            self._found["results"] = f"written to {', '.join(self._values['collect'])}, collected from there"
-            self._trial.progress.note(f"two runs again, with {self._found['results']}")
+            places = ", ".join(self._values["collect"])
+            self._found["results"] = f"{places}, copied into each run folder"
+            self._trial.progress.note(f"two more runs; of each, what it writes to {places} is copied")
             folders = self._run(_SEEDS[0], repeats=2)
         self._must_have_ended(folders)
         if self._values["variant"] != NO_VARIANT:
@@ -305,7 +310,7 @@ class _ProgramInspection:
         first = comparison.divergence
         where = f"from {first.place} on, {first.metric}" if first else "in what they hold"
         self._found["repeats"] = f"no: two runs{self._with_seed()} differ {where}"
-        return f"two runs with one seed differ {where}"
+        return f"two runs{self._with_seed()} differ {where}"
 
     def _with_seed(self) -> str:
         return f" with seed {_SEEDS[0]}" if any("{seed}" in word for word in self._values["command"]) else ""
@@ -318,17 +323,17 @@ class _ProgramInspection:
     def _seed(self, first: Path, *, repeats: bool) -> None:
         """Which metrics respond to another seed; open where they do not repeat with one."""
         if not any("{seed}" in word for word in self._values["command"]):
-            self._found["seed"] = "no option for a seed was found: the program is given none"
+            self._found["seed"] = "no option for a seed was found; the program runs without one"
             because = "the program takes no seed"
             if place := self._seed_in_files():
                 self._found["seed"] = (
-                    f"set in {place}; no option for it was found, so the program is given none"
+                    f"set in {place}; no option for it was found, so the program runs without one"
                 )
                 because = f"its seed is set in {place}, and no option for it was found"
             self._values["unresponsive"] = {"because": because}
             return
         if not repeats:
-            self._found["seed"] = "not known: where two runs with one seed differ, another seed shows nothing"
+            self._found["seed"] = "not tested: the runs already differ with the same seed"
             return
         [other] = self._run(_SEEDS[1], repeats=1)
         self._must_have_ended([other])

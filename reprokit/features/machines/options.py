@@ -121,8 +121,7 @@ def _matrix(options: dict[str, Any], settings: dict[str, str]) -> int:
         text = ""
         click.echo(f"Warning: the page {page.name} was left out: {error}", err=True)
     if text:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        workspace.write_atomic(page, text.encode("utf-8"))
+        workspace.write_named(page, text.encode("utf-8"))
     if options["as_json"]:
         drawn = str(page) if text else None
         print_json({"exit_code": code, "rows": machine_matrix.data(rows), "page": drawn})

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, recipes, runs
+from reprokit.core.inputs import INPUTS
 from reprokit.core.verdicts import comparability
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
 from reprokit.harness.judging.compared_with.reference_run import platform_of
@@ -200,11 +201,19 @@ def _setting(text: str) -> str:
 _DIGESTS = re.compile(r" \((?:(?:'sha256:[^']*'|absent)(?:, )?)+\)")
 
 
+_OF_INPUTS = {
+    f"runs are not comparable: digests differ in {name}": f"it differs in {text.partition(' (')[0]}"
+    for name, text in INPUTS.items()
+}
+
+
 def _in_short(reason: str, chosen: runs.StoredRun, other: runs.StoredRun) -> str:
     """Why a run is not comparable, without what both command lines have and without digests."""
     expected, actual = (list(one.record.command or ()) for one in (chosen, other))
+    if (short := _DIGESTS.sub("", reason)) in _OF_INPUTS:
+        return _OF_INPUTS[short]
     if not (reason.startswith("runs are not comparable: command lines differ") and expected and actual):
-        return _DIGESTS.sub("", reason)
+        return short
     without, words = _apart(expected, actual)
     if not without:
         return f"it was run with --args {shlex.quote(words)}"

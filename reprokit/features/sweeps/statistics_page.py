@@ -181,12 +181,15 @@ def ranking_caveats(one: Any, groups: Sequence[Any]) -> Iterator[str]:
     number_of = one.ranking.num_comparisons
     if number_of:
         yield (
-            "Minus the best: seed by seed, over the seeds that both have. p: paired t-test, which takes the "
+            "Difference from the best: paired by seed. p: paired t-test, which takes the "
             f"differences to be normal, corrected by Holm's method for {counted(number_of, 'comparison')} "
             "(every pair of settings, because the best was chosen by the same numbers)."
         )
     elif one.ranking.differences:
-        yield "Minus the best: seed by seed. With one seed in common there is neither interval nor test."
+        yield (
+            "Difference from the best: paired by seed. With one seed in common there is neither interval nor "
+            "test."
+        )
 
 
 def to_data(found: Any) -> dict[str, Any]:

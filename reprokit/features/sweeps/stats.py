@@ -88,6 +88,7 @@ def statistics(
     windows: Sequence[str] = ALL_WINDOWS,
     metrics: Sequence[str] = (),
     like: str | None = None,
+    seeds: Sequence[int] = (),
     bootstrap_seed: int = 0,
 ) -> Statistics:
     """Statistics of recipes and sweeps.
@@ -98,6 +99,7 @@ def statistics(
         windows: Names as ``core.statistics.windows`` has them.
         metrics: Patterns of the metrics; none means all.
         like: Of the recipes, only runs on the inputs of this run: an id, its beginning, or a path.
+        seeds: Only runs with these seeds; none means all.
         bootstrap_seed: Of the generator of all resamples.
 
     Raises:
@@ -108,7 +110,9 @@ def statistics(
         asked = [Window.parse(name) for name in dict.fromkeys(windows)]
     except ValueError as error:
         raise UsageError(str(error), where="--window") from error
-    groups = [group for target in targets for group in _groups(target, project=project, like=like)]
+    groups = [
+        group for target in targets for group in _groups(target, project=project, like=like, seeds=seeds)
+    ]
     if len(targets) > 1:  # what differs inside a sweep says nothing alongside another one
         groups = [replace(one, label="") for one in groups]
     generator = np.random.default_rng(bootstrap_seed)
@@ -216,9 +220,11 @@ def _sweep_of(target: str, *, project: Project) -> Path | None:
     return next((place for place in places if (place / SWEEP).is_file() or place.name == SWEEP), None)
 
 
-def _groups(target: str, *, project: Project, like: str | None) -> Iterator[SeedGroup]:
+def _groups(target: str, *, project: Project, like: str | None, seeds: Sequence[int]) -> Iterator[SeedGroup]:
     if record := _sweep_of(target, project=project):
-        yield from _groups_of_sweep(record)
+        for group in _groups_of_sweep(record):
+            members = tuple(one for one in group.members if not seeds or one.seed in seeds)
+            yield replace(group, members=members)
         return
     folders = runs.list_all(project.runs_dir, recipe=target)
     if not folders:
@@ -228,6 +234,8 @@ def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Seed
             actual=repr(target),
             fix=_meant(target, project.runs_dir) or "`reprokit runs list` shows the recipes that have runs",
         )
+    if seeds:
+        folders = [one for one in folders if runs.read(one, verify=False).record.seed in seeds]
     chosen = None if like is None else runs.find(project.runs_dir, like)
     group = group_of(folders, name=target, like=chosen)
     yield replace(group, inputs=inputs_of(group, like=chosen))

@@ -125,9 +125,6 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
             session=harness.SweepSession(project=project, progress=progress),
             dry_run=dry_run,
         )
-    if options["html"]:
-        _write_page(answer, project=project, path=options["html"])
-
     lines = sweep_table.sweep_lines(
         answer.members,
         answer.actions,
@@ -141,6 +138,8 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     finished = any(member.state == "complete" for member in answer.members)
     after = [_next_line(answer, options)] if finished and not (dry_run or as_json) else []
     print_answer((*shown, *after), data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
+    if options["html"]:
+        _write_page(answer, project=project, path=options["html"])
     for warning in answer.warnings:
         click.echo(f"Warning: {warning}{'' if warning.endswith('?') else '.'}", err=True)
     return code
@@ -177,6 +176,11 @@ def sweep(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
         metavar="RUN",
         help="Only runs on the inputs of RUN  [default: the newest].",
     ),
+    click.option(
+        "--seeds",
+        metavar="SEEDS",
+        help="Only runs with these seeds: 42,123, or a range with both ends, 0..9.",
+    ),
     number_option(
         "--bootstrap-seed", least=0, default=0, help="Seed of the bootstrap: same seed, same interval."
     ),
@@ -190,6 +194,7 @@ def stats(
     metrics: tuple[str, ...],
     windows: tuple[str, ...],
     like: str | None,
+    seeds: str | None,
     bootstrap_seed: int,
     as_json: bool,
     verbose: bool,
@@ -212,6 +217,7 @@ def stats(
         windows=windows or (over_seeds.ALL_WINDOWS if as_json or verbose else over_seeds.SHOWN_WINDOWS),
         metrics=metrics,
         like=like,
+        seeds=_named_seeds(seeds),
         bootstrap_seed=bootstrap_seed,
     )
     if html:
@@ -251,3 +257,13 @@ def _write_page(answer: Sweep, *, project: Project, path: Path) -> None:
         found = stats.statistics([str(answer.path)], project=project, windows=stats.SHOWN_WINDOWS)
         goldens = stats.goldens_of(found, project=project)
     write_page(statistics_html.sweep_to_html(answer, found, goldens), path=path)
+
+
+def _named_seeds(text: str | None) -> tuple[int, ...]:
+    """The seeds that are named; not a number alone, which `sweep` takes for a count."""
+    from reprokit.errors import UsageError
+    from reprokit.harness.sweeping.asked import parse_seeds
+
+    if text is not None and text.strip().isdecimal():
+        raise UsageError("name the seeds", where="--seeds", expected=f"{text.strip()}, or 0..9", actual=text)
+    return parse_seeds(text)(())

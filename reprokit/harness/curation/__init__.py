@@ -9,12 +9,14 @@ from reprokit.harness.curation.promote_stale import promote_stale
 from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.curation.prune import PruneChoice, plan_prune, prune
 from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
+from reprokit.harness.running.inputs_of_today import changed_since_runs
 
 __all__ = [
     "PruneChoice",
     "PublishedLog",
     "RecipeFinding",
     "WhichSweep",
+    "changed_since_runs",
     "check_recipes",
     "compare_goldens",
     "export_environment",

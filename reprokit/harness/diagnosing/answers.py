@@ -19,6 +19,8 @@ from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.running.plan import shell_line
 
 UNKNOWN = "unknown"
+#: Asked by everything that prints help, such as argparse: in nearly every program that has options.
+_OF_THE_TERMINAL = frozenset({"the variables COLUMNS, LINES", "the variable COLUMNS", "the variable LINES"})
 #: The beginning of a run's label → what is tried by such runs.
 _TRIED = {
     ("first", "second", "again", "unwatched"): "the program under equal conditions",
@@ -56,7 +58,11 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
         not_varied=tuple(inquiry.not_varied),
         limits=diagnosis.limits_of(first.trace),
         began=inquiry.began,
-        taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
+        taps=tuple(
+            _tap(site, differs=name in differs)
+            for name, site in first.trace.sites.items()
+            if name in differs or site.what not in _OF_THE_TERMINAL
+        ),
         folder=lab.folder,
         runs=lab.made,
         odds=None if equal else inquiry.odds_of_others or inquiry.odds(held or ()),

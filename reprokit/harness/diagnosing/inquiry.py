@@ -185,7 +185,8 @@ class Investigation:
         self.expect()
         left = self._left()
         names = self.lab.in_source(self.described).replace(f"{Path.cwd()}/", "")
-        self.lab.progress.note(f"so far: {names} explains it, {counted(left, 'confirmation')} to go")
+        verb = "explains" if len(held) == 1 else "explain"
+        self.lab.progress.note(f"so far: {names} {verb} it, {counted(left, 'confirmation')} to go")
 
     def _left(self) -> int:
         """How many more runs it takes to confirm the suspicion, where each does."""

@@ -122,12 +122,13 @@ class Odds:
 
     def sentence(self) -> str:
         """The number that stands next to the confidence."""
-        pairs = f"{self.differ} of {counted(self.differ + self.equal, 'pair')} of runs differ"
+        verb = "differs" if self.differ == 1 else "differ"
+        pairs = f"{self.differ} of {counted(self.differ + self.equal, 'pair')} of runs {verb}"
         if not self.repeated:
             return pairs
         if self.by_replay:
             runs = counted(self.repeated, "run")
-            return f"{pairs}; {runs} repeated another one in every digit because of what was replayed"
+            return f"{pairs}; with the replayed values {runs} matched the other in every digit"
         runs = counted(self.repeated, "run")
         if self.varied:
             pairs = f"{self.differ} of {counted(self.differ + self.equal, 'run')} with it differ"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from reprokit.core.checklist import Judgement, Verdict
 from reprokit.core.evidence import EnsembleEvidence, Evidence
+from reprokit.core.statistics.gate_reason import TOO_FEW_SEEDS
 from reprokit.core.verdicts import ensemble_tier
 
 _DECIDED = {Verdict.EQUIVALENT, Verdict.REGRESSION, Verdict.UNJUDGED}
@@ -47,7 +48,7 @@ def sentence(evidence: Evidence, judged: Judgement, *, differ: str) -> str:
         exact = f"{differ}, beyond the declared tolerance"
     if judged.verdict is Verdict.EQUIVALENT:
         by = f"By the ensemble of {ensemble.num_seeds} seeds{chosen_of(ensemble)}"
-        return f"{by}, {ensemble.reason}. {exact}. Equivalent returns, not equal numbers."
+        return f"{by}, {ensemble.reason}. {exact}. Equivalent results, not equal numbers."
     if judged.verdict is Verdict.REGRESSION:
         chosen = f" The ensemble was{chosen_of(ensemble)}." if ensemble.left_out else ""
         return f"{ensemble.reason}. {exact}.{chosen}"
@@ -73,9 +74,27 @@ def next_command(evidence: Evidence, judged: Judgement) -> str | None:
         return None if evidence.golden else _curves_of(ensemble, (evidence.recipe or {}).get("name"))
     if ensemble.ignores_seed:
         return f"have the program use its seed, then: {evidence.rerun}"
+    if ensemble.reason.endswith(TOO_FEW_SEEDS):
+        name = (evidence.recipe or {}).get("name")
+        seeds = 2 * ensemble.num_seeds
+        return (
+            f"reprokit sweep {name} --seeds {seeds}, then: reprokit golden promote {name} --sweep --reason …"
+        )
     return f"reprokit golden show {ensemble.path}"
 
 
 def _curves_of(ensemble: EnsembleEvidence, name: object) -> str:
     """What draws the curves of the new seeds, and not those of whatever was run last."""
-    return f"reprokit stats {name} --same-inputs-as {Path(ensemble.runs[0]).name} --html reports/seeds.html"
+    same = f"--same-inputs-as {Path(ensemble.runs[0]).name}"
+    return f"reprokit stats {name} {same}{_seeds_of(ensemble)} --html reports/seeds.html"
+
+
+def _seeds_of(ensemble: EnsembleEvidence) -> str:
+    """The new seeds as an option; "" where the gate does not say them."""
+    new = (ensemble.gate or {}).get("new") or {}
+    seeds = sorted(map(int, new))
+    if not seeds:
+        return ""
+    if len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1)):
+        return f" --seeds {seeds[0]}..{seeds[-1]}"
+    return f" --seeds {','.join(map(str, seeds))}{',' if len(seeds) == 1 else ''}"

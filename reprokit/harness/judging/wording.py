@@ -280,8 +280,9 @@ def _not_judged(case: VerdictCase) -> str:
     """How many rows no one asked for, so that no one takes them for passed."""
     if "command" not in (case.evidence.recipe or {}) or not case.not_judged:
         return ""
-    checked = "was not checked" if case.not_judged == 1 else "were not checked"
-    return f" {counted(case.not_judged, 'optional row')} of the checklist {checked}."
+    is_one = case.not_judged == 1
+    asked = "does not apply or was not asked for" if is_one else "do not apply or were not asked for"
+    return f" {counted(case.not_judged, 'optional row')} of the checklist {asked}."
 
 
 def _drift(golden: GoldenEvidence) -> str:

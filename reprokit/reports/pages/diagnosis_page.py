@@ -35,7 +35,7 @@ def first_lines(found: Any, *, again: Sequence[str], root: Path) -> list[str]:
     room = _MOST_IN_PIPE - 1 - len(again) - len(following)
     if len(facts) > room:
         left_out = counted(len(facts) - (room - 1), "more line")
-        facts = [*facts[: room - 1], f"  and {left_out} in diagnosis.html (see --json)", *following]
+        facts = [*facts[: room - 1], f"  and {left_out} in diagnosis.html and --json", *following]
     return [*facts, kept, *again]
 
 

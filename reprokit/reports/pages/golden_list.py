@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reprokit.core.statistics.foreseen import smallest_drops
+from reprokit.core.statistics.gate_plan import Metric, PlanOfLooks
 from reprokit.core.verdicts.rows import counted
 from reprokit.layout import ENSEMBLE
 from reprokit.reports.escaping import one_line
@@ -46,8 +48,27 @@ def ensemble_lines(ensemble: Ensemble) -> Iterator[str]:
         yield one_line(
             f"left out: {counted(len(left_out), 'finished seed')}, which every answer says: {seeds}"
         )
+    yield from _visible(ensemble)
     for half in told.halves:
         yield one_line(f"halves {half.order}, {half.metric}: p = {half.p_value:.3g}")
+
+
+def _visible(ensemble: Ensemble) -> Iterator[str]:
+    """Which drop the last look of a gate would show, and whether that is enough for the margin."""
+    plan, blessed = PlanOfLooks(), ensemble.provenance.statistical
+    metrics = [
+        Metric(name=label, margin=one.margin, higher_is_better=one.direction == "higher")
+        for label, one in zip(ensemble.labels, blessed, strict=True)
+    ]
+    reference = {label: [member.values[label] for member in ensemble.members] for label in ensemble.labels}
+    for metric, drop in zip(metrics, smallest_drops(reference, metrics, plan=plan), strict=True):
+        asked = f"with {100 * plan.power:.0f} % power, {plan.looks[-1]} new seeds"
+        if drop is None:
+            yield one_line(f"{metric.name}: {asked} show no drop")
+        else:
+            less = drop <= metric.margin
+            than = "" if less else f": more than the margin {metric.margin:.6g}, so the answer stays UNJUDGED"
+            yield one_line(f"{metric.name}: {asked} show a drop of {drop:.3g} or more{than}")
 
 
 def provenance_lines(golden: Golden) -> Iterator[str]:

@@ -88,6 +88,8 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine
     for card in others[:_MOST_MORE_CAUSES]:
         told = f"and {card.category} at {card.place}: {card.source or card.what}"
         yield from (TerminalLine(text=text) for text in wrapped(told, width=width, lead="  "))
+        if card.fix:
+            yield from (TerminalLine(text=text) for text in wrapped(card.fix, width=width, lead="    → "))
     if len(others) > _MOST_MORE_CAUSES:
         yield TerminalLine(text=f"  and {counted(len(others) - _MOST_MORE_CAUSES, 'more cause')}", tone="dim")
 
@@ -139,13 +141,13 @@ def _rest(page: CausePage, *, width: int) -> Iterator[TerminalLine]:
     counts = (
         (len(page.ruled_out), "ruled out"),
         (len(page.not_varied), "not varied"),
-        (len(page.limits), "not recorded"),
+        (len(page.limits), "not observed"),
         (max(0, len(page.known) - _MOST_KNOWN), "more known"),
     )
     left_out = ", ".join(f"{count} {what}" for count, what in counts if count)
     if left_out:
         yield TerminalLine(text="")
-        for text in wrapped(f"{left_out} (the page shows everything)", width=width):
+        for text in wrapped(f"{left_out} (diagnosis.html shows everything)", width=width):
             yield TerminalLine(text=text, tone="dim")
 
 

@@ -151,12 +151,21 @@ def _reason(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
     advisory = "" if row.required else " (advisory)"
     told = f"{row.id}{advisory}: {row.reason}"
     for text in wrapped(told, width=width, lead=f"{row.status.value:<9}"):
-        yield TerminalLine(text=text, tone="row", status=row.status)
+        yield _of_row(text, row)
+
+
+def _of_row(text: str, row: ReportRow) -> TerminalLine:
+    """An advisory row changes no verdict, so it has no colour next to one that passed."""
+    return (
+        TerminalLine(text=text, tone="row", status=row.status)
+        if row.required
+        else TerminalLine(text=text, tone="dim")
+    )
 
 
 def _remedy(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
     for text in with_commands(row.remedy, width=width, lead=f"{'':<9}→ ") if row.remedy else ():
-        yield TerminalLine(text=text, tone="row", status=row.status)
+        yield _of_row(text, row)
 
 
 def not_asked(found: Outline) -> str:

@@ -126,7 +126,7 @@ def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here)
     found = here.answer()
     report = found.report
     assert (report.verdict, report.exit_code) == (Verdict.EQUIVALENT, 0)
-    assert "Equivalent returns, not equal numbers." in report.sentence
+    assert "Equivalent results, not equal numbers." in report.sentence
     assert row(report, "equals_golden").status == "SKIPPED"
     told = report.statistical
     assert set(told) == {"reference", "new", "outcome", "margins", "rates"}
@@ -164,8 +164,10 @@ def test_a_shift_is_a_regression_whichever_way(here, settings, word):
     assert outline(report).meaning == "new seeds differ from the ensemble, with the same numerics"
     assert len(report.statistical["new"]) == 3, "the first look decides"
     new_seeds = row(report, "equals_golden").evidence["new_seeds"]
+    seeds = sorted(map(int, report.statistical["new"]))
     assert report.next_command == (
-        f"reprokit stats train --same-inputs-as {Path(new_seeds[0]).name} --html reports/seeds.html"
+        f"reprokit stats train --same-inputs-as {Path(new_seeds[0]).name} "
+        f"--seeds {seeds[0]}..{seeds[-1]} --html reports/seeds.html"
     )
     assert "margin is not excluded" not in to_markdown.to_markdown(report), (
         "what p decides, no interval denies"

@@ -161,12 +161,12 @@ def test_the_divergence_stands_above_the_rows(sample_report: Sample) -> None:
 
 def test_rows_that_no_one_asked_for_are_counted_once(sample_report: Sample) -> None:
     report = sample_report(Verdict.REPRODUCED)
-    told = f"{report.sentence} 2 optional rows of the checklist were not checked."
+    told = f"{report.sentence} 2 optional rows of the checklist do not apply or were not asked for."
     style = Style(width=200)
 
     assert to_terminal(report, style=style).count("not asked for") == 1
     counted = to_terminal(dataclasses.replace(report, sentence=told), style=style)
-    assert (counted.count("not checked"), counted.count("not asked for")) == (1, 0)
+    assert counted.count("not asked for") == 1
 
 
 def test_a_divergence_stands_there_once(sample_report: Sample) -> None:

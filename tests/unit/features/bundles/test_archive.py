@@ -136,6 +136,18 @@ def test_one_changed_byte_anywhere_is_found(made, tmp_path):
     assert passed == []
 
 
+def test_a_file_that_was_exchanged_in_the_archive_is_named(tmp_path, folder):
+    manifest = manifest_with({"README.md": b"read me", "source/a.py": b"RATE = 0.1"})
+    tar = tar_of(member("README.md", b"read me"), member("source/a.py", b"RATE = 0.2"), manifest=manifest)
+    bad = sealed(tmp_path / "bad.tar.gz", tar)
+    data = bytearray(bad.read_bytes())
+    data[len(HEADER) + 10] ^= 1  # the digest of the archive as it was
+    bad.write_bytes(data)
+    with pytest.raises(BundleError, match="damaged or was altered") as refused:
+        unpack(bad, folder)
+    assert "source/a.py" in refused.value.where
+
+
 def test_a_cut_archive_and_bytes_behind_it_are_found(made, tmp_path, folder):
     data, bad = made[0].read_bytes(), tmp_path / "bad.tar.gz"
     for content in (b"", data[:50], data[:-1], data + b"\0", data + data):

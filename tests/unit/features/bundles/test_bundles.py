@@ -246,10 +246,72 @@ def test_ignored_files_stay_behind_and_a_tracked_secret_is_refused(golden, made,
         made(golden)
     repository.promote(repository.reproduce())
     with pytest.raises(
-        BundleError, match=r"must not be given away in a bundle: source/program/\.env"
+        BundleError, match=r"look as if they hold secrets: \.env \(.*`reprokit reproduce train`, and promote"
     ) as refused:
         made(golden)
     assert "hf_0123" not in str(refused.value)
+
+
+def test_a_secret_is_named_by_its_file_in_the_project_and_its_line(golden, made, repository):
+    repository.write(conf__a_yaml="a: 1\nb: 2\npassword: hunter2\n")
+    repository.promote(repository.reproduce())
+    with pytest.raises(BundleError, match=r"hold secrets: conf/a\.yaml:3 \(it holds what looks like"):
+        made(golden)
+
+
+def test_the_golden_of_a_newer_run_is_named_as_the_older_one(golden, made, repository):
+    repository.write(settings_py="RATE = 0.2\n")
+    report, folder = repository.reproduced()
+    for path, then in ((Path(report.runs[0]), "then bundle the golden"), (folder, "bundle its report")):
+        with pytest.raises(BundleError, match=r"the golden was made from other files") as refused:
+            made(path)
+        assert "its golden is older: `reprokit golden promote train" in refused.value.fix
+        assert then in refused.value.fix
+
+
+def typed(capfd, *words):
+    """Exit code of a command line, and what it printed, in one line each."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(words))
+    said = capfd.readouterr()
+    return ended.value.code, " ".join(said.out.split()), " ".join(said.err.split())
+
+
+def test_an_archive_is_checked_and_nothing_of_it_is_run(
+    golden, made, repository, tmp_path, capfd, monkeypatch
+):
+    written = made(golden)
+    repository.root.rename(tmp_path / "gone")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = typed(capfd, "bundle", "--check", "theirs.tar.gz")
+    assert (code, out.startswith("Agrees with itself: theirs.tar.gz")) == (0, True), out
+    code, out, _ = typed(capfd, "bundle", "--check", "theirs.tar.gz", "--sha256", written.sha256)
+    assert (code, out.startswith("Unaltered: theirs.tar.gz")) == (0, True), out
+    code, _, err = typed(capfd, "bundle", "--check", "theirs.tar.gz", "--sha256", "0" * 64)
+    assert (code, "this is another bundle" in err) == (2, True), err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_check_refuses_an_archive_whose_records_contradict_each_other(edited, capfd):
+    file, name = edited(*EDITS["another number of the second run"])
+    code, _, err = typed(capfd, "bundle", "--check", str(file))
+    assert (code, name in err) == (2, True), err
+
+
+def test_a_check_writes_nothing_and_an_archive_needs_a_name(golden, made, capfd, tmp_path):
+    file = str(made(golden).path)
+    assert typed(capfd, "bundle", "--check", file, "-o", str(tmp_path / "b.tar.gz"))[0] == 2
+    assert typed(capfd, "bundle", file)[0] == 2
+    code, _, err = typed(capfd, "report", "verify", file)
+    assert (code, f"reprokit bundle --check {file}" in err) == (2, True), err
+
+
+def test_an_archive_in_the_project_is_said_to_count_as_a_changed_file(golden, repository, capfd, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    code, _, err = typed(capfd, "bundle", str(golden), "-o", "train.tar.gz")
+    assert (code, "git does not ignore it" in err) == (0, True), err
+    code, _, err = typed(capfd, "bundle", str(golden), "-o", "../train.tar.gz")
+    assert (code, "git does not ignore it" in err) == (0, False), err
 
 
 def test_a_container_is_the_only_way_unless_local_is_typed(golden, made, reviewer):

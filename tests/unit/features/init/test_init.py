@@ -133,9 +133,9 @@ def test_a_program_without_a_seed_call_is_told_and_nothing_that_it_draws_is_vola
     (theirs / "train.py").write_text(PROGRAM.replace("random.seed(options.seed)\n", ""))
     track(theirs)
     proposal = propose(theirs)
-    assert proposal.problem.startswith("two runs with one seed differ from step 0 on, loss")
+    assert proposal.problem.startswith("two runs with seed 1 differ from step 0 on, loss")
     assert proposal.found["repeats"].startswith("no: two runs with seed 1 differ from step 0 on, loss")
-    assert proposal.found["seed"].startswith("not known")
+    assert proposal.found["seed"].startswith("not tested")
     assert "volatile" not in recipe_of(proposal)
 
 
@@ -375,7 +375,7 @@ def test_clock_columns_in_nested_objects_and_rounded_rates_are_volatile(theirs):
 def test_what_else_differs_is_no_clock_column(theirs, of, by):
     assert of in NESTED
     proposal = nested(theirs, NESTED.replace(of, by))
-    assert proposal.problem.startswith("two runs with one seed differ")
+    assert proposal.problem.startswith("two runs with seed 1 differ")
     assert "volatile" not in recipe_of(proposal)
 
 

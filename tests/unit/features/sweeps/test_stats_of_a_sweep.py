@@ -58,7 +58,7 @@ def test_the_page_shows_the_table_of_a_terminal_of_80_columns(of, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with contextlib.redirect_stdout(Terminal()):
         said = list(fitted_lines(statistics_page.page_lines(found)))
-    table = said[2 : next(at for at, line in enumerate(said) if line.startswith("Minus the best"))]
+    table = said[2 : next(at for at, line in enumerate(said) if line.startswith("Difference from the best"))]
     page = (Path(__file__).parents[4] / "docs/reference/stats.md").read_text()
     assert "\n".join(table) in page
 
