@@ -2,54 +2,76 @@
 
     python benchmarks/rounding.py --seeds 1 2 --out rounding.jsonl
     python benchmarks/rounding.py --table rounding.jsonl
+    python benchmarks/rounding.py --first --seeds 7 8 --out rounding_first.jsonl
+    python benchmarks/rounding.py --table-of-first rounding_first.jsonl
 
 Every run is a process of its own, forked from one that has imported PyTorch; twins are made by the hook that
 ``compare`` loads, as many as it would make, and judged by the same rule with the same anchors. A twin that is
-ended early is the beginning of the whole one.
+ended early is the beginning of the whole one. With ``--first`` runs are ended after their first update, and
+that alone is judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import gzip
 import json
 import math
 import multiprocessing
 import statistics
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import rounding_programs as programs
 import torch
+import torch._dynamo  # optimizers import it, which takes each forked run a second
 
-from reprokit.features.compare.rounding.rule import FACTOR, Finding, Judged, judged
-from reprokit.features.compare.rounding.twin_runs import CONTROL_RATE, TwinRuns, make_twins
+from reprokit.features.compare.rounding.first_update import Moved, judged_first
+from reprokit.features.compare.rounding.rule import (
+    ENOUGH,
+    FACTOR,
+    SINGLE_EPSILON,
+    Finding,
+    Judged,
+    judged,
+)
+from reprokit.features.compare.rounding.twin_runs import ALL, CONTROL_RATE, TwinRuns, make_twins
 from reprokit.instrumentation.reprokit_hook import rounding as hook
 
 Metrics = dict[str, list[float]]
 
 
-def _child(pipe: Any, name: str, what: Mapping[str, Any], seed: int, order: str) -> None:
+def _child(pipe: Any, name: str, what: Mapping[str, Any], seed: int, order: str, out: str) -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    watch = SimpleNamespace(facts={}, process="0")
+    watch = SimpleNamespace(facts={}, process="0", out=out)
     if order:
         hook.watch(watch, order)
     programs.Linear.what = what
-    metrics = programs.PROGRAMS[name](what, seed)
+    metrics: Metrics = {}
+    with contextlib.suppress(SystemExit):  # ended after the first update
+        metrics = programs.PROGRAMS[name](what, seed)
     pipe.send((metrics, watch.facts.get(f"{hook.FACT}0") or {}))
 
 
-def run(name: str, what: Mapping[str, Any], seed: int, order: str = "") -> tuple[Metrics, dict[str, Any]]:
-    """One training in a process of its own: its metrics, and what the hook says of a twin."""
+def run(
+    name: str, what: Mapping[str, Any], seed: int, order: str = "", out: str = "/nowhere"
+) -> tuple[Metrics, dict[str, Any]]:
+    """One training in a process of its own: its metrics, and what the hook says of a twin.
+
+    The first update is recorded where ``out`` is a folder.
+    """
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(there, name, what, seed, order))
+    child = context.Process(target=_child, args=(there, name, what, seed, order, out))
     child.start()
     there.close()
     try:
@@ -148,6 +170,78 @@ def compared(side: Side, what: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def first_update(name: str, what: Mapping[str, Any], seed: int, order: str) -> tuple[Moved, float]:
+    """By how much the first update of a run moves its parameters, and the ε of a twin."""
+    with tempfile.TemporaryDirectory() as out:
+        facts = run(name, what, seed, order, out)[1]
+        told = facts["first_update"]
+        data = np.fromfile(Path(out) / told["file"], dtype="<f4").astype(np.float64)
+    sizes = [math.prod(shape) for shape in told["shapes"]]
+    values = tuple(np.split(data, np.cumsum(sizes)[:-1]))
+    shapes = tuple(map(tuple, told["shapes"]))
+    return Moved(step=told["step"], shapes=shapes, every=told["every"], values=values), facts["epsilon"]
+
+
+def measure_first(names: Sequence[str], seeds: Sequence[int], out: Path) -> None:
+    """Append a line for each change: what the first update says, with four twins and with eight."""
+    as_it_is = f"{hook.FIRST}:seed=0:start={hook.NEVER}:rate=1"
+    for name in names:
+        for seed in seeds:
+            a, _ = first_update(name, {}, seed, as_it_is)
+            made = [first_update(name, {}, seed, _twin_of_first(one)) for one in range(1, ALL + 1)]
+            few_digits = max(epsilon for _, epsilon in made) > SINGLE_EPSILON
+            for kind, changes in (("harmless", programs.harmless(name)), ("real", programs.real(name))):
+                for change, what in changes.items():
+                    b, _ = first_update(name, what, seed, as_it_is)
+                    line: dict[str, Any] = {"program": name, "seed": seed, "kind": kind, "change": change}
+                    for twins in (ENOUGH, ALL):
+                        found = judged_first(a, b, [one for one, _ in made[:twins]])
+                        word = "not_seen" if few_digits or not found.is_seen else str(found.finding)
+                        line[f"of_{twins}"] = {**found.as_data(), "finding": word}
+                    with out.open("a") as stream:
+                        stream.write(json.dumps(line) + "\n")
+
+
+def _twin_of_first(number: int) -> str:
+    kind = hook.UPDATES if number % 2 else hook.MODULES
+    return f"{kind}:seed={number}:start=0:rate=1:stop=1"
+
+
+def table_of_first(path: Path) -> Iterator[str]:
+    """Programs × what the first update says, with eight twins; and what it says of small changes."""
+    lines = _lines(path)
+    words = ("equal", "rounding", "unjudged", "different", "not_seen")
+    yield f"| program (seeds) | harmless: {' | '.join(words)} | real: {' | '.join(words)} |"
+    yield "|---" * (1 + 2 * len(words)) + "|"
+    for name in [*dict.fromkeys(line["program"] for line in lines), "all"]:
+        of = [line for line in lines if name in (line["program"], "all")]
+        counts = collections.Counter((line["kind"], line[f"of_{ALL}"]["finding"]) for line in of)
+        cells = [counts[kind, word] for kind in ("harmless", "real") for word in words]
+        yield f"| {name} ({len({line['seed'] for line in of})}) | " + " | ".join(map(str, cells)) + " |"
+    yield ""
+    for line in lines:
+        found = line[f"of_{ALL}"]
+        if line["kind"] == "harmless" and found["finding"] in ("different", "unjudged"):
+            yield f"- {line['program']} {line['seed']}: harmless {line['change']}: {found}"
+    yield from _small_changes(lines)
+
+
+_SMALL = ("rate_0.0001", "rate_1e-05", "rate_1e-06", "eps_10", "clip_1.01", "norm_eps", "batch_momentum")
+
+
+def _small_changes(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield "| change | program, seed | difference | of twins | multiple | answer |"
+    yield "|---|---|---|---|---|---|"
+    for change in _SMALL:
+        for line in lines:
+            found = line[f"of_{ALL}"]
+            if line["change"] != change or found["finding"] == "not_seen":
+                continue
+            cells = [found["difference"], found["of_twins"], found["slope"]]
+            told = ["" if one is None else f"{one:.2g}" for one in cells]
+            yield f"| {change} | {line['program']} {line['seed']} | {' | '.join(told)} | {found['finding']} |"
+
+
 def measure(names: Sequence[str], seeds: Sequence[int], out: Path) -> None:
     """Append a line for each change; what is there already is not made again."""
     there = {tuple(line[key] for key in ("program", "seed", "kind", "change")) for line in _lines(out)}
@@ -227,8 +321,14 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--out", type=Path, default=Path("rounding.jsonl"))
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--first", action="store_true", help="judge first updates alone")
+    parser.add_argument("--table-of-first", type=Path)
     given = parser.parse_args()
-    if given.table:
+    if given.table_of_first:
+        sys.stdout.writelines(line + "\n" for line in table_of_first(given.table_of_first))
+    elif given.first:
+        measure_first(given.programs, given.seeds, given.out)
+    elif given.table:
         sys.stdout.writelines(line + "\n" for line in table(given.table))
     else:
         measure(given.programs, given.seeds, given.out)

@@ -33,7 +33,7 @@ def run_commands(
     *,
     seals: Seals,
     session: Session,
-    and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
+    and_then: Callable[[Mapping[str, tuple[Path, ...]], Mapping[str, MakeRun]], None] | None = None,
 ) -> dict[str, tuple[Path, ...]]:
     """The run folders of both sides; of the second none where the first did not run.
 
@@ -83,7 +83,8 @@ def run_commands(
                 written = replace(written, files=written.files | tree.written(before))
                 behind = replace(behind, written=written)
             if and_then is not None:
-                and_then(made, _makes_runs(replace(plans["a"], shared=shared), session))
+                makers = {side: _makes_runs(replace(plans[side], shared=shared), session) for side in SIDES}
+                and_then(made, makers)
             return made
     except CannotRunError as error:
         spec = plans["a"].specs[0]
@@ -92,7 +93,7 @@ def run_commands(
 
 
 def _makes_runs(plan: RunPlan, session: Session) -> MakeRun:
-    """Further runs of the first command under a variation."""
+    """Further runs of a command under a variation."""
     engine = Engine(
         backend=LocalBackend(),
         runs_dir=session.project.runs_dir,

@@ -71,7 +71,7 @@ def run_sides(
     num_seeds: int | None = None,
     seals: Seals,
     session: Session,
-    and_then: Callable[[Mapping[str, tuple[Path, ...]], MakeRun], None] | None = None,
+    and_then: Callable[[Mapping[str, tuple[Path, ...]], Mapping[str, MakeRun]], None] | None = None,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
 
@@ -98,7 +98,7 @@ def run_sides(
         else:
             made = seeds_of_sides(ready, num_seeds=num_seeds, seals=seals)
         if and_then is not None and all(made.values()):
-            and_then(made, _makes_runs(ready["a"], seals))
+            and_then(made, {side: _makes_runs(ready[side], seals) for side in SIDES})
         has_commit = any(tree.commit for tree in trees.values())
         return MadeSides(
             runs=made,

@@ -4,7 +4,8 @@ Twins multiply by ``1 + u ε``: ``u`` is even in [-1, 1] and comes from a genera
 that of the value's own dtype, so that the precision of the program stays as it is. The kind ``updates`` does
 so with parameters and gradients at every update, ``modules`` with gradients and with what modules that have
 parameters put out in training; both begin with the initial parameters. The kind ``control`` rounds nothing
-and multiplies the learning rate of every optimizer while it takes its step.
+and multiplies the learning rate of every optimizer while it takes its step. The kind ``first`` changes
+nothing and ends the program after its first update, which every kind records.
 
 The order is one variable, such as ``updates:seed=3:start=0:rate=1:stop=20``. ``start`` is the number of
 updates that are left as they are; after ``stop`` updates, where it is there, the program is ended.
@@ -22,14 +23,16 @@ from typing import Any
 TWIN = "REPROKIT_TWIN"
 #: The fact of the trace, before the name of the process.
 FACT = "rounding "
-UPDATES, MODULES, CONTROL = "updates", "modules", "control"
+UPDATES, MODULES, CONTROL, FIRST = "updates", "modules", "control", "first"
+#: Never reached: nothing is changed.
+NEVER = 10**9
 #: Updates that a program may call without an optimizer.
 _KERNELS = ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_")
 
 
 def watch(watch: Any, order: str) -> None:
     """Round in this process, as soon as it has imported a library that trains."""
-    from . import imports, rounding_fits, rounding_jax, rounding_keras, rounding_sklearn
+    from . import imports, rounding_first, rounding_fits, rounding_jax, rounding_keras, rounding_sklearn
 
     kind, *parts = order.split(":")
     numbers = dict(part.split("=", 1) for part in parts)
@@ -40,7 +43,8 @@ def watch(watch: Any, order: str) -> None:
         "rounded": 0,
         "epsilon": 0.0,
     }
-    twin = _Twin(facts, kind=kind, numbers=numbers)
+    first = rounding_first.FirstUpdate(facts, out=watch.out, process=watch.process)
+    twin = _Twin(facts, kind=kind, numbers=numbers, first=first)
     imports.after("torch", twin.listen)
     seed, start, stop = int(numbers["seed"]), int(numbers["start"]), int(numbers.get("stop", 0))
     rate = float(numbers["rate"])
@@ -59,8 +63,8 @@ def watch(watch: Any, order: str) -> None:
 
 
 class _Twin:
-    def __init__(self, facts: dict[str, Any], *, kind: str, numbers: dict[str, str]) -> None:
-        self._facts, self._kind = facts, kind
+    def __init__(self, facts: dict[str, Any], *, kind: str, numbers: dict[str, str], first: Any) -> None:
+        self._facts, self._kind, self._first = facts, kind, first
         self._seed, self._start = int(numbers["seed"]), int(numbers["start"])
         self._rate = float(numbers["rate"])
         self._stop = int(numbers.get("stop", 0))
@@ -93,18 +97,21 @@ class _Twin:
 
     def _kernel(self, natural: Callable[..., Any]) -> Callable[..., Any]:
         """An update by PyTorch's kernel alone, where no optimizer calls it."""
+        first = self._first
 
         @functools.wraps(natural)
         def update(parameters: Any, gradients: Any, *others: Any, **options: Any) -> Any:
             if self._in_step:
                 return natural(parameters, gradients, *others, **options)
             works = self._works
+            self._look(parameters, first.before)
             if works and self._kind == CONTROL and options.get("lr"):
                 options["lr"] = options["lr"] * self._rate
                 self._facts["rounded"] += 1
             elif works and self._kind != CONTROL:
                 self._round_all(gradients)
             made = natural(parameters, gradients, *others, **options)
+            self._look(parameters, first.after)
             if works and self._kind == UPDATES:
                 self._round_all(parameters)
             self._count()
@@ -118,6 +125,7 @@ class _Twin:
 
     def _before(self, optimizer: Any) -> None:
         self._in_step += 1
+        self._look(_parameters(optimizer), self._first.before)
         if not self._works:
             return
         if self._kind == CONTROL:
@@ -132,6 +140,7 @@ class _Twin:
     def _after(self, optimizer: Any) -> None:
         self._in_step -= 1
         works = self._works
+        self._look(_parameters(optimizer), self._first.after)
         for group, rate in self._learning_rates.pop(id(optimizer), ()):
             group["lr"] = rate
         if works and self._kind == UPDATES:
@@ -141,9 +150,17 @@ class _Twin:
     def _count(self) -> None:
         """One update is over. Once, the program is ended as by itself, so that it closes its log."""
         self._facts["updates"] += 1
-        if self._stop and self._facts["updates"] >= self._stop and not self._facts.get("ended"):
+        is_over = self._stop and self._facts["updates"] >= self._stop
+        if self._kind == FIRST:
+            is_over = self._first.is_seen
+        if is_over and not self._facts.get("ended"):
             self._facts["ended"] = True
             raise SystemExit(0)
+
+    def _look(self, parameters: Iterable[Any], act: Callable[[Iterable[Any]], None]) -> None:
+        """Let the first update be recorded; what cannot be read is not recorded, and the program goes on."""
+        with suppress(Exception), self._torch.no_grad():
+            act(one for one in parameters if self._is_rounded(one))
 
     def _begin(self, module: Any) -> None:
         """Before its first use: its initial parameters."""

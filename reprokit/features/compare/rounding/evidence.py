@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -307,10 +307,34 @@ def _values(series: Series) -> dict[str, list[float]]:
     return {name: list(one.values) for name, one in series.items()}
 
 
-def _facts(folder: Path) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFacts:
+    """What the hook says of one process of a twin.
+
+    Attributes:
+        place: The folder of the trace.
+        name: The fact's, with that of the process.
+        facts: What it says.
+    """
+
+    place: Path
+    name: str
+    facts: Mapping[str, Any]
+
+
+def named_facts(folder: Path) -> list[NamedFacts]:
+    """What the hook says of each process of a twin."""
+    found: list[NamedFacts] = []
     for place in (folder / WATCH, folder / OUTPUT / WATCH):
         with suppress(CannotJudgeError, MetricsError):
             facts = read_trace(place).facts
-            found += [one for name, one in facts.items() if name.startswith(FACT)]
+            found += [
+                NamedFacts(place=place, name=name, facts=one)
+                for name, one in facts.items()
+                if name.startswith(FACT)
+            ]
     return found
+
+
+def _facts(folder: Path) -> list[Mapping[str, Any]]:
+    return [one.facts for one in named_facts(folder)]

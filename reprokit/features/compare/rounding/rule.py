@@ -27,7 +27,8 @@ _FLOOR_ULPS = 4.0
 _INSIDE_BEFORE_JUMP, _JUMP, _AS_FAR = 3, 10.0, 3.0
 #: From one record to the next R does not grow so many times by what a change does in proportion.
 _STEADY = 5.0
-_SINGLE_EPSILON = 2.0**-23
+#: ε of single precision.
+SINGLE_EPSILON = 2.0**-23
 
 
 class Finding(StrEnum):
@@ -93,7 +94,7 @@ def judged(
     twins: Sequence[Values],
     *,
     short: Sequence[Values] = (),
-    epsilon: float = _SINGLE_EPSILON,
+    epsilon: float = SINGLE_EPSILON,
     sides: tuple[str, str] = ("a", "b"),
 ) -> Judged:
     """Compare B with A and its twins.
@@ -287,7 +288,7 @@ def _ulp(value: float, epsilon: float) -> float:
     """One unit in the last place of a value of the program's precision, at least of single precision."""
     if value == 0:
         return 0.0
-    return min(epsilon, _SINGLE_EPSILON) * 2.0 ** math.floor(math.log2(abs(value)))
+    return min(epsilon, SINGLE_EPSILON) * 2.0 ** math.floor(math.log2(abs(value)))
 
 
 def unjudged(why: str, *, until: int = 0, records: int = 0) -> MetricFinding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +22,22 @@ from reprokit.features.compare.rounding.evidence import (
     rounding_evidence,
     updates_of,
 )
+from reprokit.features.compare.rounding.first_evidence import (
+    far_apart,
+    first_finding,
+    must_be_firsts,
+    step_of,
+    takes_steps,
+)
+from reprokit.features.compare.rounding.first_update import FirstFinding, unjudged_first
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns, make_twins
+from reprokit.features.compare.rounding.twin_runs import (
+    FirstLook,
+    MakeRun,
+    TwinRuns,
+    first_updates,
+    make_twins,
+)
 
 NO_METRIC = "no metric differs, and rounding is judged by metrics"
 _WORDS = {"rounding": Word.ROUNDING, "different": Word.DIFFERENT, "unjudged": Word.UNJUDGED}
@@ -71,9 +86,14 @@ class MadeTwins:
         """Their run folders."""
         return self.runs.folders if self.runs else ()
 
-    def make(self, made: Mapping[str, tuple[Path, ...]], make_run: MakeRun) -> None:
-        """Make them, where the sides are shown to differ in a metric."""
+    def make(self, made: Mapping[str, tuple[Path, ...]], make_runs: Mapping[str, MakeRun]) -> None:
+        """Make them, where the sides are shown to differ in a metric; else their first updates alone."""
         answer = judged(made, selected=self.selected)
+        look = FirstLook(
+            make_other=make_runs["b"], takes_steps=takes_steps, step_of=step_of, far_apart=far_apart
+        )
+        if answer.answer is Word.EQUAL:
+            self.runs = first_updates(make_runs["a"], look)
         if answer.answer is not Word.DIFFERENT:
             return
         a, b = made["a"][0], made["b"][0]
@@ -86,10 +106,11 @@ class MadeTwins:
                 self.why = BOTH_CHANGED
             else:
                 self.runs = make_twins(
-                    make_run,
+                    make_runs["a"],
                     place=place,
                     updates_of=updates_of,
                     finding_with=lambda twins: _finding(a, b, twins, names, last_step=self.asked.until),
+                    look=look,
                 )
         except ReprokitError as error:
             self.why = str(error)
@@ -99,6 +120,9 @@ def _finding(
     a: Path, b: Path, twins: TwinRuns, names: Sequence[str], *, last_step: float | None
 ) -> tuple[Finding, float]:
     found = judged_with(a, b, twins, names, last_step=last_step)
+    first = first_finding(twins)
+    if first.finding is Finding.DIFFERENT:
+        return Finding.DIFFERENT, max(found.ratio, first.ratio)
     return found.finding, found.ratio
 
 
@@ -116,7 +140,9 @@ def with_rounding(
     made: Mapping[str, Sequence[Path]],
     twins: MadeTwins,
 ) -> Answer:
-    """The answer, where two sides differ, with what twins say of the difference."""
+    """The answer with what twins say of the difference, and of first updates where no metric differs."""
+    if answer.answer is Word.EQUAL and twins.runs is not None:
+        return _of_equal(answer, made, twins, twins.runs)
     if answer.answer is not Word.DIFFERENT:
         return answer
     asked, why, evidence = twins.asked, twins.why, None
@@ -124,12 +150,15 @@ def with_rounding(
         why = BOTH_CHANGED
     elif twins.runs is not None:
         try:
-            evidence = rounding_evidence(
-                made["a"][0],
-                made["b"][0],
-                twins.runs,
-                answer.metrics,
-                last_step=asked.until,
+            evidence = _with_first(
+                rounding_evidence(
+                    made["a"][0],
+                    made["b"][0],
+                    twins.runs,
+                    answer.metrics,
+                    last_step=asked.until,
+                ),
+                _first(made, twins.runs),
             )
         except (ReprokitError, MetricsError) as error:
             why = str(error)
@@ -148,7 +177,72 @@ def with_rounding(
     return replace(answer, answer=word, sentence=_sentence(answer, evidence), rounding=evidence)
 
 
+def _of_equal(answer: Answer, made: Mapping[str, Sequence[Path]], twins: MadeTwins, runs: TwinRuns) -> Answer:
+    """Sides whose metrics are equal are equal only if their first updates are, where those are seen."""
+    asked, told = twins.asked, {"why": "", "runs": runs.as_data()}
+    try:
+        first = _first(made, runs)
+    except (ReprokitError, MetricsError) as error:
+        first = unjudged_first(str(error))
+    data = {**told, "first_update": first.as_data(), "allowed": asked.allowed, "until_step": asked.until}
+    also = first_told(first)
+    if first.finding is Finding.DIFFERENT:
+        sentence = f"no metric differs, and yet the sides differ by more than rounding: {also}"
+        return replace(
+            answer, answer=Word.DIFFERENT, sentence=sentence, rounding={**data, "answer": "different"}
+        )
+    if first.finding is Finding.UNJUDGED and first.is_seen:
+        sentence = f"no metric differs; whether the sides are equal is not known: {first.why}"
+        data |= {"answer": "unjudged", "why": first.why}
+        return replace(answer, answer=Word.UNJUDGED, sentence=sentence, rounding=data)
+    sentence = f"{answer.sentence}; {also}" if also else answer.sentence
+    return replace(answer, sentence=sentence, rounding={**data, "answer": "equal"})
+
+
+def _first(made: Mapping[str, Sequence[Path]], runs: TwinRuns) -> FirstFinding:
+    must_be_firsts(runs, of=made["a"][0], other=made["b"][0])
+    return first_finding(runs)
+
+
+def _with_first(evidence: dict[str, Any], first: FirstFinding) -> dict[str, Any]:
+    """The answer on metrics, where first updates do not say more."""
+    evidence["first_update"] = first.as_data()
+    if first.finding is Finding.DIFFERENT:
+        evidence["answer"] = "different"
+    elif first.finding is Finding.UNJUDGED and first.is_seen and evidence["answer"] == "rounding":
+        evidence |= {"answer": "unjudged", "why": first.why}
+    evidence["first_told"] = first_told(first)
+    return evidence
+
+
+def first_told(first: FirstFinding) -> str:
+    """What the first updates say, in words; "" where they are equal or not judged."""
+    if first.step is None or first.finding in {Finding.EQUAL, Finding.UNJUDGED}:
+        return ""
+    if first.why:
+        return first.why
+    off = f"update {first.step} of the parameters is {first.difference:.2g} of itself off"
+    if first.of_twins is not None:
+        off += f" (twins: at most {first.of_twins:.1g})"
+    if first.slope is not None:
+        off += f", as if the learning rate were {_multiple(1 + first.slope)} times as large"
+    if first.parameters < first.of:
+        off += f"; {first.parameters:,} of {first.of:,} parameters were compared"
+    return off
+
+
+def _multiple(value: float) -> str:
+    """A multiple to two digits of what it is off 1."""
+    digits = max(0, 1 - math.floor(math.log10(abs(value - 1))))
+    return f"{value:.{digits}f}".rstrip("0")
+
+
 def _sentence(answer: Answer, evidence: Mapping[str, Any]) -> str:
+    also = f"; {evidence['first_told']}" if evidence.get("first_told") else ""
+    return _of_metrics(answer, evidence) + also
+
+
+def _of_metrics(answer: Answer, evidence: Mapping[str, Any]) -> str:
     twins, runs = twins_told(evidence), counted(evidence["runs"]["made"], "run")
     if evidence["answer"] == "rounding":
         return (
@@ -158,6 +252,8 @@ def _sentence(answer: Answer, evidence: Mapping[str, Any]) -> str:
         )
     if evidence["answer"] == "different":
         first = evidence["first"]
+        if first is None:
+            return "the sides differ by more than rounding, which metrics alone do not show"
         return (
             f"the sides differ by more than rounding: {first['metric']} from step {first['step']:g} on, "
             f"up to {times(evidence['ratio'])} times what {twins} of side a show ({runs}); {answer.sentence}"

@@ -2,13 +2,14 @@
 
 The first runs whole and shows how many updates there are. Those after it end soon after the first records
 that differ: most real changes are far outside there. Whole ones are made only where that shows no difference.
+Where both sides can be run, each is run once more up to its first update, which is recorded.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ class TwinRuns:
         control: The one with a higher learning rate; None where it was not needed.
         start: Number of updates at the beginning that are as in side a.
         made: How many runs were made for it, one that only counts updates among them.
+        firsts: Side → a run of it as it is, in which its first update is recorded; none where none was made.
+        first_twins: Those that round from the beginning, in which the first update is recorded too.
     """
 
     twins: tuple[Path, ...]
@@ -57,6 +60,8 @@ class TwinRuns:
     start: int
     short: tuple[Path, ...] = ()
     made: int = 0
+    firsts: Mapping[str, Path] = field(default_factory=dict)
+    first_twins: tuple[Path, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """For the report."""
@@ -66,6 +71,8 @@ class TwinRuns:
             "control": str(self.control) if self.control else None,
             "start": self.start,
             "made": self.made,
+            "firsts": {side: str(one) for side, one in self.firsts.items()},
+            "first_twins": [str(one) for one in self.first_twins],
         }
 
     @classmethod
@@ -78,6 +85,8 @@ class TwinRuns:
             control=Path(control) if control else None,
             start=int(data["start"]),
             made=int(data["made"]),
+            firsts={side: Path(one) for side, one in data.get("firsts", {}).items()},
+            first_twins=tuple(Path(one) for one in data.get("first_twins", ())),
         )
 
     @property
@@ -86,9 +95,33 @@ class TwinRuns:
         return (*self.twins, *self.short)
 
     @property
+    def of_first_update(self) -> tuple[Path, ...]:
+        """All that round from the beginning on."""
+        return tuple(dict.fromkeys((*self.first_twins, *(() if self.start else self.every_twin))))
+
+    @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        return (*self.every_twin, *([self.control] if self.control else []))
+        control = [self.control] if self.control else []
+        every = (*self.every_twin, *control, *self.firsts.values(), *self.first_twins)
+        return tuple(dict.fromkeys(every))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstLook:
+    """How the first updates of two sides are looked at.
+
+    Attributes:
+        make_other: Makes one run of side b under a variation.
+        takes_steps: Whether a run makes updates whose parameters can be seen.
+        step_of: The number of the first update that was recorded in a run; 0 where none was.
+        far_apart: Whether the first updates of both sides are so far apart that twins must show why.
+    """
+
+    make_other: MakeRun
+    takes_steps: Callable[[Path], bool]
+    step_of: Callable[[Path], int]
+    far_apart: Callable[[TwinRuns], bool]
 
 
 def make_twins(
@@ -97,6 +130,7 @@ def make_twins(
     place: tuple[int, int],
     updates_of: Callable[[Path], int],
     finding_with: Callable[[TwinRuns], tuple[Finding, float]],
+    look: FirstLook | None = None,
 ) -> TwinRuns:
     """Make as many as the answer needs: short ones, whole ones, and the control where B may be rounding.
 
@@ -105,6 +139,7 @@ def make_twins(
         place: The first record that differs, from 0, and the number of records.
         updates_of: How many updates a run has made; 0 where it did not end well.
         finding_with: What the rule says with these twins, and the largest R.
+        look: How the first updates of both sides are looked at; None where only side a can be run.
 
     Raises:
         CannotJudgeError: The twins round nothing, since nothing in the program can be rounded from outside.
@@ -115,16 +150,28 @@ def make_twins(
         raise CannotJudgeError(_NO_TWIN)
     record, records = place
     start = max(0, (record - 1) * updates // records)
-    runs = TwinRuns(twins=() if start else (first,), control=None, start=start, made=1)
+    runs = TwinRuns(twins=() if start else (first,), control=None, start=start, made=1, first_twins=(first,))
+    if look is not None and look.step_of(first):
+        if not start:  # else a twin shows it, which is a until then
+            runs = _with_first(runs, "a", make_run)
+        runs = _with_first(runs, "b", look.make_other)
     # What is logged after an update is there by the next.
     stop = math.ceil((record + _FIRST_RECORDS) * updates / records) + 1
     if stop <= _SHORT * updates:
         runs, is_decided = _short_ones(
-            make_run, runs, stop=stop, updates_of=updates_of, finding_with=finding_with
+            make_run, runs, stop=stop, updates_of=updates_of, finding_with=finding_with, look=look
         )
         if is_decided:
             return runs
-    return _whole_ones(make_run, runs, finding_with=finding_with)
+    return _whole_ones(make_run, runs, finding_with=finding_with, look=look)
+
+
+def first_updates(make_run: MakeRun, look: FirstLook) -> TwinRuns:
+    """The first updates of two sides of which no metric differs, and twins where those are far apart."""
+    runs = _with_first(TwinRuns(twins=(), control=None, start=0), "a", make_run)
+    if look.takes_steps(runs.firsts["a"]):
+        runs = _with_first(runs, "b", look.make_other)
+    return _with_first_twins(make_run, runs, look)
 
 
 def whole_twins(make_run: MakeRun, number: int, *, updates_of: Callable[[Path], int]) -> TwinRuns:
@@ -148,15 +195,17 @@ def _short_ones(
     stop: int,
     updates_of: Callable[[Path], int],
     finding_with: Callable[[TwinRuns], tuple[Finding, float]],
+    look: FirstLook | None,
 ) -> tuple[TwinRuns, bool]:
     """Twins that end after so many updates, and whether they show that B is different."""
     for size in (ENOUGH, ALL):
-        while len(runs.every_twin) < size:
+        while len(runs.every_twin) < min(size, len(runs.every_twin) + _left(runs, len(runs.twins))):
             made = make_run(_twin(runs.made + 1, start=runs.start, stop=stop), runs.made + 1)
             runs = replace(runs, made=runs.made + 1)
             if not updates_of(made):  # the program cannot be ended early
                 return replace(runs, short=()), False
-            runs = replace(runs, short=(*runs.short, made))
+            runs = _as_a(replace(runs, short=(*runs.short, made)), made)
+        runs = _with_first_twins(make_run, runs, look)
         finding, ratio = finding_with(runs)
         if finding is not Finding.DIFFERENT:
             return runs, False
@@ -166,18 +215,56 @@ def _short_ones(
 
 
 def _whole_ones(
-    make_run: MakeRun, runs: TwinRuns, *, finding_with: Callable[[TwinRuns], tuple[Finding, float]]
+    make_run: MakeRun,
+    runs: TwinRuns,
+    *,
+    finding_with: Callable[[TwinRuns], tuple[Finding, float]],
+    look: FirstLook | None,
 ) -> TwinRuns:
     most = min(ALL, len(runs.twins) + MOST_RUNS - 1 - runs.made)
     for size in (ENOUGH, most):
         while len(runs.twins) < size:
             made = make_run(_twin(runs.made + 1, start=runs.start), runs.made + 1)
-            runs = replace(runs, twins=(*runs.twins, made), made=runs.made + 1)
+            runs = _as_a(replace(runs, twins=(*runs.twins, made), made=runs.made + 1), made)
+        runs = _with_first_twins(make_run, runs, look)
         finding, ratio = finding_with(runs)
         if finding is Finding.DIFFERENT and (size == most or ratio > _FAR):
             return runs
     control = make_run(_control(runs.start), runs.made + 1)
     return replace(runs, control=control, made=runs.made + 1)
+
+
+def _left(runs: TwinRuns, whole: int) -> int:
+    """How many more runs may be made before enough whole ones and the control."""
+    return MOST_RUNS - 1 - runs.made - max(0, ENOUGH - whole)
+
+
+def _with_first(runs: TwinRuns, side: str, make_run: MakeRun) -> TwinRuns:
+    made = make_run(_first(), runs.made + 1)
+    return replace(runs, firsts={**runs.firsts, side: made}, made=runs.made + 1)
+
+
+def _as_a(runs: TwinRuns, made: Path) -> TwinRuns:
+    """A twin that begins later shows the first update of side a."""
+    if runs.start and "b" in runs.firsts and "a" not in runs.firsts:
+        return replace(runs, firsts={**runs.firsts, "a": made})
+    return runs
+
+
+def _with_first_twins(make_run: MakeRun, runs: TwinRuns, look: FirstLook | None) -> TwinRuns:
+    """Enough twins of the first update, where the sides are far apart there."""
+    if look is None or not look.far_apart(runs):
+        return runs
+    stop = look.step_of(runs.firsts["a"])
+    while len(runs.of_first_update) < ENOUGH:
+        made = make_run(_twin(runs.made + 1, start=0, stop=stop), runs.made + 1)
+        runs = replace(runs, first_twins=(*runs.first_twins, made), made=runs.made + 1)
+    return runs
+
+
+def _first() -> Variation:
+    text = f"{order.FIRST}:seed=0:start={order.NEVER}:rate=1"
+    return _variation(text, says="as it is, up to its first update")
 
 
 def _twin(number: int, *, start: int, stop: int = 0) -> Variation:

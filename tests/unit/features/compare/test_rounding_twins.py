@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reprokit.errors import CannotJudgeError
@@ -209,6 +210,29 @@ def test_a_twin_that_is_ended_early_closes_its_log_and_says_so(plain, tmp_path):
     told, facts = trained(tmp_path / "out", "updates:seed=3:start=0:rate=1:stop=3", program=program)
     assert len(told["losses"]) == 2
     assert (facts["updates"], facts["ended"]) == (3, True)
+
+
+@pytest.mark.parametrize("rates", [(0.0, 0.01), pytest.param((0.01, 0.01), marks=pytest.mark.slow)])
+def test_a_run_is_ended_after_the_first_update_that_moves_parameters_which_is_recorded(tmp_path, rates):
+    before, after = TRAINS.split("    adam.step()\n")
+    seen = """\
+    adam.param_groups[0]["lr"] = RATES[step]
+    old = [one.detach().clone() for one in model.parameters()]
+    sys.excepthook = lambda *_: None
+    try:
+        adam.step()
+    finally:
+        moved = [(one - two).tolist() for one, two in zip(model.parameters(), old)]
+        if step + 1 == 1 + RATES.count(0.0):
+            print(json.dumps(moved))
+"""
+    program = (before + seen + after).replace("losses = []", f"losses = []\nRATES = {list(rates)}")
+    told, facts = trained(tmp_path / "out", "first:seed=0:start=1000000000:rate=1", program=program)
+    first = facts["first_update"]
+    assert (first["step"], facts["updates"], facts["rounded"]) == (1 + rates.count(0.0),) * 2 + (0,)
+    assert first["shapes"] == [[8, 4], [8], [1, 8], [1]]
+    left = np.fromfile(tmp_path / "out" / first["file"], dtype="<f4")
+    assert left == pytest.approx(np.concatenate([np.ravel(one) for one in told]), rel=1e-5)
 
 
 def test_a_program_without_an_optimizer_has_no_twins():
