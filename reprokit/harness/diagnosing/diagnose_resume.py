@@ -26,7 +26,7 @@ from reprokit.harness.diagnosing.diagnose import diagnose_command
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import InstrumentedProgram, need
 from reprokit.harness.diagnosing.restoring.lost_leaves import Pair, find_lost_leaves
-from reprokit.harness.diagnosing.restoring.same_update import shares_made
+from reprokit.harness.diagnosing.restoring.same_update import LOADER_BEGINS, shares_made
 from reprokit.harness.diagnosing.resumed_logs import taken_over
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
@@ -159,6 +159,7 @@ def _diagnose(lab: InstrumentedProgram, words: Words, request: Request, *, sessi
                 goes_alike=lambda ran: _goes_alike(resumed, ran),
                 read_at=_read_at(resumed, left),
             ),
+            at_kinds={LOADER_BEGINS} if causes else (),  # later its order is drawn, and in no leaf
         )
         if lost is not None and (not causes or lost.cause.confidence == "high"):
             causes, known, state = [lost.cause, *causes], [*lost.known], lost.state

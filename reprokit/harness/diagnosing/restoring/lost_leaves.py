@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,9 +74,18 @@ class Pair:
     read_at: tuple[str, int, str] | None
 
 
-def find_lost_leaves(lab: InstrumentedProgram, pair: Pair) -> LostLeaves | None:
-    """What was lost, by experiments; None where the state cannot be walked or they show nothing."""
-    at = same_updates(pair.whole.traced, pair.resumed.traced)
+def find_lost_leaves(
+    lab: InstrumentedProgram, pair: Pair, *, at_kinds: Collection[str] = ()
+) -> LostLeaves | None:
+    """What was lost, by experiments; None where the state cannot be walked or they show nothing.
+
+    Args:
+        lab: Makes the runs.
+        pair: Those that there are.
+        at_kinds: Kinds of updates to look at; all where it is empty.
+    """
+    found_at = same_updates(pair.whole.traced, pair.resumed.traced)
+    at = {kind: number for kind, number in found_at.items() if not at_kinds or kind in at_kinds}
     if not at:
         return None
     lab.progress.phase("which state differs at the update where the resumed run begins?")

@@ -11,6 +11,8 @@ from typing import Any
 
 #: So many kinds of updates are tried, the one that comes first in the resumed run first.
 _MOST_KINDS = 3
+#: Before an epoch of a loader of PyTorch has drawn its order.
+LOADER_BEGINS = "DataLoader.__iter__"
 #: So many times a path leads to another path.
 _MOST_TURNS = 20
 
