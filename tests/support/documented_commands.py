@@ -86,7 +86,8 @@ def with_real_names(command: str, folder: Path) -> str:
         stopped = max(file.parent.name for file in folder.glob("runs/*/*-stopped/run.json"))
         typed = typed.replace("STOPPED_RUN", stopped)
     if "DIGEST" in typed:
-        archive = max(folder.glob("*.tar.gz"), key=lambda file: file.stat().st_mtime_ns)
+        written = (*folder.glob("*.tar.gz"), *folder.parent.glob("*.tar.gz"))
+        archive = max(written, key=lambda file: file.stat().st_mtime_ns)
         typed = typed.replace("DIGEST", hashlib.sha256(archive.read_bytes()).hexdigest())
     return _REPORT.sub(lambda found: str(max((folder / found[1]).glob("2*")).relative_to(folder)), typed)
 
