@@ -74,7 +74,7 @@ class Reasons:
 
     def cause(self, one: Candidate) -> Cause:
         """The cause at a call that was proven to be one; ``unknown`` where no experiment shows why."""
-        category, why, fix = "unknown", "", ""
+        category, why, fix, unsure = "unknown", "", "", one.unseen
         pool = self.pool(one)
         if pool is not None:
             category, why = "concurrency", f": {pool.name} work in another order"
@@ -88,8 +88,9 @@ class Reasons:
             category, why = decided.category, f": {decided.why}"
             known = self._around(one)[0].get("parameters", ())
             fix = _with_its_parameter(decided, known)
+            unsure |= not decided.alone
         what = f"{one.name}: gives a different result for the same input{why}"
-        confidence = "medium" if one.unseen else "high"
+        confidence = "medium" if unsure else "high"
         return Cause(
             category=category, file=one.file, line=one.line, what=what, fix=fix, confidence=confidence
         )

@@ -57,12 +57,14 @@ class Decided:
         held: The smallest set of ``entropy``, ``clock``, ``threads``, ``locks``, ``memory``, ``addresses``
             and ``cores``, of which one is left.
         why: In words.
+        alone: Whether nothing of another category has to be held besides.
     """
 
     held: tuple[str, ...]
     category: str
     why: str
     fix: str
+    alone: bool = True
 
 
 def what_decides(
@@ -98,7 +100,8 @@ def what_decides(
     keys = _KEYS_OF_HASHES if category == "hash_order" else set()
     said = ["the keys of its hash tables come from a clock and from addresses in memory"] if keys else []
     why = ", and ".join([*said, *(_says(kind, asked) for kind in held if kind not in keys)])
-    return Decided(held=held, category=category, why=why, fix=fix)
+    alone = category == "hash_order" or len({_CATEGORIES[kind] for kind in held if kind in _CATEGORIES}) < 2
+    return Decided(held=held, category=category, why=why, fix=fix, alone=alone)
 
 
 def _category(held: Sequence[str], layout: Variation | None) -> str:

@@ -94,6 +94,16 @@ def test_a_generator_of_a_worker_is_its_own_or_one_that_it_inherited_as_a_pool_o
     assert reasons_of(given).cause(replace(one(), elsewhere=True)).category == category
 
 
+@pytest.mark.parametrize(("decides", "confidence"), [(["clock"], "high"), (["clock", "threads"], "medium")])
+def test_what_takes_several_kinds_together_is_no_certainty(tmp_path, decides, confidence):
+    given = proof(tmp_path, decides=decides, native=0)
+    moved = {"/lib/library.so": {"clocks": 1, "threads": 2}}
+    reasons = _tapped(given)
+    (tmp_path / "taps-0.jsonl").write_text(json.dumps({"site": SITE, "moved": moved}) + "\n")
+    cause = reasons.cause(one())
+    assert (cause.category, cause.confidence) == ("clock", confidence)
+
+
 def test_threads_whose_number_the_program_sets_itself_are_found_by_the_limit_of_openmp(tmp_path):
     cause = reasons_of(proof(tmp_path, decides=["OMP_THREAD_LIMIT"])).cause(one())
     assert (cause.category, cause.confidence) == ("concurrency", "high")
