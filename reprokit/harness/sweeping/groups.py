@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -252,6 +252,7 @@ def as_they_stand(
     *,
     project: Project,
     same_overrides: bool = False,
+    counts: Callable[[Path], bool] | None = None,
 ) -> list[SweepMember]:
     """The members, each as far as its run folders say that it is.
 
@@ -260,6 +261,7 @@ def as_they_stand(
         group_of: Place of a member → its group.
         project: Where the runs are.
         same_overrides: Whether only runs count whose recipe was loaded with the same overrides.
+        counts: Whether a run folder counts; None where all do.
     """
     there: dict[str, dict[int, list[WholeRunFolder]]] = {}
     found = []
@@ -275,6 +277,8 @@ def as_they_stand(
             among = [one for one in among if one.is_recorded]
         if same_overrides:
             among = [one for one in among if one.asked == group.recipe.asked]
+        if counts is not None:
+            among = [one for one in among if counts(one.path)]
         standing = standing_of(group.inputs, member.seed, among=among)
         folder = standing.folder
         complete = folder is not None and standing.state is MemberState.COMPLETE

@@ -8,7 +8,7 @@ recipe promises results for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import capture, golden
@@ -25,7 +25,7 @@ from reprokit.harness.sweeping.groups import SweepGroup, as_they_stand, make_rea
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.runs.sweeps import MemberState, SweepMember
+from reprokit.runs.sweeps import MemberState
 from reprokit.session import HowFar, Progress, Session
 
 
@@ -102,9 +102,10 @@ def run_first_members(
     """
     members = list(members_of(group))[:num_new]
     groups = dict.fromkeys(range(num_new), group)
-    there = as_they_stand(members, groups, project=session.project, same_overrides=same_overrides)
-    if judged is not None:
-        there = under_conditions_of(judged, there, session=session)
+    counts = earlier_runs(judged).show_same_conditions if judged is not None else None
+    there = as_they_stand(
+        members, groups, project=session.project, same_overrides=same_overrides, counts=counts
+    )
     board = SweepMembers(members=there, record=lambda _: None)
     going = {at: group for at, one in enumerate(board.members) if one.state is not MemberState.COMPLETE}
     if going:
@@ -117,19 +118,6 @@ def run_first_members(
             progress=_AsRuns(progress=session.progress),
         )
     return tuple(session.project.runs_dir / member.run for member in board.members)
-
-
-def under_conditions_of(
-    judged: Path, members: Sequence[SweepMember], *, session: Session
-) -> list[SweepMember]:
-    """The members, those to be run again that are finished and may not be of today's program."""
-    earlier, runs_dir = earlier_runs(judged), session.project.runs_dir
-    return [
-        replace(member, state=MemberState.WAITING, run="", message="made under other conditions")
-        if member.state is MemberState.COMPLETE and not earlier.show_same_conditions(runs_dir / member.run)
-        else member
-        for member in members
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

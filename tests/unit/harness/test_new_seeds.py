@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.harness.sweeping.new_seeds import under_conditions_of
-from reprokit.project import Project
+from reprokit.harness.judging.earlier_runs import earlier_runs
 from reprokit.records import run_json
-from reprokit.runs.listing import key_of
-from reprokit.runs.sweeps import MemberState, SweepMember
-from reprokit.session import Session
 from support.command_recipe import PROGRAM
-from support.recorded_progress import RecordedProgress
 
 
 def of_seed(repository, seed: int) -> Path:
@@ -21,9 +16,9 @@ def of_seed(repository, seed: int) -> Path:
     return next(folder for folder in found if run_json.recorded(folder).seed == seed)
 
 
-@pytest.mark.parametrize(("later", "state"), [("0.5", MemberState.COMPLETE), ("0.7", MemberState.WAITING)])
+@pytest.mark.parametrize(("later", "counts"), [("0.5", True), ("0.7", False)])
 def test_a_run_with_another_seed_counts_where_a_file_elsewhere_is_as_it_was(
-    repository, tmp_path, later, state
+    repository, tmp_path, later, counts
 ):
     elsewhere = tmp_path / "rate.txt"
     elsewhere.write_text("0.5")
@@ -33,11 +28,7 @@ def test_a_run_with_another_seed_counts_where_a_file_elsewhere_is_as_it_was(
         )
     )
     repository.reproduce()
-    member = SweepMember(
-        recipe="train", settings=(), seed=4, state=MemberState.COMPLETE, run=key_of(of_seed(repository, 4))
-    )
+    other = of_seed(repository, 4)
     elsewhere.write_text(later)
     judged = Path(repository.reproduce().runs[0])
-    session = Session(project=Project.around(repository.root), progress=RecordedProgress())
-    (found,) = under_conditions_of(judged, [member], session=session)
-    assert found.state is state
+    assert earlier_runs(judged).show_same_conditions(other) is counts
