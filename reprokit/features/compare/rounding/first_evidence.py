@@ -46,6 +46,14 @@ def far_apart(twins: TwinRuns) -> bool:
     return is_far(moved_in(twins.firsts["a"]), moved_in(twins.firsts["b"]))
 
 
+def differ(twins: TwinRuns) -> bool:
+    """Whether the first updates of both sides are known to differ in a bit."""
+    if not all(side in twins.firsts and step_of(twins.firsts[side]) for side in ("a", "b")):
+        return False
+    a, b = (moved_in(twins.firsts[side]) for side in ("a", "b"))
+    return a.shapes == b.shapes and (a.step != b.step or not all(map(np.array_equal, a.values, b.values)))
+
+
 def first_finding(twins: TwinRuns) -> FirstFinding:
     """What the recorded first updates say.
 

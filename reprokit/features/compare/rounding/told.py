@@ -23,6 +23,7 @@ from reprokit.features.compare.rounding.evidence import (
     updates_of,
 )
 from reprokit.features.compare.rounding.first_evidence import (
+    differ,
     far_apart,
     first_finding,
     must_be_firsts,
@@ -90,7 +91,11 @@ class MadeTwins:
         """Make them, where the sides are shown to differ in a metric; else their first updates alone."""
         answer = judged(made, selected=self.selected)
         look = FirstLook(
-            make_other=make_runs["b"], takes_steps=takes_steps, step_of=step_of, far_apart=far_apart
+            make_other=make_runs["b"],
+            takes_steps=takes_steps,
+            step_of=step_of,
+            far_apart=far_apart,
+            differ=differ,
         )
         if answer.answer is Word.EQUAL:
             self.runs = first_updates(make_runs["a"], look)

@@ -116,12 +116,14 @@ class FirstLook:
         takes_steps: Whether a run makes updates whose parameters can be seen.
         step_of: The number of the first update that was recorded in a run; 0 where none was.
         far_apart: Whether the first updates of both sides are so far apart that twins must show why.
+        differ: Whether they differ in a bit.
     """
 
     make_other: MakeRun
     takes_steps: Callable[[Path], bool]
     step_of: Callable[[Path], int]
     far_apart: Callable[[TwinRuns], bool]
+    differ: Callable[[TwinRuns], bool]
 
 
 def make_twins(
@@ -150,11 +152,12 @@ def make_twins(
         raise CannotJudgeError(_NO_TWIN)
     record, records = place
     start = max(0, (record - 1) * updates // records)
-    runs = TwinRuns(twins=() if start else (first,), control=None, start=start, made=1, first_twins=(first,))
+    firsts = TwinRuns(twins=(), control=None, start=start, made=1, first_twins=(first,))
     if look is not None and look.step_of(first):
-        if not start:  # else a twin shows it, which is a until then
-            runs = _with_first(runs, "a", make_run)
-        runs = _with_first(runs, "b", look.make_other)
+        firsts = _with_first(_with_first(firsts, "a", make_run), "b", look.make_other)
+        if look.differ(firsts):  # few digits hide what differs from the first update on
+            start = 0
+    runs = replace(firsts, start=start, twins=() if start else (first,))
     # What is logged after an update is there by the next.
     stop = math.ceil((record + _FIRST_RECORDS) * updates / records) + 1
     if stop <= _SHORT * updates:
@@ -204,7 +207,7 @@ def _short_ones(
             runs = replace(runs, made=runs.made + 1)
             if not updates_of(made):  # the program cannot be ended early
                 return replace(runs, short=()), False
-            runs = _as_a(replace(runs, short=(*runs.short, made)), made)
+            runs = replace(runs, short=(*runs.short, made))
         runs = _with_first_twins(make_run, runs, look)
         finding, ratio = finding_with(runs)
         if finding is not Finding.DIFFERENT:
@@ -225,7 +228,7 @@ def _whole_ones(
     for size in (ENOUGH, most):
         while len(runs.twins) < size:
             made = make_run(_twin(runs.made + 1, start=runs.start), runs.made + 1)
-            runs = _as_a(replace(runs, twins=(*runs.twins, made), made=runs.made + 1), made)
+            runs = replace(runs, twins=(*runs.twins, made), made=runs.made + 1)
         runs = _with_first_twins(make_run, runs, look)
         finding, ratio = finding_with(runs)
         if finding is Finding.DIFFERENT and (size == most or ratio > _FAR):
@@ -242,13 +245,6 @@ def _left(runs: TwinRuns, whole: int) -> int:
 def _with_first(runs: TwinRuns, side: str, make_run: MakeRun) -> TwinRuns:
     made = make_run(_first(), runs.made + 1)
     return replace(runs, firsts={**runs.firsts, side: made}, made=runs.made + 1)
-
-
-def _as_a(runs: TwinRuns, made: Path) -> TwinRuns:
-    """A twin that begins later shows the first update of side a."""
-    if runs.start and "b" in runs.firsts and "a" not in runs.firsts:
-        return replace(runs, firsts={**runs.firsts, "a": made})
-    return runs
 
 
 def _with_first_twins(make_run: MakeRun, runs: TwinRuns, look: FirstLook | None) -> TwinRuns:

@@ -217,12 +217,16 @@ class Maker:
         return Path(f"{self.side}-{number}")
 
 
-def look(other: Maker, *, far: bool, steps: bool = True) -> FirstLook:
+def look(other: Maker, *, far: bool, steps: bool = True, differ: bool = False) -> FirstLook:
     def far_apart(runs: TwinRuns) -> bool:
         return far and set(runs.firsts) == {"a", "b"}
 
     return FirstLook(
-        make_other=other, takes_steps=lambda _: steps, step_of=lambda _: int(steps), far_apart=far_apart
+        make_other=other,
+        takes_steps=lambda _: steps,
+        step_of=lambda _: int(steps),
+        far_apart=far_apart,
+        differ=lambda _: differ,
     )
 
 
@@ -240,6 +244,21 @@ def test_of_a_program_without_a_step_of_pytorch_side_b_is_not_run_again():
     assert (runs.made, other.orders) == (1, [])
 
 
+@pytest.mark.parametrize(("differ", "start"), [(True, 0), (False, 38)])
+def test_twins_begin_at_the_beginning_where_few_digits_hide_that_the_first_update_differs(differ, start):
+    a, b = Maker("a"), Maker("b")
+    runs = make_twins(
+        a,
+        place=(20, 60),
+        updates_of=lambda _: 120,
+        finding_with=lambda _: (Finding.DIFFERENT, 1e4),
+        look=look(b, far=False, differ=differ),
+    )
+    assert (runs.start, len(runs.every_twin)) == (start, 4)
+    assert all(f":start={start}:" in order for order in a.orders[2:])
+    assert (Path("a-1") in runs.twins) is differ
+
+
 def test_no_search_with_first_updates_makes_more_than_fourteen_runs_and_each_has_enough_whole_twins():
     near, inside = (Finding.DIFFERENT, 5.0), (Finding.ROUNDING, 1.0)
     for place in ((0, 60), (20, 60), (55, 60), (2, 5)):
@@ -249,14 +268,14 @@ def test_no_search_with_first_updates_makes_more_than_fourteen_runs_and_each_has
             [near] * 4,
             [near, near, near, inside],
         ):
-            for far in (False, True):
+            for far, differ in ((False, False), (False, True), (True, True)):
                 given, a, b = iter(findings), Maker("a"), Maker("b")
                 runs = make_twins(
                     a,
                     place=place,
                     updates_of=lambda _: 120,
                     finding_with=lambda _, given=given: next(given),
-                    look=look(b, far=far),
+                    look=look(b, far=far, differ=differ),
                 )
                 assert runs.made == len(a.orders) + len(b.orders) <= 14
                 assert set(runs.firsts) == {"a", "b"}
