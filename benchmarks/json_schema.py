@@ -120,7 +120,7 @@ class SchemaWriter:
             return self._named(form, {"enum": [one.value for one in form]})
         if typing.is_typeddict(form) or dataclasses.is_dataclass(form) or hasattr(form, "_field_defaults"):
             return self._named(form)
-        if "ndarray" in str(form):
+        if "ndarray" in str(form).lower():  # NumPy 2.5 calls it NDArray
             return {"type": "array", "items": self.of(float)}
         raise TypeError(f"no schema is known for {form!r}")
 
