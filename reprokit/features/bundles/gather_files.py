@@ -315,7 +315,7 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
     if found:
         more = f", and {len(found) - _MOST_SECRETS} more" if found[_MOST_SECRETS:] else ""
         raise BundleError(
-            f"these files look as if they hold secrets: {', '.join(found[:_MOST_SECRETS])}{more}",
+            f"what looks like a secret is in these files: {', '.join(found[:_MOST_SECRETS])}{more}",
             fix="take the secret out of the file, or let `sees` in the recipe leave the file out; then "
             f"`reprokit reproduce {recipe.name}`, and promote the new runs",
         )

@@ -90,11 +90,11 @@ def command(
         if output is not None or vendor or no_data:
             raise click.UsageError("--check writes no archive: leave out --output, --vendor and --no-data")
         return _check(path, sha256, as_json=as_json)
+    project = project_of(options)
     if output is None:
         raise click.UsageError("--output FILE is missing: the archive to write, NAME.tar.gz")
     if sha256 is not None:
         raise click.UsageError("--sha256 goes with --check; of a new archive the digest is printed")
-    project = project_of(options)
     with show_report.progress() as progress:
         made = bundle(
             path,

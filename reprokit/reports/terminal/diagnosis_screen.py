@@ -30,6 +30,7 @@ from reprokit.reports.terminal.terminal_style import Style, draw_lines, writable
 _MOST_MORE_CAUSES = 2
 _MOST_KNOWN = 3
 _LINES_OF_DATA = 2
+_LINES_OF_FIX = 2  # of a further cause: the page has it whole
 _IN_DIVERGENCE = ("still equal", "first metric", "step", "one run", "the other")
 _TITLES = {"high": "Cause", "medium": "Cause, probably", "low": "Suspected cause"}
 
@@ -88,8 +89,9 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine
     for card in others[:_MOST_MORE_CAUSES]:
         told = f"and {card.category} at {card.place}: {card.source or card.what}"
         yield from (TerminalLine(text=text) for text in wrapped(told, width=width, lead="  "))
-        if card.fix:
-            yield from (TerminalLine(text=text) for text in wrapped(card.fix, width=width, lead="    → "))
+        fix = list(wrapped(card.fix, width=width, lead="    → ")) if card.fix else []
+        if len(fix) <= _LINES_OF_FIX:
+            yield from (TerminalLine(text=text) for text in fix)
     if len(others) > _MOST_MORE_CAUSES:
         yield TerminalLine(text=f"  and {counted(len(others) - _MOST_MORE_CAUSES, 'more cause')}", tone="dim")
 

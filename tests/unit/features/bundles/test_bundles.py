@@ -246,7 +246,7 @@ def test_ignored_files_stay_behind_and_a_tracked_secret_is_refused(golden, made,
         made(golden)
     repository.promote(repository.reproduce())
     with pytest.raises(
-        BundleError, match=r"look as if they hold secrets: \.env \(.*`reprokit reproduce train`, and promote"
+        BundleError, match=r"secret is in these files: \.env \(.*`reprokit reproduce train`, and promote"
     ) as refused:
         made(golden)
     assert "hf_0123" not in str(refused.value)
@@ -255,7 +255,7 @@ def test_ignored_files_stay_behind_and_a_tracked_secret_is_refused(golden, made,
 def test_a_secret_is_named_by_its_file_in_the_project_and_its_line(golden, made, repository):
     repository.write(conf__a_yaml="a: 1\nb: 2\npassword: hunter2\n")
     repository.promote(repository.reproduce())
-    with pytest.raises(BundleError, match=r"hold secrets: conf/a\.yaml:3 \(it holds what looks like"):
+    with pytest.raises(BundleError, match=r"in these files: conf/a\.yaml:3 \(it holds what looks like"):
         made(golden)
 
 
