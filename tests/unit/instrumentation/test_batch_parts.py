@@ -4,6 +4,8 @@ import pytest
 
 from support.hooked_program import run_hooked
 
+pytest.importorskip("torch", reason="its programs compute with it")
+
 PROGRAM = """\
 import torch
 from torch.nn import functional

@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import inspect
 import json
 import textwrap
 import threading
@@ -317,4 +318,4 @@ def test_a_loop_that_runs_beside_others_keeps_its_calls_apart(program):
     """
     _, calls = program(source).run()
     assert [call.name for call in calls].count("builtins.str") == 12
-    assert asyncio.iscoroutinefunction(asyncio.sleep)
+    assert inspect.iscoroutinefunction(asyncio.sleep)
