@@ -172,7 +172,7 @@ def verify_report(
     Exit codes of a genuine report: that of its verdict (0 REPRODUCED, 1 NONDETERMINISTIC, 4 STALE_GOLDEN,
     …), or 0 if --expect names the verdict. Otherwise: 1 the verdict does not follow, a file was changed,
     the signature is missing or wrong, or the report is not as expected; 2 the report cannot be read; 3
-    OpenSSH is not installed; 4 a run folder or the golden is missing.
+    OpenSSH is not installed; 4 a run folder or the golden is missing, or the golden is not one of --golden.
     """
     from datetime import UTC, datetime
 
