@@ -227,6 +227,8 @@ def _print_audit(
 
     source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
     commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "not recorded"
+    if not facts["commit"] and (named := (audit.report.bundle or {}).get("commit")):
+        commit = f"{named}, as the author of the bundle says; it was not checked"
     not_there = "cannot be checked" if audit.exit_code == CannotJudgeError.exit_code else "does not stand"
     click.echo("The verdict follows from the evidence." if audit.follows else f"The verdict {not_there}:")
     for finding in audit.findings:
