@@ -16,6 +16,11 @@ def check(evidence: Evidence) -> Finding:
     """A commit, and no file that is not as committed, in every run's record."""
     remedy = "commit what has changed (`git status` shows it), then run again"
     if evidence.runs and all(_nowhere(run) for run in evidence.runs):
+        if named := (evidence.runs[0].run.bundle or {}).get("commit"):
+            return skipped(
+                f"the files are those of a bundle; its author names commit {named}, which was not checked",
+                "compare source/ in the bundle with that commit, where you can get it",
+            )
         reasons = sorted({_nowhere(run) for run in evidence.runs})
         return skipped(
             f"there is no commit to name: {', '.join(reasons)}", "keep the source in a git repository"

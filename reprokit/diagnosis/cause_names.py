@@ -55,7 +55,11 @@ _KINDS: dict[str, tuple[str, str, str]] = {
         "uses a process or thread ID, which differs in every run",
         "derive the value from the seed",
     ),
-    "clock": ("clock", "lets the clock affect a number", "count steps instead of seconds"),
+    "clock": (
+        "clock",
+        "lets the clock affect a number",
+        "count steps instead of seconds; take a seed from a setting",
+    ),
     "library_clock": (
         "clock",
         "affects a number",

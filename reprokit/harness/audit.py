@@ -55,7 +55,8 @@ class Audit:
     Attributes:
         follows: The verdict follows from the evidence, and no file was touched.
         findings: One sentence for each thing that is not as the report says.
-        exit_code: 0 it stands; 1 it does not; 4 evidence, or an extension of then, is gone.
+        exit_code: 0 it stands; 1 it does not; 4 evidence, or an extension of then, is gone, or the golden is
+            in a folder that was not named.
         report: What was checked.
         not_checked: What another version of the tool said or drew differently: one sentence for each.
         made_by: That version, in words; "" where this one made the report.
@@ -100,16 +101,16 @@ def audit(path: Path, *, project: Project, found_already: tuple[str, ...] = ()) 
             exit_code=1 if found_already else 4,
             report=report,
         )
-    touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
-    again = () if touched else _judged_again(report, project)
+    touched, elsewhere = [*_exchanged(report), *_touched(report)], tuple(_elsewhere(report, project))
+    again = () if touched or elsewhere else _judged_again(report, project)
     redrawn = _pdf_redrawn if to_pdf.is_pdf(path) else _redrawn
     different = [*redrawn(report, path), *again]
     is_ours = report.tool == this_tool()
     findings = [*found_already, *touched, *(one.says for one in different if is_ours or not one.by_version)]
     return Audit(
-        follows=not findings,
-        findings=tuple(findings),
-        exit_code=1 if findings else 0,
+        follows=not (findings or elsewhere),
+        findings=(*findings, *elsewhere),
+        exit_code=1 if findings else 4 if elsewhere else 0,
         report=report,
         not_checked=tuple(one.says for one in different if one.by_version and not is_ours),
         made_by="" if is_ours else version_of(report.tool),

@@ -60,7 +60,11 @@ CATALOGUE = (
     CatalogueRow(
         "clock",
         "the date",
-        Variation(category="clock", fix="count steps instead of seconds", vary=("clock",)),
+        Variation(
+            category="clock",
+            fix="count steps instead of seconds; take a seed from a setting",
+            vary=("clock",),
+        ),
     ),
     CatalogueRow("time_zone", "the time zone", by_place.time_zone),
     CatalogueRow(

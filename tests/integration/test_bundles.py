@@ -47,7 +47,8 @@ def test_a_bundle_is_reproduced_in_an_empty_folder(tmp_path, reviewer):
     assert (wrong.code, "this is another bundle" in wrong.err) == (2, True), wrong.err
     done = reviewer.reprokit("reproduce", str(file), "--sha256", digest, "--backend", "local", "--json")
     assert (done.code, done.report["verdict"]) == (0, "REPRODUCED"), done.err
-    assert done.report["bundle"] == {"file": "sent.tar.gz", "sha256": digest}
+    commit = done.report["bundle"]["commit"]
+    assert done.report["bundle"] == {"file": "sent.tar.gz", "sha256": digest, "commit": commit}
     assert "with your rights and no container" in done.err
     assert sorted(path.name for path in reviewer.root.iterdir()) == ["reports", "runs"]
 

@@ -63,7 +63,7 @@ def wait_for(path, text, *, within_s=120):
 
 def test_what_is_known_so_far_is_said_and_an_interruption_leaves_it_as_a_provisional_answer(begun, tmp_path):
     process = begun()
-    wait_for(tmp_path / "said", "so far: perhaps train.py:4 (unseeded); one more run checks it")
+    wait_for(tmp_path / "said", "so far: perhaps train.py:4 (unseeded_rng); one more run checks it")
     process.send_signal(signal.SIGINT)
     answer = json.loads(process.communicate(timeout=60)[0])
     assert process.returncode == 130

@@ -80,3 +80,26 @@ def test_the_program_of_a_recipe_is_cut_unless_what_it_leaves_at_its_end_is_comp
     kept = sorted(tmp_path.glob("reports/*/*/[0-9]*/metrics.jsonl"))
     sizes = [len(path.read_text().splitlines()) for path in kept]
     assert (sizes.count(1) >= 2) is are_cut, sizes
+
+
+PRINTS = """
+import random
+for epoch in range(5):
+    print(f"epoch {epoch} loss {random.random():.4f}")
+"""
+
+
+def test_a_program_that_only_prints_gets_the_command_that_reads_it_and_leaves_no_folder(tmp_path):
+    (tmp_path / "fit.py").write_text(PRINTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "reprokit", "diagnose", "--", sys.executable, "fit.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 2
+    assert "fit.py: the program only prints its numbers" in done.stderr
+    assert "fit.py > {run_dir}/printed.log" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.py"]

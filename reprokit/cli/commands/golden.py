@@ -316,6 +316,7 @@ def _promote_sweep(
         promotion=promotion,
         min_seeds=min_seeds,
         which=which,
+        note=lambda text: click.echo(f"note: {text}", err=True),
     )
     print_answer(golden_list.ensemble_lines(promoted), data=lambda: dict(promoted.document), as_json=as_json)
     click.echo("Commit it together with the recipe that declares these margins.", err=True)

@@ -172,7 +172,7 @@ def verify_report(
     Exit codes of a genuine report: that of its verdict (0 REPRODUCED, 1 NONDETERMINISTIC, 4 STALE_GOLDEN,
     …), or 0 if --expect names the verdict. Otherwise: 1 the verdict does not follow, a file was changed,
     the signature is missing or wrong, or the report is not as expected; 2 the report cannot be read; 3
-    OpenSSH is not installed; 4 a run folder or the golden is missing.
+    OpenSSH is not installed; 4 a run folder or the golden is missing, or the golden is not one of --golden.
     """
     from datetime import UTC, datetime
 
@@ -227,6 +227,8 @@ def _print_audit(
 
     source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
     commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "not recorded"
+    if not facts["commit"] and (named := (audit.report.bundle or {}).get("commit")):
+        commit = f"{named}, as the author of the bundle says; it was not checked"
     not_there = "cannot be checked" if audit.exit_code == CannotJudgeError.exit_code else "does not stand"
     click.echo("The verdict follows from the evidence." if audit.follows else f"The verdict {not_there}:")
     for finding in audit.findings:

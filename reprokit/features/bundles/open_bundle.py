@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,9 +132,14 @@ def opened(
         runs_dir=home.runs_dir,
         reports_dir=home.reports_dir,
         package=_package_of_runs(recipe, found.package, on_progress=on_progress),
-        bundle={"file": file.name, "path": str(file), "sha256": found.sha256},
+        bundle={"file": file.name, "path": str(file), "sha256": found.sha256, **_commit_of(manifest)},
     )
     return OpenBundle(project=project, recipe=recipe, request=request)
+
+
+def _commit_of(manifest: BundleManifest) -> dict[str, str]:
+    """The commit that its author names, which nothing here shows."""
+    return {"commit": manifest.commit} if re.fullmatch("[0-9a-f]{40,64}", manifest.commit or "") else {}
 
 
 def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *, package: Path) -> None:

@@ -7,6 +7,7 @@ others afterwards.
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit import runs
+from reprokit import recipes, runs
 from reprokit.core.environment_record import MachineFacts
 from reprokit.core.records import OtherTree, WrittenFiles
+from reprokit.core.setting_names import told_apart
 from reprokit.errors import CannotRunError
 from reprokit.execution.local_guard import can_confine
 from reprokit.features.compare.answer import SIDES
@@ -293,12 +295,20 @@ def _over_seeds(ready: ReadySide, *, first: int, num_seeds: int, seals: Seals) -
         if group.ready is None:
             raise CannotRunError(group.problem)
         group = dataclasses.replace(group, ready=_watched(ready, group.ready, seals))
-        made = run_first_members(group, num_seeds, session=session, same_overrides=True)
+        called = settings_told(ready.recipe)
+        made = run_first_members(group, num_seeds, session=session, same_overrides=True, called=called)
     folders = tuple(map(ready.at_home, made))
     for folder in folders:
         if not seals.has(folder):  # an earlier one
             seals.close(folder)
     return folders
+
+
+def settings_told(recipe: Recipe) -> str:
+    """What a side sets, as a sweep calls it: of a command the words that the recipe's own does not have."""
+    plain = recipes.load(recipe.name, recipes_dir=recipe.file.parent.parent).program
+    own = [f"command={json.dumps(list(plain.command))}"] if plain and plain.command else []
+    return told_apart([own, recipe.asked])[1] if recipe.asked else ""
 
 
 def _lend_earlier_runs(ready: ReadySide) -> None:

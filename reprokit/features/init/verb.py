@@ -143,7 +143,8 @@ def _show(proposal: Any, *, whole: bool) -> None:
     if recipe is not None:
         click.echo(f"\nrecipes/{proposal.name}/recipe.yaml:")
         for line in recipe.decode().splitlines():
-            click.echo(folded(f"  {line}", indent=6))
+            # A pattern that is wrapped cannot be copied.
+            click.echo(f"  {line}" if line.startswith("printed:") else folded(f"  {line}", indent=6))
     others = sorted(set(proposal.files) - {f"recipes/{proposal.name}/recipe.yaml"})
     if others:
         more = f" and {len(others) - 6} more" if others[6:] else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -311,6 +312,7 @@ def _section(one: Any) -> GroupSection:
         )
         for metric in one.metrics
         for window in metric.windows
+        if any(map(math.isfinite, window.values.values()))  # else a caveat says why there is none
     ]
     return GroupSection(
         name=one_line(one.group.called),

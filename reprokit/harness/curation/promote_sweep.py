@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,7 @@ def promote_sweep(
     promotion: golden.Promotion,
     min_seeds: int = golden.USUAL_SEEDS,
     which: WhichSweep = WhichSweep(),
+    note: Callable[[str], None] = lambda _: None,
 ) -> golden.Ensemble:
     """Promote a sweep of a recipe to its ensemble.
 
@@ -78,6 +79,7 @@ def promote_sweep(
         promotion: Why, when, and what is allowed.
         min_seeds: How many seeds there must be.
         which: The sweep that is meant.
+        note: Is told which sweep was taken.
 
     Raises:
         GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
@@ -95,7 +97,11 @@ def promote_sweep(
         )
     if min_seeds < golden.FEWEST_SEEDS:
         raise GoldenError(f"an ensemble has {golden.FEWEST_SEEDS} seeds or more", actual=str(min_seeds))
-    chosen = _named(name, project, asked, which.name) if which.name else _newest(name, project, asked)
+    if which.name:
+        chosen = _named(name, project, asked, which.name)
+    else:
+        file, chosen = _newest(name, project, asked)
+        note(f"the newest sweep of {name} is taken: {file.parent.name} (--sweep-name takes another)")
     members = _of_one_kind(chosen, which.kind)
     candidates = [candidate_of(folder) for folder in _finished(members, project)]
     golden.check_swept(candidates, least=min_seeds, allow_dirty=promotion.allow_dirty)
@@ -139,13 +145,13 @@ def _as_asked(folder: Path) -> str:
     return "".join(f" {option} {shlex.quote(value)}" for option, value in pairs)
 
 
-def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[SweepMember]:
-    """The members of a recipe, as it stands on its platform, in the sweep that was written last."""
-    found: list[tuple[int, list[SweepMember]]] = []
+def _newest(name: str, project: Project, asked: tuple[str, ...]) -> tuple[Path, list[SweepMember]]:
+    """The sweep of a recipe, as it stands on its platform, that was written last, and its members."""
+    found: list[tuple[int, Path, list[SweepMember]]] = []
     for file in (project.runs_dir / SWEEPS).glob(f"*/{SWEEP}"):
         with suppress(ReportError):  # of a damaged record nothing is known
             members = [one for one in sweeps.read(file) if one.recipe == name and one.settings == asked]
-            found += [(file.stat().st_mtime_ns, members)] if members else []
+            found += [(file.stat().st_mtime_ns, file, members)] if members else []
     if not found:
         on = f" --platform {platform}" if (platform := recipes.platform_asked(asked)) else ""
         raise GoldenError(
@@ -153,7 +159,7 @@ def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[SweepMe
             where=str(project.runs_dir / SWEEPS),
             fix=f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}{on}`",
         )
-    return max(found, key=lambda one: one[0])[1]
+    return max(found, key=lambda one: one[0])[1:]
 
 
 def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> list[SweepMember]:

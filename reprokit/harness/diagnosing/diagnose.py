@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,9 +91,21 @@ def diagnose_command(
             raise
         line = f"reprokit diagnose {shell_line([*options, '--', *command])}"
         prints = any(map(adapters.holds_numbers, folder.glob(f"*/{STDOUT}")))
-        fix = again.with_printed(line) if prints else again.with_recipe(line)
+        if prints:
+            _remove(folder)
+            what = "the program only prints its numbers; those of a plain command are read from files"
+            fix = again.with_printed(line)
+            raise MetricsError(what, kind=error.kind, where=shell_line(command), fix=fix) from error
         parts = {"where": error.where, "expected": error.expected, "actual": error.actual}
-        raise MetricsError(error.what, kind=error.kind, fix=fix, **parts) from error
+        raise MetricsError(error.what, kind=error.kind, fix=again.with_recipe(line), **parts) from error
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that holds no answer, and those above it that hold nothing else."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # not empty
+        folder.parent.rmdir()
+        folder.parent.parent.rmdir()
 
 
 def diagnose_recipe(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reprokit.core.verdicts.rows import counted
-from reprokit.diagnosis import Began, Cause
+from reprokit.diagnosis import Began, Cause, category_of
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import SuspicionEvidence
@@ -220,9 +220,9 @@ def all_held(inquiry: Investigation) -> Conditions:
 
 
 def described(inquiry: Investigation, unit: str) -> str:
-    """What could be held, by its line where it has one."""
+    """What could be held: its line, where it has one, and the category that a cause there has."""
     site = inquiry.first.trace.sites.get(unit)
-    return f"{site.file}:{site.line} ({site.kind})" if site else unit
+    return f"{site.file}:{site.line} ({category_of(site.kind)})" if site else unit
 
 
 def is_site(unit: str) -> bool:

@@ -117,9 +117,12 @@ def _fails_beside(row: CheckResult) -> bool:
 
 
 def _bundle(evidence: Evidence) -> dict[str, str] | None:
-    """File and digest of the bundle that the runs were made from; None where there is none."""
+    """File, digest and commit of the bundle that the runs were made from; None where there is none."""
     told = evidence.runs[0].run.bundle if evidence.runs else None
-    return {name: str(told.get(name)) for name in ("file", "sha256")} if told else None
+    if not told:
+        return None
+    commit = {"commit": str(told["commit"])} if told.get("commit") else {}
+    return {"file": str(told.get("file")), "sha256": str(told.get("sha256")), **commit}
 
 
 def _origin(bundle: Mapping[str, str] | None) -> str:

@@ -195,7 +195,9 @@ class _Underway:
 
     @property
     def label(self) -> str:
-        return f"run {self.spec.run_id.rsplit('-', 1)[-1]}"
+        """Which of the plan's runs it is; by its seed where it is alone, as one with another seed is."""
+        alone = len(self.plan.specs) == 1
+        return f"seed {self.spec.seed}" if alone else f"run {self.spec.run_id.rsplit('-', 1)[-1]}"
 
     def tick(self) -> None:
         """Tell how far it is; stop it where something asks for that."""

@@ -277,7 +277,7 @@ class MemberProgress:
         """A member is one run, and ``finished`` says how it ended."""
 
     def note(self, text: str) -> None:
-        self.progress.note(f"{self.member.label}: {text.removeprefix('run 1: ')}")
+        self.progress.note(f"{self.member.label}: {text.removeprefix(f'seed {self.member.seed}: ')}")
 
     def waits(self, why: str) -> None:
         """It was handed to an engine, and no machine has begun it."""

@@ -8,7 +8,7 @@ recipe promises results for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import capture, golden
@@ -94,13 +94,17 @@ def run_first_members(
     session: Session,
     same_overrides: bool = False,
     judged: Path | None = None,
+    called: str = "",
 ) -> tuple[Path, ...]:
     """The runs of the first seeds of a group, those made that are not finished yet.
 
     With ``same_overrides`` only those count as finished whose recipe was loaded with the same overrides; with
-    ``judged``, a run with another seed, those that were made under its conditions.
+    ``judged``, a run with another seed, those that were made under its conditions. ``called`` is what a
+    person calls the settings of the group.
     """
     members = list(members_of(group))[:num_new]
+    if called:
+        members = [replace(member, called=f"{called} · s{member.seed}") for member in members]
     groups = dict.fromkeys(range(num_new), group)
     counts = earlier_runs(judged).show_same_conditions if judged is not None else None
     there = as_they_stand(

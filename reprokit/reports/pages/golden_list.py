@@ -34,7 +34,7 @@ def ensemble_lines(ensemble: Ensemble) -> Iterator[str]:
     told = ensemble.provenance
     yield one_line(f"{ensemble.path}: {counted(len(ensemble.members), 'seed')}")
     for key in ("created_at", "reason", "previous", "fingerprint"):
-        yield f"{key:<12} {one_line(getattr(told, key) or 'none: the first ensemble')}"
+        yield _line(key, getattr(told, key), what=ENSEMBLE)
     for label, one in zip(ensemble.labels, told.statistical, strict=True):
         values = [member.values[label] for member in ensemble.members]
         mean = math.fsum(values) / len(values)
@@ -75,8 +75,7 @@ def provenance_lines(golden: Golden) -> Iterator[str]:
     """The lines of ``provenance.json`` that people ask for."""
     told = golden.provenance
     for key in _KEYS:
-        value = getattr(told, key)
-        yield f"{key:<12} {one_line(value if value is not None else 'none: the first golden')}"
+        yield _line(key, getattr(told, key), what="golden")
     for name, value in (told.foreign._asdict() if told.foreign else {}).items():
         yield f"  {one_line('foreign ' + name):<16} {one_line(value)}"
     for name, value in told.digests.items():
@@ -85,6 +84,14 @@ def provenance_lines(golden: Golden) -> Iterator[str]:
         yield f"  {one_line('image ' + name):<12} {one_line(value)}"
     if isinstance(rounding := golden.document.get("rounding"), Mapping):
         yield f"{'rounding':<12} {one_line(rounding.get('sentence'), limit=1000)}"
+
+
+def _line(key: str, value: object, *, what: str) -> str:
+    """A line of a provenance; of a digest also what it is the digest of."""
+    if value is None:
+        return f"{key:<12} none: the first {what}"
+    of = {"previous": f" (the {what} before)", "fingerprint": " (the environment)"}.get(key, "")
+    return f"{key:<12} {one_line(value)}{of if str(value).startswith('sha256:') else ''}"
 
 
 def finding_line(found: GoldenFinding, *, root: Path) -> str:

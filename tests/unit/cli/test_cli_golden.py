@@ -223,3 +223,13 @@ def test_of_several_goldens_below_a_folder_one_must_be_named(study):
         "there is more than one golden here. Hint: name one of golden/cartpole_tuned/cpu-x86_64/seed-42, "
         in told
     )
+
+
+def test_of_a_digest_is_said_what_it_is_the_digest_of(study):
+    with_provenance(study, previous=None)
+    lines = run("show", GOLDEN).stdout.splitlines()
+    assert next(line for line in lines if line.startswith("fingerprint")).endswith(" (the environment)")
+    assert "previous     none: the first golden" in lines
+    with_provenance(study, previous=f"sha256:{'0' * 64}")
+    before = next(line for line in run("show", GOLDEN).stdout.splitlines() if line.startswith("previous"))
+    assert before.endswith(" (the golden before)")

@@ -142,3 +142,9 @@ def test_an_environment_is_as_sure_a_cause_as_its_check_was():
     assert (alone.category, alone.confidence, unchecked.confidence) == ("simulator", "high", "medium")
     assert "alone" in alone.what
     assert "alone" not in unchecked.what
+
+
+def test_a_clock_that_may_be_a_seed_is_told_where_a_seed_comes_from():
+    place = {"file": "train.py", "line": 3, "function": "main", "count": 1, "digest": "", "first": 1}
+    site = Site(kind="clock", what="time.time", **place)
+    assert "take a seed from a setting" in cause_of(site, confidence="high").fix

@@ -226,11 +226,19 @@ def test_a_page_that_cannot_be_drawn_again_is_not_taken_for_good(reported, here,
     assert audited(reported, here).findings == ()
 
 
-def test_a_golden_of_another_place_is_no_golden_of_this_project(reported, here, tmp_path):
+def test_a_golden_of_another_place_is_none_that_a_report_can_be_checked_with(reported, here, tmp_path):
     elsewhere = dataclasses.replace(here, golden_dir=tmp_path / "other")
     found = audit(reported[0] / "report.json", project=elsewhere)
-    assert found.exit_code == 1
+    assert (found.follows, found.exit_code) == (False, 4)
     assert "name its folder with --golden" in found.findings[0]
+
+
+def test_a_report_whose_runs_were_edited_does_not_stand_wherever_its_golden_is(reported, here, tmp_path):
+    elsewhere = dataclasses.replace(here, golden_dir=tmp_path / "other")
+    (reported[1][0] / "stdout.log").write_text("forged\n")
+    found = audit(reported[0] / "report.json", project=elsewhere)
+    assert (found.follows, found.exit_code) == (False, 1)
+    assert "name its folder with --golden" in found.findings[-1]
 
 
 def test_what_is_no_report_is_refused(tmp_path, here):

@@ -360,6 +360,8 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
     newer = swept(here.root, seeds="1..10")
     other = swept(here.root, seeds="1,2", settings=["env.A=1"])
 
+    notes: list[str] = []
+
     def promote(name, *, allow_left_out=True):
         return promote_sweep(
             "train",
@@ -369,6 +371,7 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
             ),
             min_seeds=10,
             which=WhichSweep(name=name),
+            note=notes.append,
         )
 
     for wrong in ("train-00000000", "..", "../sweeps/train"):
@@ -381,8 +384,11 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
     every = ",".join(map(str, range(1, 12)))
     with pytest.raises(GoldenError, match=f"sweep train --seeds {every} --backend local`"):
         promote("", allow_left_out=False)  # the newer one has fewer seeds
+    notes.clear()
     assert len(promote(wanted.name).members) == 11
+    assert notes == []
     assert len(promote("").members) == 10
+    assert notes == [f"the newest sweep of train is taken: {newer.name} (--sweep-name takes another)"]
 
 
 @pytest.mark.slow

@@ -383,10 +383,10 @@ def test_off_a_terminal_many_short_runs_are_no_louder_than_one_long_one():
 def test_on_a_terminal_a_note_is_broken_between_words():
     progress, stream, _ = _make(is_terminal=True, environ={"COLUMNS": "60"})
 
-    progress.note("so far: a/path/to/some/where/train.py:88 (unseeded) explains it, 6 confirmations to go")
+    progress.note("so far: a/path/to/some/train.py:88 (unseeded_rng) explains it, 6 confirmations to go")
 
     assert stream.getvalue().splitlines() == [
-        "note: so far: a/path/to/some/where/train.py:88 (unseeded)",
+        "note: so far: a/path/to/some/train.py:88 (unseeded_rng)",
         "      explains it, 6 confirmations to go",
     ]
 

@@ -60,7 +60,13 @@ def test_a_golden_is_reproduced_from_its_bundle_alone(golden, made, reviewer, re
     repository.root.rename(tmp_path / "gone")
     report, folder = reviewer(written.path, sha256=written.sha256)
     assert (report.verdict, report.exit_code) == ("REPRODUCED", 0), report.sentence
-    assert report.bundle == {"file": "theirs.tar.gz", "sha256": written.sha256}
+    commit = report.bundle["commit"]
+    assert report.bundle == {"file": "theirs.tar.gz", "sha256": written.sha256, "commit": commit}
+    (row,) = [row for row in report.checks if row.id == "source_clean"]
+    assert (row.status, row.reason) == (
+        "SKIPPED",
+        f"the files are those of a bundle; its author names commit {commit}, which was not checked",
+    )
     assert written.sha256 in report.sentence
     assert written.sha256 in (folder / "report.md").read_text()
     assert report.rerun.startswith(

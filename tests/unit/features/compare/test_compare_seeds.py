@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from reprokit import recipes
 from reprokit.errors import UsageError
 from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_recipe
-from reprokit.features.compare.side_runs import ReadySide
+from reprokit.features.compare.side_runs import ReadySide, settings_told
 from reprokit.request import Request
 from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
@@ -117,3 +118,16 @@ def test_only_runs_with_the_same_overrides_are_taken(project):
     compared(project, 3, overrides=("title=Another",))
     answer, _ = compared(project, 5)
     assert (answer.answer, len(project.runs())) == (Word.DIFFERENT, 2 * 3 + 2 * 5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ((), ""),
+        (("env.A=1",), "A=1"),
+        (('command=["python", "train.py", "{seed}", "{run_dir}", "--lr", "0.2"]',), "lr=0.2"),
+    ],
+)
+def test_what_a_side_sets_is_called_as_in_a_sweep(project, asked, told):
+    recipe = recipes.load("train", recipes_dir=project.root / "recipes", overrides=asked)
+    assert settings_told(recipe) == told

@@ -50,3 +50,16 @@ def test_who_declines_is_given_the_command_that_writes_before_what_follows_it(
     first = lines.index("reprokit init --yes --name small -- python train.py")
     assert lines.index("reprokit diagnose small") == first + 1
     assert not (tmp_path / "recipes").exists()
+
+
+def test_a_pattern_of_printed_lines_can_be_copied_from_a_narrow_terminal(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pattern = (
+        "printed: ['epoch (?P<step>[0-9]+) of [0-9]+, loss (?P<loss>[-+.0-9]+), more (?P<more>[-+.0-9]+)']"
+    )
+    proposal = Proposal(name="train", files={"recipes/train/recipe.yaml": pattern.encode()})
+    monkeypatch.setattr(write_recipe, "propose", lambda *words, **asked: proposal)
+    monkeypatch.setattr("reprokit.reports.tables.room", lambda: 60)
+    with pytest.raises(SystemExit):
+        cli.main(["init", "--dry-run", "--", "python", "train.py"])
+    assert pattern in capsys.readouterr().out

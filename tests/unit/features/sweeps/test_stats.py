@@ -84,7 +84,7 @@ def test_runs_on_other_inputs_are_left_out_and_named(seeds, make, ask):
     (one,) = ask().groups
     assert [member.seed for member in one.group.members] == [3, *sorted(SEEDS)]
     assert newest.name not in names(one.group.left_out)
-    assert "digests differ" in names(one.group.left_out)[old.name]
+    assert names(one.group.left_out)[old.name] == "it differs in the recipe"
     assert "configurations differ in environment" in names(one.group.left_out)[other_config.name]
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from reprokit.harness.diagnosing.experiments import explain
-from reprokit.harness.diagnosing.inquiry import HASH_SEED
+from reprokit.harness.diagnosing.inquiry import HASH_SEED, described
 from reprokit.harness.diagnosing.simple import look_at_pairs, simple_cause
 from support.known_program_lab import CLOCK, ENTROPY, Lab, asked
 
 DRAWN, AGAIN, ORDER = "unseeded|train.py|5", "unseeded|train.py|6", "set_order|train.py|7"
+TAKEN = "completion_order|train.py|8"
 
 
 def inquiry_of(number, names, *, what="", seeded=(), overwritten=(), digits=12):
@@ -202,3 +203,16 @@ def test_where_no_line_differs_no_pairs_are_looked_at():
     lab = Lab(lambda drawn, run, given: run, names=())
     look_at_pairs(asked(lab))
     assert lab.made == 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        (DRAWN, "train.py:5 (unseeded_rng)"),
+        (ORDER, "train.py:7 (hash_order)"),
+        (TAKEN, "train.py:8 (concurrency)"),
+        (HASH_SEED, HASH_SEED),
+    ],
+)
+def test_a_suspicion_is_called_as_the_cause_will_be(unit, said):
+    assert described(asked(Lab(both, names=[DRAWN, AGAIN, ORDER, TAKEN])), unit) == said

@@ -212,7 +212,7 @@ def test_steps_are_told_as_the_program_tells_them(carry_out, told):
         on_tick()
 
     carry_out(program, repeats=1)
-    assert told.updates[-1] == ("run 1", 20, 100)
+    assert told.updates[-1] == ("seed 7", 20, 100)
 
 
 def test_a_program_that_tells_no_steps_gives_signs_of_life(carry_out, told):
@@ -223,7 +223,7 @@ def test_a_program_that_tells_no_steps_gives_signs_of_life(carry_out, told):
 
     carry_out(program, repeats=1)
     assert told.updates == []
-    assert told.signs[-1] == ("run 1", "2.5 kB written, 0.0 kB printed")
+    assert told.signs[-1] == ("seed 7", "2.5 kB written, 0.0 kB printed")
 
 
 @pytest.mark.parametrize(
