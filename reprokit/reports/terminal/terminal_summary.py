@@ -46,11 +46,15 @@ def summary(found: Outline, *, width: int) -> list[TerminalLine]:
 
 
 def _verdict(found: Outline, *, width: int) -> Iterator[TerminalLine]:
+    """The verdict, then its sentence; where there is no golden yet, that the runs agree comes first."""
     about = f"{found.recipe} · {found.platform} · seed {found.seed}"
-    for text in wrapped(about, width=width, lead=f"{found.verdict.value}  "):
-        yield TerminalLine(text=text, tone="verdict")
-    for text in wrapped(found.sentence, width=width):
-        yield TerminalLine(text=text)
+    verdict = [
+        TerminalLine(text=text, tone="verdict")
+        for text in wrapped(about, width=width, lead=f"{found.verdict.value}  ")
+    ]
+    sentence = [TerminalLine(text=text) for text in wrapped(found.sentence, width=width)]
+    first_run = found.verdict is Verdict.NO_GOLDEN
+    yield from [*sentence, *verdict] if first_run else [*verdict, *sentence]
 
 
 def _what_happened(found: Outline, *, width: int) -> Iterator[TerminalLine]:
