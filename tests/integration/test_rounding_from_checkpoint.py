@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PROJECT = Path(__file__).resolve().parents[2]
 TRAINER = "recipes/trainers/classifier.py"
-#: Rounding alone moves the loss by more than 1 % from the 50th of 80 updates on.
+#: Rounding alone moves the loss by more than 1 % from record 50 of 80 on.
 UNSTEADY = (
     "model.hidden_sizes=[128,128]",
     "training.total_timesteps=5000",
