@@ -58,6 +58,7 @@ NOT_RUN = {
     "reprokit runs checkpoint diff": "a trainer that does not restore all that it saves",
     "python -m pstats": "a person who reads the profile",
     "reprokit compare --rounding": "a training in PyTorch: test_rounding_twins.py",
+    "reprokit compare train --rounding": "a trainer in PyTorch: test_rounding_from_checkpoint.py",
     "reprokit golden tolerance": "a training in PyTorch: test_rounding_tolerance.py",
     "reprokit bisect train --packages": "locks of two dates: tests/unit/features/bisect_packages",
     "reprokit doctor": "what it says, and its exit code, are this host's",

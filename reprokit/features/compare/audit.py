@@ -14,6 +14,7 @@ from reprokit.features.compare.answer import NOT_RUN, SIDES, Answer, StoredAnswe
 from reprokit.features.compare.judge import Selected
 from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.report import HTML, NO_PAGE, documents
+from reprokit.features.compare.rounding.of_checkpoint import with_checkpoint
 from reprokit.features.compare.rounding.told import (
     MadeTwins,
     rounding_folders,
@@ -127,7 +128,7 @@ def _judged_again(stored: StoredAnswer, folders: dict[str, list[Path]]) -> Answe
     twins = MadeTwins.of_report(stored.answer.get("rounding"), selected)
     if twins is None:
         return answer
-    return with_rounding(answer, folders, twins)
+    return with_checkpoint(with_rounding(answer, folders, twins), folders, twins)
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

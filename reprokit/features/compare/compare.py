@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,6 +18,7 @@ from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.lacked_files import lacked_files
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
+from reprokit.features.compare.rounding.of_checkpoint import make_from_checkpoint, with_checkpoint
 from reprokit.features.compare.rounding.told import (
     MadeTwins,
     RoundingAsked,
@@ -79,8 +81,11 @@ def compare_recipe(
             trees = trees_begun(name, asked, only_bits=only_bits, **begun)
             coming = stack.enter_context(trees)
         how: dict[str, Any] = {"num_seeds": num_seeds, "seals": seals, "session": session}
-        and_then = twins.make if twins else None
-        made = run_sides(name, asked, request, coming=coming, and_then=and_then, **how)
+        if twins is not None:
+            how["and_then"] = twins.make
+        if twins is not None and twins.asked.from_step is not None:
+            how["and_from"] = functools.partial(make_from_checkpoint, twins)
+        made = run_sides(name, asked, request, coming=coming, **how)
         if made.equal_inputs:
             return _equal_inputs(made), None
         return answered(
@@ -144,7 +149,7 @@ def answered(
         if answer.answer is not None and not asked.touched:
             _must_be_there([run for side in SIDES for run in made[side]], selected)
         if twins is not None:
-            answer = with_rounding(answer, made, twins)
+            answer = with_checkpoint(with_rounding(answer, made, twins), made, twins)
     name = next(folder.parent.name for side in SIDES for folder in made[side])
     folder = session.project.reports_dir / COMPARISONS / name / stamp()
     folders = [folder for side in SIDES for folder in made[side]] + list(rounding_folders(answer.rounding))

@@ -15,6 +15,7 @@ from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.describe import commit_told
 from reprokit.features.compare.ready_side import known_side, ready_side, recipe_on
+from reprokit.features.compare.rounding.checkpoint_runs import MakeFrom
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import (
@@ -27,7 +28,7 @@ from reprokit.features.compare.tree_parts import Part
 from reprokit.features.compare.trees import ComingTrees, SideTree, changed_submodules, is_same_tree
 from reprokit.harness.running.environments.environment import backend_of
 from reprokit.harness.running.programs.program_files import may_see
-from reprokit.harness.running.run_kinds import VariedRun
+from reprokit.harness.running.run_kinds import ResumePoint, VariedRun
 from reprokit.recipes import Recipe, StatisticalMetric
 from reprokit.redaction import redact
 from reprokit.request import Request
@@ -72,14 +73,17 @@ def run_sides(
     seals: Seals,
     session: Session,
     and_then: Callable[[Mapping[str, tuple[Path, ...]], Mapping[str, MakeRun]], None] | None = None,
+    and_from: Callable[[Mapping[str, tuple[Path, ...]], Mapping[str, MakeFrom]], None] | None = None,
 ) -> MadeSides:
     """Run both sides of a recipe, unless they stand on the same inputs.
 
     With ``num_seeds`` each side runs once with so many seeds, from that of the recipe on. The trees begin to
-    be removed when it ends well.
+    be removed when it ends well. ``and_then`` makes further runs, ``and_from`` those that begin from a
+    checkpoint.
 
     Raises:
-        UsageError: A revision, setting or environment is unknown, or both sides are the same.
+        UsageError: A revision, setting or environment is unknown, both sides are the same, or an unmodified
+            program would begin from a checkpoint.
         CannotJudgeError: The recipe is absent on a side, or a side would run code of another tree.
         CannotRunError: An environment cannot be made here.
     """
@@ -89,6 +93,8 @@ def run_sides(
         known = _known(name, asked, coming, request, **how)
         trees = {side: coming.tree(side) for side in SIDES}
         ready = _both_ready(name, asked, trees, request, known=known, over_seeds=num_seeds is not None, **how)
+        if and_from is not None:
+            _must_be_trainers(ready)
         if _have_equal_inputs(ready, trees):
             return MadeSides(
                 runs=dict.fromkeys(SIDES, ()), equal_inputs=True, told={s: ready[s].told for s in SIDES}
@@ -99,6 +105,8 @@ def run_sides(
             made = seeds_of_sides(ready, num_seeds=num_seeds, seals=seals)
         if and_then is not None and all(made.values()):
             and_then(made, {side: _makes_runs(ready[side], seals) for side in SIDES})
+        if and_from is not None and all(made.values()):
+            and_from(made, {side: _makes_from(ready[side], seals) for side in SIDES})
         has_commit = any(tree.commit for tree in trees.values())
         return MadeSides(
             runs=made,
@@ -150,6 +158,30 @@ def _makes_runs(ready: ReadySide, seals: Seals) -> MakeRun:
         return one_more_run(ready, kind, seals=seals)
 
     return make
+
+
+def _makes_from(ready: ReadySide, seals: Seals) -> MakeFrom:
+    """Further runs of a side that begin from a checkpoint, in the environment of the side."""
+    realisation = ready.prepared[0][1][0].environment.realisation
+    own_lock = realisation.lock_digest if realisation else ""
+
+    def make(point: ResumePoint, variation: Variation | None, number: int) -> Path:
+        chosen = (*ready.conditions, *([variation] if variation else []))
+        own = dataclasses.replace(point, lock_digest=own_lock)
+        kind = VariedRun(number=number + 2, chosen=chosen, point=own)
+        return one_more_run(ready, kind, seals=seals)
+
+    return make
+
+
+def _must_be_trainers(ready: Mapping[str, ReadySide]) -> None:
+    for side in SIDES:
+        if (recipe := ready[side].recipe).trainer is None:
+            raise UsageError(
+                f"side {side} is an unmodified program, whose checkpoints are known to it alone",
+                where=recipe.where("command"),
+                fix="leave out --from-checkpoint",
+            )
 
 
 def _both_ready(

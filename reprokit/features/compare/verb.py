@@ -80,6 +80,14 @@ _VERSUS = "--vs"
     metavar="STEP",
     help="With --rounding: judge nothing that is logged at a later step.",
 )
+@number_option(
+    "--from-checkpoint",
+    "from_step",
+    least=1,
+    most=10**15,
+    metavar="STEP",
+    help="With --rounding: judge late records from side a's checkpoint of this step.",
+)
 @json_option()
 @run_options
 @folder_options
@@ -91,6 +99,7 @@ def command(
     rounding: bool,
     allow: str | None,
     until: float | None,
+    from_step: int | None,
     ignore: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -122,6 +131,8 @@ def command(
         raise click.UsageError("--allow rounding needs --rounding")
     if until is not None and not rounding:
         raise click.UsageError("--until needs --rounding")
+    if from_step is not None and (not rounding or until is not None or name is None):
+        raise click.UsageError("--from-checkpoint needs a recipe and --rounding, and goes without --until")
     wrong = of_commands if name else of_recipes
     if wrong:
         raise click.UsageError(f"{wrong[0]} is for {'plain commands' if name else 'recipes'}")
@@ -136,7 +147,9 @@ def command(
         from reprokit.features.compare.compare import compare_commands, compare_recipe
         from reprokit.features.compare.rounding.told import RoundingAsked
 
-        asked = RoundingAsked(allowed=allow is not None, until=until) if rounding else None
+        asked = (
+            RoundingAsked(allowed=allow is not None, until=until, from_step=from_step) if rounding else None
+        )
         session = Session(project=project, progress=stack.enter_context(show_report.progress()))
         counted: dict[str, Any] = {"only": only or None, "rounding": asked, "session": session}
         folder: Path | None

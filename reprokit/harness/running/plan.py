@@ -270,8 +270,10 @@ def _particulars(kind: RunKind, realisation: Realisation | None) -> _Particulars
                 },
                 attempt=kind.attempt + 1,
             )
-        case VariedRun(number=number):
-            return _Particulars(names=(f"varied{number}",), facts={"varied": kind.as_fact()})
+        case VariedRun(number=number, point=point):
+            begun = _resumed(point, realisation) if point else _Particulars(names=())
+            facts = {**begun.facts, "varied": kind.as_fact()}
+            return replace(begun, names=(f"varied{number}",), facts=facts)
 
 
 def _resumed(point: ResumePoint, realisation: Realisation | None) -> _Particulars:

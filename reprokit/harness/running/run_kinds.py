@@ -159,6 +159,7 @@ class VariedRun:
         unmade: Name → why it cannot be varied here.
         cores: The cores that it has alone, as the run with which it is compared; empty for all.
         after: The run with another seed that was made before, as ``<recipe>/<run id>``; "" where none was.
+        point: The checkpoint from which it begins; None for a training from its first step.
     """
 
     number: int
@@ -168,6 +169,7 @@ class VariedRun:
     unmade: Mapping[str, str] = field(default_factory=dict)
     cores: tuple[int, ...] = ()
     after: str = ""
+    point: ResumePoint | None = None
 
     @property
     def under_watch(self) -> bool:

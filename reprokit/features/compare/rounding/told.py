@@ -12,6 +12,7 @@ from reprokit.core.verdicts.rows import counted
 from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import Answer, Word
 from reprokit.features.compare.judge import Selected, judged
+from reprokit.features.compare.rounding.checkpoint_runs import CheckpointRuns
 from reprokit.features.compare.rounding.evidence import (
     BOTH_CHANGED,
     INFINITE,
@@ -51,10 +52,12 @@ class RoundingAsked:
     Attributes:
         allowed: Whether rounding ends with 0.
         until: The last step that counts; None where all do.
+        from_step: The step of the checkpoint from which late records are judged; None for no checkpoint.
     """
 
     allowed: bool = False
     until: float | None = None
+    from_step: int | None = None
 
 
 @dataclass(slots=True)
@@ -66,12 +69,16 @@ class MadeTwins:
         runs: The twins; None where there are none.
         why: Why there are none, one sentence.
         asked: What was asked for.
+        begun: The runs that began from a checkpoint of side a; None where there are none.
+        begun_why: Why there are none where there should be, one sentence.
     """
 
     selected: Selected
     asked: RoundingAsked
     runs: TwinRuns | None = None
     why: str = ""
+    begun: CheckpointRuns | None = None
+    begun_why: str = ""
 
     @classmethod
     def of_report(cls, rounding: Mapping[str, Any] | None, selected: Selected) -> MadeTwins | None:
@@ -79,8 +86,17 @@ class MadeTwins:
         if rounding is None:
             return None
         runs = TwinRuns.from_data(rounding["runs"]) if rounding["runs"] else None
-        asked = RoundingAsked(allowed=bool(rounding["allowed"]), until=rounding.get("until_step"))
-        return cls(selected, asked, runs=runs, why=rounding["why"])
+        told = rounding.get("from_checkpoint")
+        asked = RoundingAsked(
+            allowed=bool(rounding["allowed"]),
+            until=rounding.get("until_step"),
+            from_step=told["step"] if told else None,
+        )
+        begun = CheckpointRuns.from_data(told["runs"]) if told and told["runs"] else None
+        made = cls(selected, asked, runs=runs, why=rounding["why"], begun=begun)
+        if told and begun is None:
+            made.begun_why = told["why"]
+        return made
 
     @property
     def folders(self) -> Sequence[Path]:
@@ -137,7 +153,11 @@ def _no_difference(asked: RoundingAsked) -> str:
 
 def rounding_folders(rounding: Mapping[str, Any] | None) -> Sequence[Path]:
     """The runs that an answer on rounding follows from."""
-    return TwinRuns.from_data(rounding["runs"]).folders if rounding and rounding["runs"] else ()
+    if not rounding:
+        return ()
+    twins = TwinRuns.from_data(rounding["runs"]).folders if rounding["runs"] else ()
+    begun = (rounding.get("from_checkpoint") or {}).get("runs")
+    return (*twins, *(CheckpointRuns.from_data(begun).folders if begun else ()))
 
 
 def with_rounding(
@@ -155,16 +175,7 @@ def with_rounding(
         why = BOTH_CHANGED
     elif twins.runs is not None:
         try:
-            evidence = _with_first(
-                rounding_evidence(
-                    made["a"][0],
-                    made["b"][0],
-                    twins.runs,
-                    answer.metrics,
-                    last_step=asked.until,
-                ),
-                _first(made, twins.runs),
-            )
+            evidence = evidence_up_to(asked.until, answer, made, twins.runs)
         except (ReprokitError, MetricsError) as error:
             why = str(error)
     if evidence and evidence["answer"] == "equal":  # of a report whose step was changed
@@ -180,6 +191,20 @@ def with_rounding(
         evidence["why"] += _what_to_leave_out(made["a"][0], made["b"][0], evidence)
     word = _WORDS[evidence["answer"]]
     return replace(answer, answer=word, sentence=_sentence(answer, evidence), rounding=evidence)
+
+
+def evidence_up_to(
+    last_step: float | None, answer: Answer, made: Mapping[str, Sequence[Path]], runs: TwinRuns
+) -> dict[str, Any]:
+    """What twins say of metrics up to a step, and of first updates.
+
+    Raises:
+        ReprokitError: A run is not what it is taken for.
+        MetricsError: Metrics cannot be read.
+    """
+    a, b = made["a"][0], made["b"][0]
+    found = rounding_evidence(a, b, runs, answer.metrics, last_step=last_step)
+    return _with_first(found, _first(made, runs))
 
 
 def _of_equal(answer: Answer, made: Mapping[str, Sequence[Path]], twins: MadeTwins, runs: TwinRuns) -> Answer:

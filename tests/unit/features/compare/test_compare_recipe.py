@@ -8,11 +8,13 @@ import shutil
 
 import pytest
 
+from reprokit.cli import main
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.asked import SideAsked, sides_asked
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_recipe
+from reprokit.features.compare.rounding.told import RoundingAsked
 from reprokit.features.compare.side_runs import ReadySide
 from reprokit.project import Project
 from reprokit.request import Request
@@ -56,10 +58,11 @@ def repository(tmp_path, monkeypatch):
     return found
 
 
-def compared(repository, *, share=(), only=None, **typed):
+def compared(repository, *, share=(), only=None, rounding=None, **typed):
     request = Request(backend="local", side_by_side=False)
     session = Session(project=Project.around(repository.root), progress=RecordedProgress())
-    return compare_recipe("train", sides_asked(typed), request, only=only, share=share, session=session)
+    how = {"only": only, "share": share, "rounding": rounding, "session": session}
+    return compare_recipe("train", sides_asked(typed), request, **how)
 
 
 def test_a_changed_line_of_the_working_tree_is_named(repository):
@@ -69,6 +72,21 @@ def test_a_changed_line_of_the_working_tree_is_named(repository):
     assert {"kind": "code", "what": "settings.py:1 (+1 -1 lines)"} in answer.what_differs
     assert "with changes" in answer.sides["b"].what
     assert audit(report / FILE).exit_code == 1
+
+
+def test_an_unmodified_program_from_a_checkpoint_is_refused_before_anything_runs(repository):
+    (repository.root / "settings.py").write_text("RATE = 0.2\n")
+    with pytest.raises(UsageError, match="whose checkpoints are known to it alone"):
+        compared(repository, rounding=RoundingAsked(from_step=2))
+    assert not list(repository.root.glob("runs/*/*/run.json"))
+
+
+@pytest.mark.parametrize("typed", [["train"], ["train", "--rounding", "--until", "3"], ["--rounding"]])
+def test_a_checkpoint_is_for_rounding_of_a_recipe_to_its_end(repository, capsys, typed):
+    plain = [] if "train" in typed else ["--", "python", "a.py", "--vs", "python", "b.py"]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["compare", "--from-checkpoint", "7", *typed, *plain])
+    assert "--from-checkpoint needs a recipe and --rounding" in capsys.readouterr().err
 
 
 def test_two_commits_with_equal_inputs_are_equal_without_runs(repository, monkeypatch):
