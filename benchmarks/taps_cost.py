@@ -49,7 +49,8 @@ for step in range(600):
 """,
     "reading and writing files": """
 import os, tempfile
-with tempfile.TemporaryDirectory() as folder:
+memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # what a disk costs differs more than the taps
+with tempfile.TemporaryDirectory(dir=memory) as folder:
     path = os.path.join(folder, "file")
     for round in range(10_000):
         with open(path, "wb") as out:
