@@ -225,6 +225,8 @@ def _of_equal(answer: Answer, made: Mapping[str, Sequence[Path]], twins: MadeTwi
         sentence = f"no metric differs; whether the sides are equal is not known: {first.why}"
         data |= {"answer": "unjudged", "why": first.why}
         return replace(answer, answer=Word.UNJUDGED, sentence=sentence, rounding=data)
+    if also and first.finding is Finding.ROUNDING:
+        also = f"what is not logged differs as rounding does: {also}"
     sentence = f"{answer.sentence}; {also}" if also else answer.sentence
     return replace(answer, sentence=sentence, rounding={**data, "answer": "equal"})
 
@@ -283,7 +285,7 @@ def _of_metrics(answer: Answer, evidence: Mapping[str, Any]) -> str:
     if evidence["answer"] == "different":
         first = evidence["first"]
         if first is None:
-            return "the sides differ by more than rounding, which metrics alone do not show"
+            return "the sides differ by more than rounding: metrics may not, but first updates do"
         return (
             f"the sides differ by more than rounding: {first['metric']} from step {first['step']:g} on, "
             f"up to {times(evidence['ratio'])} times what {twins} of side a show ({runs}); {answer.sentence}"
