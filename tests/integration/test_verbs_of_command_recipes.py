@@ -6,6 +6,7 @@ verbs are read from the command line itself, so one without an entry here fails.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -465,11 +466,15 @@ def test_a_run_is_repeated_from_its_own_files(theirs):
 
 
 def test_a_report_whose_evidence_was_touched_does_not_stand(theirs):
-    metrics = Path(theirs.places["RUN"]) / "metrics.jsonl"
+    assert theirs.reprokit("reproduce train").code == 0
+    report = max((theirs.root / "reports" / "train").glob("*/report.json"))
+    assert theirs.ask("report", "verify", str(report.parent)).code == 0
+    metrics = Path(json.loads(report.read_text())["runs"][0]) / "metrics.jsonl"
     metrics.chmod(0o644)
     metrics.write_text(metrics.read_text().replace("0.9", "0.8", 1))
-    answer = theirs.reprokit("report verify REPORT")
+    answer = theirs.ask("report", "verify", str(report.parent))
     assert answer.code == 1
+    assert "metrics.jsonl" in answer.said
 
 
 needs_emulator = pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="there is no qemu-x86_64 here")
