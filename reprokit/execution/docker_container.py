@@ -10,6 +10,7 @@ falls between the engine creating a container and our knowing its name.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import threading
 import time
@@ -64,19 +65,24 @@ class ContainerLife(threading.Thread):
         self._unwanted = threading.Event()
         self._client: docker.DockerClient | None = None
 
+    def start(self) -> None:
+        """Begin; what an interruption keeps ``stop`` from removing is removed when this process ends."""
+        atexit.register(self.stop)
+        super().start()
+
     def stop(self) -> None:
         """Kill the container if there is one, and wait until it is gone (at most 10 s).
 
         Further interruptions are held back meanwhile. A silent engine makes this give up; then
         ``remove_orphans`` does the rest.
         """
-        if self.ended.is_set():
-            return
-        self._unwanted.set()
-        self._kill_meanwhile()
-        deadline = time.monotonic() + _STOP_LIMIT_S
+        deadline, asked = time.monotonic() + _STOP_LIMIT_S, False
         while not self.ended.is_set() and time.monotonic() < deadline:
             with contextlib.suppress(KeyboardInterrupt, SystemExit):
+                self._unwanted.set()
+                if not asked:
+                    self._kill_meanwhile()
+                    asked = True
                 self.ended.wait(0.1)
 
     def run(self) -> None:
@@ -101,6 +107,7 @@ class ContainerLife(threading.Thread):
             for log in self._logs.values():
                 log.close()
             self.ended.set()
+            atexit.unregister(self.stop)
 
     def _follow(self, api: docker.APIClient) -> None:
         stream = api.attach_socket(self.name, params=_STREAMS)

@@ -16,6 +16,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 from reprokit.core.records import Outcome, RunLimits, RunResult, RunSpec
 from reprokit.execution import docker as docker_backend
 from reprokit.execution.docker import DockerBackend
+from reprokit.execution.docker_container import ContainerLife
 from reprokit.execution.kernel_log import KernelLog, MemoryKills
 
 
@@ -313,6 +314,26 @@ def test_a_stop_while_the_container_is_being_made_leaves_none(
         run(engine, container_spec, run_dir, on_tick=tick)
     assert engine.containers_by_name == {}
     assert ("start" in engine.calls) == (call != "create")
+
+
+def test_a_second_interruption_at_the_very_stop_leaves_no_container(
+    engine: Any, container_spec: RunSpec, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+):
+    engine.runs_until_killed = True
+    kill, interruptions = ContainerLife._kill_meanwhile, iter([KeyboardInterrupt])
+
+    def interrupted(life: ContainerLife) -> None:
+        for second in interruptions:
+            raise second
+        kill(life)
+
+    def tick() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ContainerLife, "_kill_meanwhile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(engine, container_spec, run_dir, on_tick=tick)
+    assert engine.containers_by_name == {}
 
 
 def test_a_log_on_a_full_disk_stops_the_program(engine: Any, container_spec: RunSpec, run_dir: Path):
