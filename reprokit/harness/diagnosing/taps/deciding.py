@@ -125,10 +125,13 @@ def _first_enough(
 ) -> tuple[str, ...] | None:
     """The first of the usual sets with which runs on one core repeat one another.
 
-    Each is asked alone: runs in which more is held repeat too, and may give something else.
+    Each is asked alone: runs in which more is held repeat too, and may give something else. After the first
+    all of them together are: where runs differ then, no other set is tried (see ``Proof.equal_under``).
     """
     sets = [(*some, CORES) for some in _USUAL if set(some) <= set(units)]
     for looks, some in enumerate(sets, start=1):
+        if looks == 2 and len(sets) > 2:
+            _alike(proof, taps, [*dict.fromkeys(kind for one in sets for kind in one)], ways, looks=looks)
         found = _alike(proof, taps, some, ways, looks=looks)
         before = found.odds.repeated if found else 0
         if found and _alike(

@@ -142,6 +142,15 @@ def test_what_decides_together_with_threads_gives_the_category(tmp_path, decides
     assert (found.held[-1], found.category) == ("cores", category)
 
 
+def test_all_that_may_decide_on_one_core_is_held_at_once_before_its_parts_are(tmp_path):
+    given = proof(tmp_path, decides=["something else"], inside={"lib.so": (1, 8, 3, 2)})
+    assert what_decides(given, CALL, TAPS, layout=LAYOUT, cores=CORES) is None
+    everything, cores, both, *parts = given.made
+    assert "--cores" not in everything
+    assert cores == {"--cores", "1"}
+    assert all(part <= both for part in parts)
+
+
 def test_what_decides_without_threads_is_not_tried_on_one_core(tmp_path):
     given = proof(tmp_path, decides=["entropy"], inside={"lib.so": (1, 8, 3, 2)})
     assert what_decides(given, CALL, TAPS, layout=LAYOUT, cores=CORES).held == ("entropy",)

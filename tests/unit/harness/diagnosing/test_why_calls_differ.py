@@ -192,6 +192,28 @@ def test_where_nothing_was_seen_inside_a_call_that_cannot_be_proven_nothing_is_t
     assert given.made == []
 
 
+def test_threads_that_no_variable_limits_are_found_where_none_can_be_started_and_are_no_certainty(tmp_path):
+    given = proof(tmp_path, decides=["alone"])
+    cause = _tapped(given).cause(one())
+    assert (cause.category, cause.confidence) == ("concurrency", "medium")
+    assert "threads that compiled code starts by itself" in cause.what
+    assert len(given.made) == 2  # after one thread in every pool
+
+
+def test_a_pool_that_a_variable_limits_is_named_before_any_thread_is_refused(tmp_path):
+    given = proof(tmp_path, decides=["OMP_NUM_THREADS"])
+    assert "OpenMP" in _tapped(given).cause(one()).what
+    assert {"alone"} not in given.made
+
+
+def test_where_one_thread_of_python_works_beside_many_of_compiled_code_those_come_first(tmp_path):
+    given = proof(tmp_path, decides=["OMP_NUM_THREADS"], python=1)
+    assert "OpenMP" in reasons_of(given).cause(one()).what
+    assert not any("mode" in conditions for conditions in given.made)
+    other = proof(tmp_path, decides=["one"], python=1)
+    assert "the threads that it starts" in reasons_of(other).cause(one()).what
+
+
 def test_without_an_experiment_that_shows_it_no_threads_are_named(tmp_path):
     assert reasons_of(proof(tmp_path, decides=["none of them"])).pool(one()) is None
     assert reasons_of(proof(tmp_path, decides=["OMP_NUM_THREADS"], native=0)).pool(one()) is None
