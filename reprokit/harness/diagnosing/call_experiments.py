@@ -188,6 +188,7 @@ class Proof:
         start: tuple[str, ...] = (),
         taps: Taps | None = None,
         one_worker: bool = False,
+        pins: tuple[str, ...] = (),
         like: InstrumentedRun | None = None,
         accepted: float = ACCEPTED,
         before: int = 0,
@@ -203,6 +204,7 @@ class Proof:
             start: What to change of what a process inherits.
             taps: What is held of what compiled code asks for.
             one_worker: Whether each pool of processes has one of them.
+            pins: Lines that have the first run's values; calls are not watched then.
             like: One that they have to equal, under conditions that include these.
             accepted: So unlikely luck must be.
             before: How many equalled that one before.
@@ -213,6 +215,8 @@ class Proof:
         given = replace(given, environment=dict(environment or {}), start=start, taps=taps)
         if one_worker:
             given = replace(given, state={"one_worker": True})
+        if pins:
+            given = replace(given, pins=pins, level="light", calls={})
         held = [word for word in ("entropy",) if word in given.calls]
         mode = [given.calls["mode"]] if calls else []
         worker = ["one-worker"] if one_worker else []
@@ -229,7 +233,7 @@ class Proof:
             if not lab.can_make(1 if standard else 2):
                 return None
             ran = lab.run(label, given)
-            if ran.trouble or (given.calls["mode"] in _IN_TURN and not _in_turn(ran)) or gave_up(ran):
+            if ran.trouble or (given.calls.get("mode") in _IN_TURN and not _in_turn(ran)) or gave_up(ran):
                 self._failed.add(conditions)
                 return None
             if standard is not None and not same(self.inquiry, standard, ran):
@@ -247,7 +251,7 @@ def _conditions(given: Conditions) -> frozenset[str]:
     calls = {f"{name} {value}" if name == "mode" else name for name, value in given.calls.items()}
     held = {f"taps {kind}" for kind in (given.taps.hold if given.taps else ())}
     variables = {f"{name}={value}" for name, value in given.environment.items()}
-    return frozenset((calls - {"mode off"}) | held | variables | {*given.start, *given.state})
+    return frozenset((calls - {"mode off"}) | held | variables | {*given.start, *given.state, *given.pins})
 
 
 def _label(words: Sequence[str], taps: Taps | None) -> str:

@@ -157,7 +157,7 @@ def _global_generator(site: Site) -> tuple[str, str]:
 def _explains(inquiry: Investigation, source: Source) -> bool:
     """Whether a run with the first run's values of this source, and its own everywhere else, is proof."""
     lab = inquiry.lab
-    inquiry.suspected = (_first_that_matters(inquiry, source),)
+    inquiry.suspected = (first_that_matters(inquiry, source),)
     names = lab.in_source(inquiry.described).replace(f"{Path.cwd()}/", "")
     lab.progress.note(f"so far: perhaps {names}; one more run checks it")
     lab.expect(1)
@@ -180,12 +180,18 @@ def _others_may_decide(inquiry: Investigation, source: Source) -> bool:
     return beside and not source.generator
 
 
+def drawn_in_workers(inquiry: Investigation) -> tuple[Source, ...]:
+    """Global generators that nothing seeds in several processes that draw from them."""
+    found = _sources(inquiry, _KINDS[0])
+    return tuple(one for one in found if one.generator and _is_in_workers(inquiry, one))
+
+
 def _is_in_workers(inquiry: Investigation, source: Source) -> bool:
     """Whether several processes draw at one of its lines."""
     return any(len(inquiry.first.trace.sites[name].processes) > 1 for name in source.sites)
 
 
-def _first_that_matters(inquiry: Investigation, source: Source) -> str:
+def first_that_matters(inquiry: Investigation, source: Source) -> str:
     """The first line of a source whose draws were not all overwritten unread."""
     sites = inquiry.first.trace.sites
     return next(name for name in source.sites if not sites[name].overwritten)
@@ -193,7 +199,7 @@ def _first_that_matters(inquiry: Investigation, source: Source) -> str:
 
 def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
     """Name each source by its first line that matters; rule out what differed all the same."""
-    names = tuple(_first_that_matters(inquiry, one) for one in found)
+    names = tuple(first_that_matters(inquiry, one) for one in found)
     inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.confirmed += 1
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)

@@ -13,6 +13,7 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.simple import drawn_in_workers, first_that_matters
 from reprokit.harness.diagnosing.taps.deciding import Decided, what_decides
 from reprokit.harness.diagnosing.taps.seen import asked_around
 from reprokit.harness.running.varying.apply_variations import there
@@ -47,16 +48,18 @@ class Pool:
         fix: What gives them one order, where the call itself has no word for it.
         odds: Of the experiment that shows it.
         sure: Whether that changed nothing but their order.
+        besides: What it takes together with their order for runs to differ.
     """
 
     name: str
     fix: str
     odds: Odds
     sure: bool = True
+    besides: tuple[Cause, ...] = ()
 
     def fix_of(self, facts: Sequence[dict[str, Any]]) -> str:
         """What gives them one order, by the call's own parameter where it has one."""
-        if self.name == _PROCESSES:
+        if self.name.startswith(_PROCESSES):
             return self.fix
         known = {name for one in facts for name in (*one.get("parameters", ()), *one.get("settings", ()))}
         named = next((name for name in _THREADS if name in known), "")
@@ -157,6 +160,12 @@ class Reasons:
             return None
         return self._once("processes", _of_processes)
 
+    @property
+    def besides(self) -> tuple[Cause, ...]:
+        """What it takes together with the order of processes, where that was shown to decide."""
+        found = self._pools.get("processes")
+        return found.besides if found else ()
+
     def _once(self, kind: str, experiment: Callable[[Proof], Pool | None]) -> Pool | None:
         if kind not in self._pools:
             self._pools[kind] = experiment(self._proof)
@@ -234,12 +243,29 @@ def _with_entropy(proof: Proof, *, looks: int) -> Pool | None:
 
 
 def _of_processes(proof: Proof) -> Pool | None:
-    """Processes of pools, where runs are equal with one in each: time decides which takes which task."""
+    """Processes of pools, where runs are equal with one in each: time decides which takes which task.
+
+    Where workers draw from a generator that nothing seeds in them, it may take both.
+    """
+    fix = "give each task a generator of its own, made from its number"
     alike = proof.equal_under(one_worker=True)
+    if alike is not None:
+        return Pool(name=_PROCESSES, fix=fix, odds=alike.odds)
+    drawn = drawn_in_workers(proof.inquiry)
+    pins = tuple(name for one in drawn for name in one.sites)
+    alike = proof.equal_under(one_worker=True, pins=pins, looks=2) if pins else None
     if alike is None:
         return None
-    fix = "give each task a generator of its own, made from its number"
-    return Pool(name=_PROCESSES, fix=fix, odds=alike.odds)
+    sites = proof.inquiry.first.trace.sites
+    besides = tuple(
+        diagnosis.cause_of(
+            sites[first_that_matters(proof.inquiry, one)], confidence="medium", never_seeded=one.generator
+        )
+        for one in drawn
+    )
+    generators = " and ".join(one.generator for one in drawn)
+    name = f"{_PROCESSES}, in which nothing seeds {generators},"
+    return Pool(name=name, fix=fix, odds=alike.odds, sure=False, besides=besides)
 
 
 def _native(proof: Proof) -> Pool | None:
