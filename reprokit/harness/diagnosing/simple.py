@@ -102,6 +102,7 @@ def _hash_seed(inquiry: Investigation) -> tuple[str, ...] | None:
     """Python's hash seed, where no line differs and a run with the first one's is proof.
 
     Calls are watched in that run: where the hash seed does not decide, they are what is asked about next.
+    Where more may decide, it is no proof, but the first of the runs that ``explain`` asks for.
     """
     lab, held = inquiry.lab, (HASH_SEED,)
     differ = diagnosis.differing(inquiry.first.trace, inquiry.other.trace)
@@ -112,7 +113,9 @@ def _hash_seed(inquiry: Investigation) -> tuple[str, ...] | None:
         ran = lab.run("simple", Conditions(like=inquiry.first, hash_seed=True))
     else:
         inquiry.watched_run = ran
-    if not (inquiry.saw(ran, held=held) and by_replay(inquiry, ran, held=held)):
+    if not (inquiry.saw(ran, held=held) and by_replay(inquiry, ran, held=held)) or _others_may_decide(
+        inquiry
+    ):
         return None
     inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.confirmed += 1
@@ -165,19 +168,19 @@ def _explains(inquiry: Investigation, source: Source) -> bool:
     inquiry.suspected = ()
     if not (inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)):
         return False
-    if not _others_may_decide(inquiry, source):
+    if source.generator or not _others_may_decide(inquiry):
         return True
     return lab.can_make(1) and reproduces(inquiry, source.sites)
 
 
-def _others_may_decide(inquiry: Investigation, source: Source) -> bool:
-    """Whether processes or threads work side by side, in an order that no line records.
+def _others_may_decide(inquiry: Investigation) -> bool:
+    """Whether processes, threads or compiled code of others work in an order that no line records.
 
     Then runs have few results, of which one comes again by luck: the other run's has to come as well.
     """
     first = inquiry.first.trace
     beside = first.processes > 1 or any(one.startswith("thread_order|") for one in first.sites)
-    return beside and not source.generator
+    return beside or bool(diagnosis.compiled_packages(first))
 
 
 def drawn_in_workers(inquiry: Investigation) -> tuple[Source, ...]:
