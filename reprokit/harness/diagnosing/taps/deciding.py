@@ -197,6 +197,8 @@ def _isolated(
         last=[kind for kind in units if kind in _LAST and len(units) > 1],
         weight=lambda kind: _LIKELY.get(kind, 1.0),
     )
+    if len(held) > 1 and ADDRESSES in held and alike((ADDRESSES,), accepted=ACCEPTED) is not None:
+        return (ADDRESSES,)  # fixed alone, they give the same each time, and not what comes with all held
     for some in dict.fromkeys((held, units)):
         repeated = sum(count for others, count in made.items() if set(some) <= set(others))
         if alike(some, like=everything, accepted=ACCEPTED, before=repeated) is not None:
