@@ -19,7 +19,7 @@ from reprokit.diagnosis.first_divergence import (
     schedules,
 )
 from reprokit.diagnosis.hook_limits import compiled_packages, computing_threads, limits_of
-from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation
+from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation, same_operations
 from reprokit.diagnosis.resumed_loops import ANEW, LATER, UNKNOWN, where_begun
 from reprokit.diagnosis.smallest_set import isolate
 from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, read_trace
@@ -49,6 +49,7 @@ __all__ = [
     "known_of_operation",
     "limits_of",
     "read_trace",
+    "same_operations",
     "same_samples",
     "schedules",
     "where_begun",

@@ -21,6 +21,8 @@ from reprokit.layout import OUTPUT
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _ENVIRONMENT = "environment "
+_NONE_DIFFERS = "no operation of PyTorch gave a different output for the same inputs"
+_UNTIL_OTHERS = ", up to where the two runs no longer call the same operations"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +117,8 @@ def by_operation(inquiry: Investigation) -> tuple[Cause, ...]:
         found = _first(inquiry, pair, {"mode": "deep", "from": began.since, "to": began.until})
     if found is None and first_ran_torch:
         everything = {"mode": "deep", "from": (0, 0), "to": (2**62, 2**62)}
-        found = _first(inquiry, pair, everything)
-    if found is None:
-        if not first_ran_torch:
-            return ()
-        inquiry.known.append("no operation of PyTorch gave a different output for the same inputs")
-        return ()
-    return _cause(inquiry, pair, found)
+        found = _first(inquiry, pair, everything, is_all=True)
+    return _cause(inquiry, pair, found) if found is not None else ()
 
 
 def _began_though_held(inquiry: Investigation, pair: Pair) -> Began | None:
@@ -133,14 +130,21 @@ def _began_though_held(inquiry: Investigation, pair: Pair) -> Began | None:
     return narrowed(inquiry, pair, coarse) if coarse else None
 
 
-def _first(inquiry: Investigation, pair: Pair, orders: dict[str, Any]) -> Operation | None:
+def _first(
+    inquiry: Investigation, pair: Pair, orders: dict[str, Any], *, is_all: bool = False
+) -> Operation | None:
+    """The first operation that differs; with ``is_all``, that none does is said, of what was compared."""
     if not inquiry.lab.can_make(2):
         return None
     one, other = _made(inquiry, pair, orders, label="operations")
     if one.trouble or other.trouble:
         inquiry.known.append("with every operation recorded the program does not finish")
         return None
-    return diagnosis.first_operation(one.traced, other.traced)
+    found = diagnosis.first_operation(one.traced, other.traced)
+    to_the_end = diagnosis.same_operations(one.traced, other.traced)
+    if found is None and is_all and to_the_end is not None:
+        inquiry.known.append(_NONE_DIFFERS if to_the_end else f"{_NONE_DIFFERS}{_UNTIL_OTHERS}")
+    return found
 
 
 def _cause(inquiry: Investigation, pair: Pair, found: Operation) -> tuple[Cause, ...]:
