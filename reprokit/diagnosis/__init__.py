@@ -13,7 +13,9 @@ from reprokit.diagnosis.cause_names import (
     known_of_operation,
 )
 from reprokit.diagnosis.first_divergence import (
+    COMPUTED,
     Began,
+    Place,
     first_difference,
     same_samples,
     schedules,
@@ -27,6 +29,7 @@ from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, r
 __all__ = [
     "ANEW",
     "CATEGORIES",
+    "COMPUTED",
     "LATER",
     "UNKNOWN",
     "Began",
@@ -34,6 +37,7 @@ __all__ = [
     "HookTrace",
     "Operation",
     "OutsideFile",
+    "Place",
     "Site",
     "UnfinishedWork",
     "category_of",

@@ -169,3 +169,30 @@ def test_that_no_operation_differs_is_said_of_what_was_compared_alone(tmp_path):
         f"{NONE}, up to where the two runs no longer call the same operations"
     ]
     assert asked_for_operations(tmp_path, [], can_make=1) == []
+
+
+def deep(folder, gradients):
+    """A run whose first update was recorded operation by operation."""
+    folder.mkdir()
+    record = ["index_put", "train.py", 3, "main", "in", gradients]
+    (folder / "trace-0.json").write_text(json.dumps({"streams": [record]}))
+    batch = {"event": "batch", "updates": 0, "steps": 0, "streams": {"batch": "a"}}
+    found = {"event": "update", "updates": 1, "steps": 0, "streams": {"gradients": gradients}}
+    return ran("operations", trace(batch, found, mode="deep"), folder=folder)
+
+
+def test_where_one_update_computes_other_values_its_operations_are_compared_at_once(tmp_path):
+    lab = Lab(deep(tmp_path / "one", "b"), deep(tmp_path / "other", "c"))
+    first, other = (
+        ran("first", trace(computed(gradients), facts={"torch": "2"})) for gradients in ("b", "c")
+    )
+    asked = Investigation(lab=lab, first=first, other=other)
+    asked.began = where_it_began(asked, closely=False)
+    (cause,) = by_operation(asked)
+    assert (cause.category, cause.line) == ("nondeterministic_kernel", 3)
+    assert asked.began.equal_before == "what the model is given: batch"
+    assert [given.progress["to"] for _, given in lab.given] == [(1, 0), (1, 0)]
+
+
+def computed(gradients):
+    return {"event": "update", "updates": 1, "steps": 0, "streams": {"batch": "a", "gradients": gradients}}
