@@ -59,6 +59,12 @@ class RoundingAsked:
     until: float | None = None
     from_step: int | None = None
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What is typed to ask for the same of two plain commands."""
+        allow = ("--allow", "rounding") if self.allowed else ()
+        return ("--rounding", *allow, *(() if self.until is None else ("--until", f"{self.until:g}")))
+
 
 @dataclass(slots=True)
 class MadeTwins:
