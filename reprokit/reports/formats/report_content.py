@@ -204,7 +204,7 @@ def outline(report: Report) -> Outline:
         meaning=meaning_of(report),
         sentence=one_line(report.sentence.strip()),
         next_command=one_line(_next_command(report).strip(), limit=_MAX_COMMAND),
-        rerun=one_line(report.rerun.strip(), limit=_MAX_COMMAND),
+        rerun=one_line(report.rerun.strip().removesuffix(f"  # {report.recipe}"), limit=_MAX_COMMAND),
         command=one_line(report.command.strip(), limit=_MAX_COMMAND),
         subject=_subject(report),
         rows=tuple(_row(check) for check in report.checks),
