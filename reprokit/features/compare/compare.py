@@ -18,13 +18,9 @@ from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.lacked_files import lacked_files
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
+from reprokit.features.compare.rounding.decide import with_rounding
+from reprokit.features.compare.rounding.made_twins import MadeTwins, RoundingAsked, rounding_folders
 from reprokit.features.compare.rounding.of_checkpoint import make_from_checkpoint, with_checkpoint
-from reprokit.features.compare.rounding.told import (
-    MadeTwins,
-    RoundingAsked,
-    rounding_folders,
-    with_rounding,
-)
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import ComingTrees, trees_begun
 from reprokit.harness.judging.build_report import evidence_digests

@@ -90,8 +90,8 @@ def next_command(case: VerdictCase) -> str:
     """What to type next, or "" when there is nothing to do."""
     if stress_wording.shows_nothing(case.evidence, case.judged):
         return stress_wording.as_they_are(_as_it_stands(case))
-    if told := _of_someone_else(case):
-        return told
+    if others := _of_someone_else(case):
+        return others
     told = ensemble_wording.next_command(case.evidence, case.judged)
     return _NEXT[case.judged.verdict](case) if told is None else told
 
