@@ -139,10 +139,19 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
 
 
 #: What a recipe of a command computes with where it says nothing, for a person.
-_NATIVE = "native: its numbers hold on this kind of CPU; `numerics: portable` makes them hold on others too"
+_NATIVE = (
+    "native: its numbers hold on this kind of CPU; `numerics: portable`, set before the first golden, makes "
+    "them hold on others too, such as those of a CI"
+)
+
+#: What two runs of a recipe cannot show, for a person.
+_HELD = "Python's hash seed; `reprokit diagnose {name}` varies it, and more"
 
 #: Which files count as the program's, for a person.
-_FILES = "all that git tracks; `sees: [train.py, src/*]` in the recipe limits them to what the program reads"
+_FILES = (
+    "all that git tracks; `sees: [train.py, src/*]` in the recipe, set before the first golden, limits them "
+    "to what the program reads"
+)
 
 
 class _ProgramInspection:
@@ -181,6 +190,7 @@ class _ProgramInspection:
         self._seed(folders[0], repeats=not problem)
         environment = environment_json.recorded(folders[0])
         self._values["platforms"] = [fingerprint.platform_of(environment)]
+        holds = "PYTHONHASHSEED" in run_json.recorded(folders[0]).environment
         name = str(self._values["name"])
         return Proposal(
             name=name,
@@ -190,6 +200,7 @@ class _ProgramInspection:
                 "command": " ".join(self._values["command"]),
                 "files": _FILES,
                 **({"numerics": _NATIVE} if "cpu-x86_64" in self._values["platforms"] else {}),
+                **({"held equal": _HELD.format(name=name)} if holds and not problem else {}),
             },
             problem=problem,
             next_commands=next_commands(name, problem),

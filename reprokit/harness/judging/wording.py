@@ -243,7 +243,20 @@ def _no_golden(case: VerdictCase) -> str:
     if case.evidence.ensemble_not_asked:
         asks = "`reprokit verify --statistical` compares new seeds with it"
         by_seeds = f" There is an ensemble, which was not asked: {asks}."
-    return f"{agree}; {case.judged.because}{failed}.{by_seeds}{_beside_metrics(case)}"
+    held = "" if failed else _held_equal(case)
+    return f"{agree}; {case.judged.because}{failed}.{held}{by_seeds}{_beside_metrics(case)}"
+
+
+def _held_equal(case: VerdictCase) -> str:
+    """That runs of a recipe cannot show what another hash seed does, before someone makes them a golden."""
+    recipe = case.evidence.recipe or {}
+    was_set = any("PYTHONHASHSEED" in run.run.environment for run in case.evidence.runs)
+    if _is_plain(case) or not was_set or "hash_seed" in (recipe.get("immune_to") or ()):
+        return ""
+    diagnose = f"`reprokit diagnose {recipe.get('name')}`"
+    return (
+        f" All had the same hash seed of Python, which may hide a difference: {diagnose} varies it, and more."
+    )
 
 
 def _is_silent(case: VerdictCase) -> bool:
