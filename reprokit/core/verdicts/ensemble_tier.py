@@ -8,7 +8,6 @@ says stands in place of the rows ``equals_golden``, ``environment_compatible``, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
 
 from reprokit.core.evidence import EnsembleEvidence, Evidence
 from reprokit.core.verdicts.agreement import differing, differing_trace, why_not_repeated, why_not_two_runs
@@ -92,7 +91,7 @@ def _without_ensemble(evidence: Evidence) -> tuple[str, str]:
 
 def stats_options(ensemble: EnsembleEvidence) -> str:
     """Options of ``stats`` that choose the new seeds, and not whatever was run last; each after a blank."""
-    same = f" --same-inputs-as {PurePath(ensemble.runs[0]).name}" if ensemble.runs else ""
+    same = f" --same-inputs-as {ensemble.runs[0].rpartition('/')[2]}" if ensemble.runs else ""
     seeds = sorted(map(int, (ensemble.gate or {}).get("new") or {}))
     if not seeds:
         return same
