@@ -21,6 +21,7 @@ from reprokit.core.verdicts.rows import Status, listed
 from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
 from reprokit.features.compare.describe import environment_told, side_told
+from reprokit.features.compare.printed_only import what_to_type, who_only_prints
 from reprokit.features.compare.sentences import difference, extent
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
@@ -64,6 +65,7 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: As
         if failed := next((run for run in stored[name] if not run.record.completed), None):
             return not_run(name, failed, about, asked)
     try:
+        _must_leave_numbers(stored, asked)
         _must_be_four(stored)
         _must_use_own_code(stored, asked)
         for name in SIDES:
@@ -118,6 +120,17 @@ def other_code_used(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked
 def _must_use_own_code(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> None:
     if problem := other_code_used(stored, asked):
         raise _NoEvidenceError(problem, _OWN_FILES)
+
+
+def _must_leave_numbers(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> None:
+    if sides := who_only_prints(stored):
+        who = (
+            "both sides only print their numbers"
+            if len(sides) > 1
+            else f"side {sides[0]} only prints its numbers"
+        )
+        sentence = f"{who}; those of a plain command are read from files"
+        raise _NoEvidenceError(sentence, what_to_type(stored, sides, asked.options))
 
 
 def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:

@@ -14,7 +14,7 @@ from reprokit.features.compare.answer import FILE, Word
 from reprokit.features.compare.asked import SideAsked, sides_asked
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_recipe
-from reprokit.features.compare.rounding.told import RoundingAsked
+from reprokit.features.compare.rounding.made_twins import RoundingAsked
 from reprokit.features.compare.side_runs import ReadySide
 from reprokit.project import Project
 from reprokit.request import Request
