@@ -284,6 +284,23 @@ def test_the_best_is_run_with_seeds_that_did_not_choose_it(theirs):
     assert "fresh_seeds" not in json.loads(study_bytes(study)), "the study is the same without them"
 
 
+def test_seeds_that_change_nothing_are_named_where_they_were_to_say_how_good_the_best_is(tmp_path):
+    root = prepare(tmp_path / "theirs", program=PROGRAM.replace("int(sys.argv[1])", "5")).root
+    (root / "space.yaml").write_text(sizes(2, 4))
+    study = tuned(root, sampler="grid", trials=None, after=AfterSearch(seeds="10,11"))
+    (told,) = study.warnings
+    assert "no metric responds to the seed, so its 3 seeds are one result" in told
+    assert told in study.answer()["warnings"]
+
+
+@pytest.mark.parametrize("name", ["../x", "x/y", "", "A B"])
+def test_what_no_recipe_can_be_called_is_refused_before_anything_runs(theirs, name):
+    with pytest.raises(UsageError, match="no recipe can be called so"):
+        tuned(theirs, trials=1, after=AfterSearch(save_as=name))
+    assert run_folders(theirs) == []
+    assert [one.name for one in (theirs / "recipes").iterdir()] == ["train"]
+
+
 def test_seeds_that_chose_the_best_are_refused(theirs):
     with pytest.raises(UsageError, match="chosen by seed 3"):
         tuned(theirs, trials=1, after=AfterSearch(seeds="3,4"))
