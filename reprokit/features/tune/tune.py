@@ -42,6 +42,7 @@ from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import SweepGroup, load_recipes, make_ready, side_by_side
 from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
+from reprokit.harness.sweeping.taken_over import unknown_between
 from reprokit.layout import STUDY
 from reprokit.project import Project
 from reprokit.recipes import Recipe, platform_asked
@@ -111,7 +112,7 @@ def tune(
             study = _study(search, folder, trials)
             warnings = equal_results(search.board.members, runs_dir=project.runs_dir)
             study = _with_fresh(study, search, report_seeds, pool)
-            study = replace(study, warnings=(*warnings, *_idle_seeds(search)))
+            study = replace(study, warnings=(*_unknown(study, search), *warnings, *_idle_seeds(search)))
             _write(study, search)
             return _saved(study, recipe, after.save_as, project=project)
 
@@ -245,6 +246,17 @@ def _with_fresh(study: Study, search: Search, seeds: Sequence[int], pool: Pool) 
         messages={seed: one.message for seed, one in zip(seeds, ended, strict=True) if one.value is None},
     )
     return replace(study, fresh=fresh)
+
+
+def _unknown(study: Study, search: Search) -> tuple[str, ...]:
+    """That trials of earlier calls may have been made under other conditions."""
+    ended = {number: one for number, one in enumerate(study.trials) if one.identities}
+    ran = {one.identity: search.project.runs_dir / one.run for one in search.board.members if one.run}
+    earlier = [
+        ran[one] for number in study.reused & set(ended) for one in ended[number].identities if one in ran
+    ]
+    told = unknown_between(earlier, num_now=len(set(ended) - study.reused))
+    return (told,) if told else ()
 
 
 def _idle_seeds(search: Search) -> list[str]:

@@ -97,6 +97,14 @@ def test_trials_of_the_same_settings_share_one_run(theirs):
     assert all(str(member.state) == "complete" for member in record)
 
 
+def test_trials_of_an_earlier_call_beside_new_ones_are_named_since_files_elsewhere_may_have_changed(theirs):
+    (theirs / "space.yaml").write_text(sizes(2, 3, 4))
+    assert tuned(theirs, sampler="grid", trials=2).warnings == ()
+    (told,) = tuned(theirs, sampler="grid", trials=3).warnings
+    assert told.startswith("2 of 3 runs are of an earlier call: whether files outside the project")
+    assert tuned(theirs, sampler="grid", trials=3).warnings == (), "nothing was run beside them"
+
+
 def test_a_trial_over_seeds_has_their_mean(theirs):
     (theirs / "space.yaml").write_text(sizes(3))
     (one,) = tuned(theirs, sampler="grid", trials=None, seeds="1,2").trials
