@@ -31,7 +31,7 @@ if __name__ == "__main__":
         print(pool._processes)
 """
 PROGRAM = """\
-import concurrent.futures, json, multiprocessing, sys
+import concurrent.futures, json, multiprocessing, random, sys
 import numpy as np
 
 VALUES = np.random.default_rng(0).normal(size=200)
@@ -41,6 +41,7 @@ def mean(task):
     return float(drawn.mean())
 
 if __name__ == "__main__":
+    random.seed(12)
     np.random.seed(12)
     context = multiprocessing.get_context("fork")
     with concurrent.futures.ProcessPoolExecutor(max_workers=2, mp_context=context) as pool:
@@ -50,6 +51,7 @@ if __name__ == "__main__":
             log.write(json.dumps({"step": step, "mean": one}) + "\\n")
 """
 SHARED = "drawn = np.random.permutation(VALUES)[:50]"
+OF_BOTH = "drawn = np.random.permutation(VALUES)[:50] + random.random()"
 OF_ITS_OWN = "drawn = np.random.default_rng(task).permutation(VALUES)[:50]"
 
 
@@ -64,19 +66,38 @@ def test_each_pool_has_one_process_where_that_is_ordered_and_threads_are_left_al
     assert done.stdout.split() == ["1", "1", "3"]
 
 
+def diagnosed(folder, drawn):
+    """The exit code and the answer for the program whose tasks draw like this."""
+    (folder / "means.py").write_text(PROGRAM.replace("DRAWN", drawn))
+    command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", "reports"]
+    command += ["--", sys.executable, "means.py", "{run_dir}"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def line_of(text):
+    return 1 + PROGRAM.splitlines().index(text)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("drawn", [SHARED, OF_ITS_OWN], ids=["by process", "by task"])
 def test_tasks_that_draw_from_the_generator_of_their_process_differ_by_the_pool(tmp_path, drawn):
     pytest.importorskip("numpy")
-    (tmp_path / "means.py").write_text(PROGRAM.replace("DRAWN", drawn))
-    command = [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", "reports"]
-    command += ["--", sys.executable, "means.py", "{run_dir}"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
-    assert done.stdout, done.stderr
-    found = json.loads(done.stdout)
+    code, found = diagnosed(tmp_path, drawn)
     if drawn == OF_ITS_OWN:
-        assert (done.returncode, found["cause"]) == (0, None)
+        assert (code, found["cause"]) == (0, None)
         return
-    line = 1 + PROGRAM.splitlines().index("        means = list(pool.map(mean, range(16)))")
-    assert (done.returncode, found["cause"]["category"], found["cause"]["line"]) == (1, "concurrency", line)
+    line = line_of("        means = list(pool.map(mean, range(16)))")
+    assert (code, found["cause"]["category"], found["cause"]["line"]) == (1, "concurrency", line)
     assert "the processes of a pool work in another order" in found["cause"]["what"]
+
+
+@pytest.mark.slow
+def test_of_tasks_that_draw_from_two_generators_of_their_process_both_reasons_are_named(tmp_path):
+    pytest.importorskip("numpy")
+    code, found = diagnosed(tmp_path, OF_BOTH)
+    told = {(one["category"], one["line"]) for one in found["causes"]}
+    pool, draw = line_of("        means = list(pool.map(mean, range(16)))"), line_of("    DRAWN")
+    assert (code, told) == (1, {("concurrency", pool), ("unseeded_rng", draw)})
+    assert {one["confidence"] for one in found["causes"]} == {"medium"}

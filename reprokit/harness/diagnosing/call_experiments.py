@@ -58,6 +58,8 @@ class Proof:
         self._seen: dict[tuple[str, ...], list[bool]] = {}
         self._standard: dict[tuple[str, ...], InstrumentedRun] = {}
         self._sites: list[str] = []
+        self._unlike: list[frozenset[str]] = []
+        self._failed: set[frozenset[str]] = set()
 
     def begin(self, candidates: Sequence[Candidate], *, beside: Sequence[Candidate] = ()) -> bool:
         """Keep what these calls give; whether that could be done.
@@ -186,6 +188,7 @@ class Proof:
         start: tuple[str, ...] = (),
         taps: Taps | None = None,
         one_worker: bool = False,
+        pins: tuple[str, ...] = (),
         like: InstrumentedRun | None = None,
         accepted: float = ACCEPTED,
         before: int = 0,
@@ -193,12 +196,15 @@ class Proof:
     ) -> Alike | None:
         """A run that more under these conditions equal; None where one differs.
 
+        Where two runs under the same conditions and more differed, no run is made.
+
         Args:
             calls: Orders for the watch of calls; None for none of it.
             environment: Variables to set.
             start: What to change of what a process inherits.
             taps: What is held of what compiled code asks for.
             one_worker: Whether each pool of processes has one of them.
+            pins: Lines that have the first run's values; calls are not watched then.
             like: One that they have to equal, under conditions that include these.
             accepted: So unlikely luck must be.
             before: How many equalled that one before.
@@ -209,10 +215,15 @@ class Proof:
         given = replace(given, environment=dict(environment or {}), start=start, taps=taps)
         if one_worker:
             given = replace(given, state={"one_worker": True})
+        if pins:
+            given = replace(given, pins=pins, level="light", calls={})
         held = [word for word in ("entropy",) if word in given.calls]
         mode = [given.calls["mode"]] if calls else []
         worker = ["one-worker"] if one_worker else []
         label = _label([*held, *mode, *worker, *(environment or {}), *start], taps)
+        conditions = _conditions(given)
+        if self._are_in_vain(conditions):
+            return None
         standard, equal = like, before
         while True:
             if standard is not None:
@@ -222,14 +233,25 @@ class Proof:
             if not lab.can_make(1 if standard else 2):
                 return None
             ran = lab.run(label, given)
-            if ran.trouble or (given.calls["mode"] in _IN_TURN and not _in_turn(ran)) or gave_up(ran):
+            if ran.trouble or (given.calls.get("mode") in _IN_TURN and not _in_turn(ran)) or gave_up(ran):
+                self._failed.add(conditions)
                 return None
-            if standard is None:
-                standard = ran
-            elif same(self.inquiry, standard, ran):
-                equal += 1
-            else:
+            if standard is not None and not same(self.inquiry, standard, ran):
+                self._unlike += [] if like else [conditions]  # what differs from that one may equal its like
                 return None
+            standard, equal = standard or ran, equal + (standard is not None)
+
+    def _are_in_vain(self, conditions: frozenset[str]) -> bool:
+        """Whether runs under these conditions and more differed, or could not be made under these."""
+        return conditions in self._failed or any(conditions <= more for more in self._unlike)
+
+
+def _conditions(given: Conditions) -> frozenset[str]:
+    """What is held in a run, as words: the more, the more is held."""
+    calls = {f"{name} {value}" if name == "mode" else name for name, value in given.calls.items()}
+    held = {f"taps {kind}" for kind in (given.taps.hold if given.taps else ())}
+    variables = {f"{name}={value}" for name, value in given.environment.items()}
+    return frozenset((calls - {"mode off"}) | held | variables | {*given.start, *given.state, *given.pins})
 
 
 def _label(words: Sequence[str], taps: Taps | None) -> str:

@@ -119,15 +119,16 @@ def _judged(proof: Proof, candidates: tuple[Candidate, ...], look: Look) -> Firs
         pool = pool or reasons.processes()
         known = reasons.by_threads(first, pool) if pool else reasons.by_taps(first)
         cause = known or _unproven(first, proof)
-        return FirstCall(cause=cause, proven=False, not_seen=not_seen)
+        return FirstCall(cause=cause, more=reasons.besides, proven=False, not_seen=not_seen)
     inquiry = proof.inquiry
-    for one in candidates:
-        if one not in held and one.at < held[-1].at:
-            how = "left as it is, the runs are equal all the same"
-            inquiry.ruled_out.append(RuledOut(what=f"{one.name}, {one.file}:{one.line}", how=how))
     inquiry.odds_of_others = pool.odds if pool else proof.odds
     cause, *more = (reasons.cause(one) for one in held)
-    return FirstCall(cause=cause, more=tuple(more), proven=True, not_seen=not_seen)
+    named = (cause, *more, *reasons.besides)
+    for one in candidates:
+        if one.at < held[-1].at and (one.file, one.line) not in {(each.file, each.line) for each in named}:
+            how = "left as it is, the runs are equal all the same"
+            inquiry.ruled_out.append(RuledOut(what=f"{one.name}, {one.file}:{one.line}", how=how))
+    return FirstCall(cause=cause, more=named[1:], proven=True, not_seen=not_seen)
 
 
 def _by_maker(proof: Proof, reasons: Reasons, earlier: Sequence[Candidate]) -> Cause | None:
@@ -228,7 +229,8 @@ def _only_where(inquiry: Investigation, look: Look) -> FirstCall | None:
     if (pool := reasons.processes()) is not None:
         inquiry.odds_of_others = pool.odds
         what = f"{one.name}: the first that differ here: {pool.name} work in another order"
-        return FirstCall(cause=replace(reasons.by_threads(one, pool), what=what), proven=False)
+        cause = replace(reasons.by_threads(one, pool), what=what)
+        return FirstCall(cause=cause, more=reasons.besides, proven=False)
     what = f"{one.name}: the first call that differs; its input differs already, which no call explains"
     cause = Cause(category="unknown", file=one.file, line=one.line, what=what, fix="", confidence="low")
     return FirstCall(cause=cause, proven=False)

@@ -102,6 +102,7 @@ def _hash_seed(inquiry: Investigation) -> tuple[str, ...] | None:
     """Python's hash seed, where no line differs and a run with the first one's is proof.
 
     Calls are watched in that run: where the hash seed does not decide, they are what is asked about next.
+    Where more may decide, it is no proof, but the first of the runs that ``explain`` asks for.
     """
     lab, held = inquiry.lab, (HASH_SEED,)
     differ = diagnosis.differing(inquiry.first.trace, inquiry.other.trace)
@@ -112,7 +113,9 @@ def _hash_seed(inquiry: Investigation) -> tuple[str, ...] | None:
         ran = lab.run("simple", Conditions(like=inquiry.first, hash_seed=True))
     else:
         inquiry.watched_run = ran
-    if not (inquiry.saw(ran, held=held) and by_replay(inquiry, ran, held=held)):
+    if not (inquiry.saw(ran, held=held) and by_replay(inquiry, ran, held=held)) or _others_may_decide(
+        inquiry
+    ):
         return None
     inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.confirmed += 1
@@ -157,7 +160,7 @@ def _global_generator(site: Site) -> tuple[str, str]:
 def _explains(inquiry: Investigation, source: Source) -> bool:
     """Whether a run with the first run's values of this source, and its own everywhere else, is proof."""
     lab = inquiry.lab
-    inquiry.suspected = (_first_that_matters(inquiry, source),)
+    inquiry.suspected = (first_that_matters(inquiry, source),)
     names = lab.in_source(inquiry.described).replace(f"{Path.cwd()}/", "")
     lab.progress.note(f"so far: perhaps {names}; one more run checks it")
     lab.expect(1)
@@ -165,19 +168,25 @@ def _explains(inquiry: Investigation, source: Source) -> bool:
     inquiry.suspected = ()
     if not (inquiry.saw(ran, held=source.sites) and by_replay(inquiry, ran, held=source.sites)):
         return False
-    if not _others_may_decide(inquiry, source):
+    if source.generator or not _others_may_decide(inquiry):
         return True
     return lab.can_make(1) and reproduces(inquiry, source.sites)
 
 
-def _others_may_decide(inquiry: Investigation, source: Source) -> bool:
-    """Whether processes or threads work side by side, in an order that no line records.
+def _others_may_decide(inquiry: Investigation) -> bool:
+    """Whether processes, threads or compiled code of others work in an order that no line records.
 
     Then runs have few results, of which one comes again by luck: the other run's has to come as well.
     """
     first = inquiry.first.trace
     beside = first.processes > 1 or any(one.startswith("thread_order|") for one in first.sites)
-    return beside and not source.generator
+    return beside or bool(diagnosis.compiled_packages(first))
+
+
+def drawn_in_workers(inquiry: Investigation) -> tuple[Source, ...]:
+    """Global generators that nothing seeds in several processes that draw from them."""
+    found = _sources(inquiry, _KINDS[0])
+    return tuple(one for one in found if one.generator and _is_in_workers(inquiry, one))
 
 
 def _is_in_workers(inquiry: Investigation, source: Source) -> bool:
@@ -185,7 +194,7 @@ def _is_in_workers(inquiry: Investigation, source: Source) -> bool:
     return any(len(inquiry.first.trace.sites[name].processes) > 1 for name in source.sites)
 
 
-def _first_that_matters(inquiry: Investigation, source: Source) -> str:
+def first_that_matters(inquiry: Investigation, source: Source) -> str:
     """The first line of a source whose draws were not all overwritten unread."""
     sites = inquiry.first.trace.sites
     return next(name for name in source.sites if not sites[name].overwritten)
@@ -193,7 +202,7 @@ def _first_that_matters(inquiry: Investigation, source: Source) -> str:
 
 def _answer(inquiry: Investigation, *found: Source) -> tuple[str, ...]:
     """Name each source by its first line that matters; rule out what differed all the same."""
-    names = tuple(_first_that_matters(inquiry, one) for one in found)
+    names = tuple(first_that_matters(inquiry, one) for one in found)
     inquiry.confidence, inquiry.by_replay = "high", True
     inquiry.confirmed += 1
     inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)

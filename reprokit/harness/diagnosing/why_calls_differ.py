@@ -13,6 +13,7 @@ from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing.call_experiments import Proof, told_of
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.odds import Odds
+from reprokit.harness.diagnosing.simple import drawn_in_workers, first_that_matters
 from reprokit.harness.diagnosing.taps.deciding import Decided, what_decides
 from reprokit.harness.diagnosing.taps.seen import asked_around
 from reprokit.harness.running.varying.apply_variations import there
@@ -29,6 +30,7 @@ _POOLS = {
 }
 _LIKELY = {"OpenMP": 8.0}
 _PROCESSES = "the processes of a pool"
+_OF_NO_POOL = "threads that compiled code starts by itself"
 _PYTHON, _ONE_THREAD = "the threads that it starts", "let it work with one thread"
 #: A look at one pool of those that were shown to decide is repeated where luck would give it as often.
 _LUCK_OF_A_POOL = 0.1
@@ -45,15 +47,19 @@ class Pool:
         name: Of which code.
         fix: What gives them one order, where the call itself has no word for it.
         odds: Of the experiment that shows it.
+        sure: Whether that changed nothing but their order.
+        besides: What it takes together with their order for runs to differ.
     """
 
     name: str
     fix: str
     odds: Odds
+    sure: bool = True
+    besides: tuple[Cause, ...] = ()
 
     def fix_of(self, facts: Sequence[dict[str, Any]]) -> str:
         """What gives them one order, by the call's own parameter where it has one."""
-        if self.name == _PROCESSES:
+        if self.name.startswith(_PROCESSES):
             return self.fix
         known = {name for one in facts for name in (*one.get("parameters", ()), *one.get("settings", ()))}
         named = next((name for name in _THREADS if name in known), "")
@@ -79,6 +85,7 @@ class Reasons:
         if pool is not None:
             category, why = "concurrency", f": {pool.name} work in another order"
             fix = pool.fix_of(self._around(one))
+            unsure |= not pool.sure
         elif drawn := _generator(self._around(one)):
             category, why = "unseeded_rng", f": {drawn} is in another state"
             known = self._around(one)[0].get("parameters", ())
@@ -128,22 +135,36 @@ class Reasons:
         )
 
     def pool(self, one: Candidate) -> Pool | None:
-        """The threads whose order decides; None where a call has none, or no experiment shows it."""
+        """The threads whose order decides; None where a call has none, or no experiment shows it.
+
+        One thread of Python mostly looks on, as a progress bar's does: others come first then.
+        """
         facts = self._around(one)
-        python = not one.elsewhere and any(record.get("python_threads") for record in facts)
-        native = any(record.get("native_threads") for record in facts)
-        found = self._once("python", _of_python) if python else None
-        if found is None and (one.elsewhere or not _generator(facts)):
-            found = self.processes()  # a worker's generator may be one that was seeded before the fork
-        if found is not None or not native or _generator(facts):
-            return found
-        return self._once("native", _native)
+        drawn = _generator(facts)
+        python = 0 if one.elsewhere else max(record.get("python_threads", 0) for record in facts)
+        native = not drawn and any(record.get("native_threads") for record in facts)
+        tried: list[Callable[[], Pool | None]] = []
+        if python:
+            tried.append(lambda: self._once("python", _of_python))
+        if one.elsewhere or not drawn:  # a worker's generator may be one that was seeded before the fork
+            tried.append(self.processes)
+        if native:
+            tried.append(lambda: self._once("native", _native))
+        if python == 1:
+            tried.append(tried.pop(0))
+        return next((found for experiment in tried if (found := experiment()) is not None), None)
 
     def processes(self) -> Pool | None:
         """The processes of pools, where it decides which of them takes which task."""
         if self._proof.inquiry.first.trace.processes < 2:
             return None
         return self._once("processes", _of_processes)
+
+    @property
+    def besides(self) -> tuple[Cause, ...]:
+        """What it takes together with the order of processes, where that was shown to decide."""
+        found = self._pools.get("processes")
+        return found.besides if found else ()
 
     def _once(self, kind: str, experiment: Callable[[Proof], Pool | None]) -> Pool | None:
         if kind not in self._pools:
@@ -222,22 +243,39 @@ def _with_entropy(proof: Proof, *, looks: int) -> Pool | None:
 
 
 def _of_processes(proof: Proof) -> Pool | None:
-    """Processes of pools, where runs are equal with one in each: time decides which takes which task."""
+    """Processes of pools, where runs are equal with one in each: time decides which takes which task.
+
+    Where workers draw from a generator that nothing seeds in them, it may take both.
+    """
+    fix = "give each task a generator of its own, made from its number"
     alike = proof.equal_under(one_worker=True)
+    if alike is not None:
+        return Pool(name=_PROCESSES, fix=fix, odds=alike.odds)
+    drawn = drawn_in_workers(proof.inquiry)
+    pins = tuple(name for one in drawn for name in one.sites)
+    alike = proof.equal_under(one_worker=True, pins=pins, looks=2) if pins else None
     if alike is None:
         return None
-    fix = "give each task a generator of its own, made from its number"
-    return Pool(name=_PROCESSES, fix=fix, odds=alike.odds)
+    sites = proof.inquiry.first.trace.sites
+    besides = tuple(
+        diagnosis.cause_of(
+            sites[first_that_matters(proof.inquiry, one)], confidence="medium", never_seeded=one.generator
+        )
+        for one in drawn
+    )
+    generators = " and ".join(one.generator for one in drawn)
+    name = f"{_PROCESSES}, in which nothing seeds {generators},"
+    return Pool(name=name, fix=fix, odds=alike.odds, sure=False, besides=besides)
 
 
 def _native(proof: Proof) -> Pool | None:
-    """The pools of compiled code that make runs equal with one thread each; None where all do not.
+    """The pools of compiled code that make runs equal with one thread each; threads of none where all do not.
 
     Runs with one thread in every pool, and those with one in some of them, all have to be equal.
     """
     found = proof.equal_under(environment=_one_thread(tuple(_POOLS)), accepted=_LUCK_OF_A_POOL)
     if found is None:
-        return None
+        return _of_no_pool(proof)
     alike = found.run
     made = {tuple(_POOLS): found.odds.repeated}
 
@@ -256,6 +294,22 @@ def _native(proof: Proof) -> Pool | None:
             fix = " ".join(f"{name}=1" for name in environment)
             return Pool(name=_named(some), fix=fix, odds=more.odds)
     return None
+
+
+def _of_no_pool(proof: Proof) -> Pool | None:
+    """Threads whose number no variable decides, where runs are equal in which none can be started.
+
+    A library that cannot do without ends the program, which shows nothing. What a thread does besides its
+    share of the work, such as a draw, does not happen then: so the answer is no certainty.
+    """
+    taps = proof.inquiry.taps
+    if taps is None:
+        return None
+    held = replace(taps, hold=("alone",))
+    alike = proof.equal_under(environment=_one_thread(tuple(_POOLS)), taps=held, looks=2)
+    if alike is None:
+        return None
+    return Pool(name=_OF_NO_POOL, fix=_ONE_THREAD, odds=alike.odds, sure=False)
 
 
 def _named(pools: Sequence[str]) -> str:

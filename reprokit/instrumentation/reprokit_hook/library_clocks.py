@@ -1,7 +1,8 @@
 """Clocks that an installed library reads: recorded, and replayed, at the program's line that called it.
 
 Where the other run read the clock less often, its clock continues from the last reading: it never stops
-nor jumps, as libraries wait for it.
+nor jumps, as libraries wait for it. A reading is replayed only to who asks the same clock: where a run reads
+one of several clocks more often than the other run, what it reads next is another one's.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class LibraryClocks:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._ahead: dict[tuple[str, str], Any] = {}
+        self._last: dict[tuple[str, str], Any] = {}
 
     def reader(self, clock: str) -> Deep:
         """What answers libraries that read a clock.
@@ -55,8 +57,21 @@ class LibraryClocks:
         known = self._watch.sites.get(unit(site))
         if known is not None and known["counts"].get(self._watch.context, 0) >= _MOST:
             return now + self._ahead.get(ahead, 0)
-        value = self._watch.value(site, lambda: now + self._ahead.get(ahead, 0))
+        value = self._watch.value(
+            site,
+            lambda: now + self._ahead.get(ahead, 0),
+            encode=lambda read: (clock, read),
+            decode=lambda read: _of_clock(clock, *read),
+        )
         if self._watch.pinned(site):
+            value = self._last[ahead] = max(value, self._last.get(ahead, value))
             self._ahead[ahead] = value - now
         self._watch.sites[unit(site)]["what"] = f"the clock, which {library}:{caller.f_lineno} reads"
         return value
+
+
+def _of_clock(clock: str, name: str, value: Any) -> Any:
+    """A recorded reading; a ``ValueError`` where it is another clock's."""
+    if name != clock:
+        raise ValueError(name)
+    return value

@@ -125,10 +125,13 @@ def _first_enough(
 ) -> tuple[str, ...] | None:
     """The first of the usual sets with which runs on one core repeat one another.
 
-    Each is asked alone: runs in which more is held repeat too, and may give something else.
+    Each is asked alone: runs in which more is held repeat too, and may give something else. After the first
+    all of them together are: where runs differ then, no other set is tried (see ``Proof.equal_under``).
     """
     sets = [(*some, CORES) for some in _USUAL if set(some) <= set(units)]
     for looks, some in enumerate(sets, start=1):
+        if looks == 2 and len(sets) > 2:
+            _alike(proof, taps, [*dict.fromkeys(kind for one in sets for kind in one)], ways, looks=looks)
         found = _alike(proof, taps, some, ways, looks=looks)
         before = found.odds.repeated if found else 0
         if found and _alike(
@@ -194,6 +197,8 @@ def _isolated(
         last=[kind for kind in units if kind in _LAST and len(units) > 1],
         weight=lambda kind: _LIKELY.get(kind, 1.0),
     )
+    if len(held) > 1 and ADDRESSES in held and alike((ADDRESSES,), accepted=ACCEPTED) is not None:
+        return (ADDRESSES,)  # fixed alone, they give the same each time, and not what comes with all held
     for some in dict.fromkeys((held, units)):
         repeated = sum(count for others, count in made.items() if set(some) <= set(others))
         if alike(some, like=everything, accepted=ACCEPTED, before=repeated) is not None:

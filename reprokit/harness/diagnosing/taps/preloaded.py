@@ -26,8 +26,9 @@ class Taps:
         library: The file.
         key: Hex, 128 bits: what held entropy is drawn from.
         now: When held clocks begin, seconds since the epoch.
-        hold: What is held: of ``entropy``, ``clock``, ``threads`` and ``locks``. Where nothing is, what
-            happens inside calls whose results are kept is told apart from the rest.
+        hold: What is held: of ``entropy``, ``clock``, ``threads``, ``locks`` and ``alone`` (compiled code
+            starts no thread). Where nothing is, what happens inside calls whose results are kept is told
+            apart from the rest.
     """
 
     library: Path

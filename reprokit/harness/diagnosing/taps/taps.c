@@ -5,7 +5,8 @@
  * which is its table of counters; see `seen.py` and `inside/reprokit_taps.py` for the readers. $REPROKIT_TAPS_HOLD
  * names what is held: "entropy" (a keyed stream for each thread and object), "clock" (one that goes on by a
  * microsecond each time it is read), "threads" (each has ended before the next one starts), "locks" (threads begin
- * together and take mutexes in turn). Python's own code is never held. $REPROKIT_TAPS_STRESS is a seed, how seldom
+ * together and take mutexes in turn), "alone" (none is started: who asks for one is told that there is no room).
+ * Python's own code is never held. $REPROKIT_TAPS_STRESS is a seed, how seldom
  * and how long: it delays threads, locks and processes, those of Python too.
  */
 #define _GNU_SOURCE
@@ -57,7 +58,7 @@ struct table {
     uint64_t pid, began_ns, was_forked, objects, alive, peak, late, holds, delays, delayed_ns, gave_up, spare[20];
     struct object of[OBJECTS];
 };
-enum { ENTROPY = 1, CLOCK = 2, THREADS = 4, LOCKS = 8 };
+enum { ENTROPY = 1, CLOCK = 2, THREADS = 4, LOCKS = 8, ALONE = 16 };
 
 /* What a thread is called in every run, and how far its streams are. */
 static __thread struct {
@@ -275,6 +276,7 @@ __attribute__((constructor)) static void begin(void) {
     if (held && strstr(held, "clock")) holds |= CLOCK;
     if (held && strstr(held, "threads")) holds |= THREADS;
     if (held && strstr(held, "locks")) holds |= LOCKS;
+    if (held && strstr(held, "alone")) holds |= ALONE;
     if (delays && sscanf(delays, "%16lx,%lu,%lu", (unsigned long *)&stress.seed, (unsigned long *)&stress.one_in,
                          (unsigned long *)&stress.most_us) != 3)
         stress.seed = 0;
@@ -614,6 +616,7 @@ static int has_ended(struct start *start) {
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*routine)(void *), void *argument) {
     int object = object_of(own.caller ? own.caller : CALLER);
     own.caller = NULL;
+    if (is_held(object, ALONE)) return EAGAIN;
     struct start *start = table ? malloc(sizeof *start) : NULL;
     if (!start) return REAL(pthread_create)(thread, how, routine, argument);
     int waits = is_held(object, THREADS) && !GET(table->late);

@@ -19,6 +19,9 @@ FIT, SHUFFLE = (
 )
 
 
+THREADS = {"OMP_NUM_THREADS": "1"}
+
+
 @pytest.fixture
 def proof_for(tmp_path):
     """Makes the experiments with a program whose number is known; every call takes what it is given."""
@@ -76,6 +79,25 @@ def test_a_call_that_decides_nothing_is_not_proven(proof_for):
     assert proof.begin([FIT])
     assert proof.held([FIT]) == ()
     assert proof.odds is None
+
+
+def test_where_runs_differ_though_much_is_held_none_is_made_with_less_of_it(proof_for):
+    proof = proof_for(lambda drawn, run, given: run)
+    lab = proof.inquiry.lab
+    assert proof.equal_under(environment=THREADS, start=("--fixed-addresses",)) is None
+    made = lab.made
+    assert proof.equal_under(environment=THREADS) is None
+    assert proof.equal_under(environment=THREADS, start=("--fixed-addresses",)) is None
+    assert lab.made == made
+    assert proof.equal_under(environment=THREADS, start=("--cores", "1")) is None
+    assert lab.made > made
+
+
+def test_runs_that_differ_from_those_with_more_held_may_repeat_one_another(proof_for):
+    proof = proof_for(lambda drawn, run, given: len(given.environment) if given.environment else -run)
+    more = proof.equal_under(environment={**THREADS, "MALLOC_PERTURB_": "9"})
+    assert proof.equal_under(environment=THREADS, like=more.run) is None
+    assert proof.equal_under(environment=THREADS) is not None
 
 
 @pytest.mark.parametrize("odds", [[0.5, 0.5], [0.8, 0.2], [0.4, 0.3, 0.3], [0.25] * 4, [0.1] * 10])

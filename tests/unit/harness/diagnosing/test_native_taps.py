@@ -54,6 +54,12 @@ uint64_t by_threads(void) {
     pthread_join(one, NULL); pthread_join(other, NULL);
     return value[0] == value[1] ? 0 : value[0];
 }
+uint64_t is_refused_a_thread(void) {
+    uint64_t value; pthread_t one;
+    if (pthread_create(&one, NULL, work, &value)) return 1;
+    pthread_join(one, NULL);
+    return 0;
+}
 """
 DRAWS = ("by_getrandom", "by_getentropy", "by_system_call", "by_urandom", "by_random", "by_stream")
 CLOCKS = ("clock_of_day", "seconds", "of_day")
@@ -236,6 +242,16 @@ def test_held_threads_end_in_the_order_in_which_they_were_started(run, tmp_path)
         [CC, "-shared", "-fPIC", "-pthread", "-o", "order.so", "order.c"], cwd=tmp_path, check=True
     )
     assert numbers(run, *python(tmp_path / "order.so", "order"), hold="threads") == [123]
+
+
+def test_a_library_that_is_to_work_alone_is_refused_a_thread_and_python_is_not(run, native):
+    asked = python(native, "is_refused_a_thread")
+    assert numbers(run, *asked) == [0]
+    assert numbers(run, *asked, hold="alone") == [1]
+    of_python = (
+        "import threading; one = threading.Thread(target=print, args=['ran']); one.start(); one.join()"
+    )
+    assert run(sys.executable, "-I", "-S", "-c", of_python, hold="alone")[0] == "ran\n"
 
 
 def test_a_line_that_was_cut_off_with_its_process_is_left_out(tmp_path):

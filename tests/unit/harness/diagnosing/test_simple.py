@@ -148,6 +148,48 @@ def test_where_processes_work_side_by_side_a_line_has_to_bring_back_the_other_ru
     assert inquiry.lab.made == 4
 
 
+def with_compiled_code(inquiry):
+    """The same program, in which a library's compiled code works."""
+    facts = {**inquiry.first.trace.facts, "limits 0": {"extensions": ["duckdb"]}}
+    inquiry.first = replace(inquiry.first, trace=replace(inquiry.first.trace, facts=facts))
+    return inquiry
+
+
+@pytest.mark.parametrize(
+    ("number", "named"), [(by_luck, None), (lambda drawn, *_: drawn[ENTROPY], (ENTROPY,))]
+)
+def test_beside_compiled_code_of_others_a_line_has_to_bring_back_the_other_run_too(number, named):
+    inquiry = with_compiled_code(inquiry_of(number, [ENTROPY]))
+    assert simple_cause(inquiry) == named
+    assert inquiry.lab.made == 4
+
+
+def test_beside_compiled_code_of_others_a_seed_that_is_lost_is_proven_by_the_third_run():
+    inquiry = with_compiled_code(inquiry_of(both, [DRAWN, AGAIN], what="np.random.rand"))
+    assert simple_cause(inquiry) == (DRAWN,)
+    assert inquiry.lab.made == 3
+
+
+def by_hash(drawn, run, given):
+    """A number of each hash seed: of the first run, of those that are given the same, and of the others."""
+    like = given.like.label if given.like and given.hash_seed else str(run)
+    return 1.5 + int(like.split("-")[0])
+
+
+def one_again(drawn, run, given):
+    """A race with few results: the third run has the first one's by luck."""
+    return 1.5 + {3: 1}.get(run, run)
+
+
+@pytest.mark.parametrize(("number", "named"), [(one_again, None), (by_hash, (HASH_SEED,))])
+def test_beside_compiled_code_of_others_one_run_is_no_proof_of_the_hash_seed(number, named):
+    inquiry = with_compiled_code(inquiry_of(number, []))
+    inquiry.lab.hash_is_fixed = False
+    assert simple_cause(inquiry) is None
+    assert explain(inquiry) == named
+    assert inquiry.lab.made < 10
+
+
 def test_few_digits_are_no_proof():
     inquiry = inquiry_of(lambda drawn, *_: drawn[CLOCK] % 2, [CLOCK], digits=1)
     assert simple_cause(inquiry) is None

@@ -85,6 +85,20 @@ def test_entropy_and_addresses_that_decide_together_are_both_named(tmp_path):
     assert found.why == "lib.so draws entropy, and it depends on addresses in memory"
 
 
+def test_addresses_that_alone_give_something_else_each_time_the_same_are_enough(tmp_path):
+    given = proof(tmp_path, decides=["--fixed-addresses"], inside={"lib.so": (0, 0, 0, 2, 80)})
+    equal_under, everything = given.equal_under, {"threads", "locks", "--fixed-addresses"}
+
+    def gives_something_else(*, like, **conditions):
+        found = equal_under(like=like, **conditions)
+        return found if like is None or "locks" in given.made[-1] else None
+
+    given.equal_under = gives_something_else
+    found = what_decides(given, CALL, TAPS, layout=LAYOUT)
+    assert given.made[0] == everything
+    assert (found.held, found.category) == (("addresses",), "process_identity")
+
+
 def test_what_nothing_asked_for_is_not_tried_and_addresses_are(tmp_path):
     given = proof(tmp_path, decides=["--fixed-addresses"], inside={"lib.so": (0, 0, 0, 2)})
     found = what_decides(given, CALL, TAPS, layout=LAYOUT)
@@ -140,6 +154,15 @@ def test_what_decides_together_with_threads_gives_the_category(tmp_path, decides
     given = proof(tmp_path, decides=decides, inside={"lib.so": (1, 8, 3, 2)})
     found = what_decides(given, CALL, TAPS, layout=LAYOUT, cores=CORES)
     assert (found.held[-1], found.category) == ("cores", category)
+
+
+def test_all_that_may_decide_on_one_core_is_held_at_once_before_its_parts_are(tmp_path):
+    given = proof(tmp_path, decides=["something else"], inside={"lib.so": (1, 8, 3, 2)})
+    assert what_decides(given, CALL, TAPS, layout=LAYOUT, cores=CORES) is None
+    everything, cores, both, *parts = given.made
+    assert "--cores" not in everything
+    assert cores == {"--cores", "1"}
+    assert all(part <= both for part in parts)
 
 
 def test_what_decides_without_threads_is_not_tried_on_one_core(tmp_path):

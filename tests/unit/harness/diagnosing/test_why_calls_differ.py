@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from reprokit.diagnosis import Site
 from reprokit.diagnosis.calls import Candidate
 from reprokit.harness.diagnosing import why_calls_differ
 from reprokit.harness.diagnosing.call_experiments import Alike
@@ -42,16 +43,19 @@ def proof(folder, *, decides, native=4, python=0, processes=1, generators=(), pa
     ran = types.SimpleNamespace(traced=folder, trace=types.SimpleNamespace(sites={}, processes=processes))
     made = []
 
-    def equal_under(*, environment=None, calls=None, start=(), before=0, taps=None, one_worker=False, **_):
+    def equal_under(
+        *, environment=None, calls=None, start=(), before=0, taps=None, one_worker=False, pins=(), **_
+    ):
         held = taps.hold if taps else ()
-        made.append({*held, *start, *(calls or {})} or set(environment or ()))
+        made.append({*held, *pins, *start, *(calls or {})} or set(environment or ()))
         made[-1] |= {calls["mode"]} - {"off"} if calls else set()
         made[-1] |= {"one worker"} if one_worker else set()
         odds = Odds(differ=6, equal=0, repeated=max(before, 1), apart=True)
         return Alike(run=ran, odds=odds) if set(decides) <= made[-1] else None
 
     lab = types.SimpleNamespace(spec=None, apart=folder, can_make=lambda _: True)
-    inquiry = types.SimpleNamespace(first=ran, lab=lab, taps=None)
+    seeds_nothing = types.SimpleNamespace(trace=types.SimpleNamespace(sites={}))
+    inquiry = types.SimpleNamespace(first=ran, other=seeds_nothing, lab=lab, taps=None)
     other = folder / "other"
     other.mkdir(exist_ok=True)
     record["generators"] = {name: f"not {state}" for name, state in record["generators"].items()}
@@ -76,6 +80,50 @@ def test_processes_of_a_pool_that_decide_are_named_with_what_each_task_needs(tmp
     assert (cause.category, cause.confidence) == ("concurrency", "high")
     assert cause.fix == "give each task a generator of its own, made from its number"
     assert "the processes of a pool work in another order" in cause.what
+
+
+DRAW = "unseeded|train.py|12"
+
+
+def _drawn_in_workers(given, *, processes):
+    site = Site(
+        kind="unseeded",
+        file="train.py",
+        line=12,
+        function="task",
+        what="random.random",
+        count=64,
+        digest="another one in each run",
+        first=1,
+        processes=processes,
+    )
+    given.inquiry.first.trace.sites[DRAW] = site
+    given.inquiry.first.trace.facts = {}
+
+
+def test_the_order_of_workers_and_a_generator_that_nothing_seeds_in_them_are_both_named(tmp_path):
+    given = proof(tmp_path, decides=["one worker", DRAW], native=0, processes=3)
+    _drawn_in_workers(given, processes=("0.f1", "0.f2"))
+    reasons = reasons_of(given)
+    cause = reasons.cause(one())
+    assert (cause.category, cause.line, cause.confidence) == ("concurrency", 3, "medium")
+    assert "in which nothing seeds Python's global generator" in cause.what
+    (besides,) = reasons.besides
+    assert (besides.category, besides.line, besides.confidence) == ("unseeded_rng", 12, "medium")
+
+
+def test_a_generator_that_nothing_seeds_is_not_named_where_the_order_of_workers_is_enough(tmp_path):
+    given = proof(tmp_path, decides=["one worker"], native=0, processes=3)
+    _drawn_in_workers(given, processes=("0.f1", "0.f2"))
+    reasons = reasons_of(given)
+    assert (reasons.cause(one()).confidence, reasons.besides) == ("high", ())
+
+
+def test_a_generator_of_the_first_process_alone_is_not_held_with_one_worker(tmp_path):
+    given = proof(tmp_path, decides=["one worker", DRAW], native=0, processes=3)
+    _drawn_in_workers(given, processes=("0",))
+    reasons = reasons_of(given)
+    assert (reasons.cause(one()).category, reasons.besides) == ("unknown", ())
 
 
 def test_a_program_of_one_process_is_not_run_with_one_worker(tmp_path):
@@ -190,6 +238,28 @@ def test_where_nothing_was_seen_inside_a_call_that_cannot_be_proven_nothing_is_t
     assert _tapped(given, drew=False).by_taps(one()) is None
     assert _tapped(proof(tmp_path, decides=["none of them"])).by_taps(one()) is None
     assert given.made == []
+
+
+def test_threads_that_no_variable_limits_are_found_where_none_can_be_started_and_are_no_certainty(tmp_path):
+    given = proof(tmp_path, decides=["alone"])
+    cause = _tapped(given).cause(one())
+    assert (cause.category, cause.confidence) == ("concurrency", "medium")
+    assert "threads that compiled code starts by itself" in cause.what
+    assert len(given.made) == 2  # after one thread in every pool
+
+
+def test_a_pool_that_a_variable_limits_is_named_before_any_thread_is_refused(tmp_path):
+    given = proof(tmp_path, decides=["OMP_NUM_THREADS"])
+    assert "OpenMP" in _tapped(given).cause(one()).what
+    assert {"alone"} not in given.made
+
+
+def test_where_one_thread_of_python_works_beside_many_of_compiled_code_those_come_first(tmp_path):
+    given = proof(tmp_path, decides=["OMP_NUM_THREADS"], python=1)
+    assert "OpenMP" in reasons_of(given).cause(one()).what
+    assert not any("mode" in conditions for conditions in given.made)
+    other = proof(tmp_path, decides=["one"], python=1)
+    assert "the threads that it starts" in reasons_of(other).cause(one()).what
 
 
 def test_without_an_experiment_that_shows_it_no_threads_are_named(tmp_path):
