@@ -186,6 +186,8 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: UnpackLimits) 
         second_opinion(member, str(folder))
     except tarfile.TarError as error:
         return str(error)
+    except NotADirectoryError:  # since Python 3.14 it looks the name up on the disk
+        return "one name is that of a file and of a folder"
     return ""
 
 
