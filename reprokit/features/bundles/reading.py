@@ -185,8 +185,11 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: UnpackLimits) 
         return "not a plain file"
     if member.mode not in {0o644, 0o755}:
         return f"a file with the mode {member.mode:o}"
-    if problem := problem_of_name(member.name, limits):
-        return problem
+    return problem_of_name(member.name, limits) or _problem_for_python(member, folder)
+
+
+def _problem_for_python(member: tarfile.TarInfo, folder: Path) -> str:
+    """The same by the standard library's own rules, where it has them."""
     second_opinion = getattr(tarfile, "data_filter", None)  # Python 3.11.4; Debian 12 has 3.11.2
     if second_opinion is None:
         return ""
@@ -194,6 +197,8 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: UnpackLimits) 
         second_opinion(member, str(folder))
     except tarfile.TarError as error:
         return str(error)
+    except NotADirectoryError:  # since Python 3.14 it looks the name up on the disk
+        return "one name is that of a file and of a folder"
     return ""
 
 
