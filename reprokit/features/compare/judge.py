@@ -16,7 +16,7 @@ from reprokit import adapters, runs
 from reprokit.checks import repeatable
 from reprokit.core import comparison
 from reprokit.core.comparison import Comparison
-from reprokit.core.evidence import Evidence, RunEvidence
+from reprokit.core.evidence import Evidence, RunEvidence, fact
 from reprokit.core.verdicts.rows import Status, listed
 from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
@@ -30,6 +30,7 @@ from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.layout import STDERR, TRACE
+from reprokit.records import environment_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +153,7 @@ _OWN_FILES = (
     "let the program name its files from its own folder; a pinned one in a container sees no others: "
     "--backend docker. What a library made once in a cache is there beforehand when you compare again"
 )
+_THREADS_OF = {"OpenBLAS": "inside.numpy.openblas.threads", "PyTorch": "inside.torch.threads"}
 _WRITTEN = "a program may write to {run_dir} only: see which one wrote elsewhere, and compare again"
 
 
@@ -169,6 +171,23 @@ def _must_repeat(name: str, stored: Sequence[runs.StoredRun], selected: Selected
         if seen.unmade:
             told = "; ".join(f"{what}: {why}" for what, why in seen.unmade.items())
             raise _NoEvidenceError(f"side {name} did not run under the conditions asked for: {told}")
+        _must_have_threads(name, stored[0])
+
+
+def _must_have_threads(name: str, stored: runs.StoredRun) -> None:
+    """Of threads that were asked for: a library takes fewer where there are fewer cores."""
+    asked = stored.record.environment.get("OMP_NUM_THREADS")
+    if stored.record.varied is None or "threads" not in (stored.record.varied.names or ()):
+        return
+    environment = environment_json.recorded(stored.path)
+    for library, place in _THREADS_OF.items():
+        found = fact(environment, place)
+        if isinstance(found, int) and str(found) != asked:
+            raise _NoEvidenceError(
+                f"side {name} did not run under the conditions asked for: {asked} threads: "
+                f"{library} computes with {found} here",
+                "ask for at most as many threads as there are cores here",
+            )
 
 
 def _evidence(stored: Sequence[runs.StoredRun], selected: Selected) -> Evidence:
