@@ -18,6 +18,7 @@ from reprokit.core.verdicts.ensemble_tier import (
     is_equivalent,
     is_member_again,
     may_decide,
+    stats_options,
 )
 from reprokit.core.verdicts.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
@@ -72,7 +73,7 @@ def _of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
         because = ensemble.not_run or ensemble.problem or ensemble.missing
         return unjudged(f"{differs}{because}", _HOW_TO_GET_AN_ENSEMBLE, tiers=tiers, **told)
     answer = unjudged if ensemble.conclusion == "UNJUDGED" else failed
-    remedy = "see the values of every seed: `reprokit report show`; `reprokit stats RECIPE` shows the curves"
+    remedy = f"see the value of every new seed: `reprokit stats RECIPE{stats_options(ensemble)}`"
     return answer(f"{differs}the ensemble decides: {ensemble.reason}", remedy, tiers=tiers, **told)
 
 

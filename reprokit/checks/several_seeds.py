@@ -15,12 +15,13 @@ NEEDS_RECIPE = True
 ON_REQUEST = True
 
 FEWEST = 3
+_ANEW = "remove the runs of the other seeds (`reprokit runs list`), and run `reprokit sweep RECIPE` again"
 _SEEDS = "`seeds: [42, 123, 456]`"
 _NAME = f"name at least {FEWEST} seeds in recipe.yaml ({_SEEDS}), and run `reprokit sweep RECIPE`"
 _USE_SEED = "seed every generator of the program with `{seed}`: `reprokit diagnose RECIPE` names those it has"
 
 
-def check(evidence: Evidence) -> Finding:
+def check(evidence: Evidence) -> Finding:  # noqa: PLR0911 - a reason each
     """Every seed that the recipe promises results for, at least three, and each with metrics of its own."""
     promised = (evidence.recipe or {}).get("seeds")
     if evidence.sweep is None:
@@ -28,6 +29,8 @@ def check(evidence: Evidence) -> Finding:
     runs = list(evidence.sweep.runs)
     if not isinstance(promised, list | tuple) or not promised:
         return failed("the recipe names no seeds", f"name them in recipe.yaml: {_SEEDS}", runs=runs)
+    if evidence.sweep.outdated:
+        return failed(evidence.sweep.outdated, _ANEW, runs=runs)
     finished = {seed for seed in evidence.sweep.final_values if is_integer(seed)}
     broken = sorted(set(evidence.sweep.failures) - finished)
     if broken:

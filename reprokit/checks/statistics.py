@@ -21,11 +21,12 @@ NEEDS_RECIPE = True
 ON_REQUEST = True
 
 FEWEST = 3
+_ANEW = "remove the runs of the other seeds (`reprokit runs list`), and run `reprokit sweep RECIPE` again"
 _MAKE = "run several seeds (row several_seeds says how); `reprokit stats RECIPE` shows their results"
 _LOOK = "`reprokit stats RECIPE` shows every seed; correct the recipe's `expected` if it is wrong"
 
 
-def check(evidence: Evidence) -> Finding:
+def check(evidence: Evidence) -> Finding:  # noqa: PLR0911 - a reason each
     """Every expected result, estimated over all finished seeds, agrees with what the recipe expects."""
     sweep, recipe = evidence.sweep, evidence.recipe or {}
     if sweep is None:
@@ -34,6 +35,8 @@ def check(evidence: Evidence) -> Finding:
     if not isinstance(expected, Mapping) or not expected:
         answer = not_applicable if "command" in recipe else unjudged
         return answer("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")
+    if sweep.outdated:
+        return failed(sweep.outdated, _ANEW, metrics=sorted(map(str, expected)))
     problem = _why_no_estimate(sweep)
     if problem:
         return failed(problem, _MAKE, metrics=sorted(map(str, expected)))

@@ -116,8 +116,8 @@ class Report:
         stress: Where the runs were disturbed (``--stress``), how many of them differ and how many may:
             ``runs``, ``differ``, ``results``, ``interval``, ``level``, ``at_most`` (the bound where none
             differs, else null), ``pair`` (two runs that differ) and ``not_made``.
-        bundle: Where the runs were made from a bundle, its ``file``, ``sha256`` and, where it
-            names one, ``commit``.
+        bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``; ``sha256_asked``, where
+            one was typed; and ``commit``, where it names one.
         statistical: Where an ensemble judged: ``reference`` and ``new`` (seed → metric → value), ``outcome``
             (a ``GateOutcome`` as JSON), ``margins`` (metric → margin) and ``rates``.
         tool: Which tool judged: ``name``, ``version`` and ``code``, the digest of its files.

@@ -27,7 +27,7 @@ __all__ = [
     "unreadable",
 ]
 
-_MAX_INTEGER_BITS = 13_000  # Python turns no integer of more than 4,300 digits into decimals
+MAX_INTEGER_BITS = 13_000  # Python turns no integer of more than 4,300 digits into decimals
 
 
 def compare_records(
@@ -105,6 +105,6 @@ def _strict_json(value: Any) -> Any:
         return [_strict_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         return hex(value)
     return value

@@ -221,10 +221,12 @@ class SweepEvidence:
             ``coverage``: shape of the returns → how often such an interval holds the true mean. The method
             is ``equal_values``, without limits, where all seeds ended at one value. ``window`` is there
             where the recipe names another one than the last value.
+        outdated: Why they say nothing of the program as it is now, one sentence; "" where that is not known.
     """
 
     final_values: Mapping[int, Mapping[str, Any]]
     windowed: Mapping[int, Mapping[str, ExpectedWindow]] = field(default_factory=dict)
+    outdated: str = ""
     metrics_digests: Mapping[int, str] = field(default_factory=dict)
     failures: Mapping[int, str] = field(default_factory=dict)
     runs: tuple[str, ...] = ()

@@ -13,13 +13,15 @@ from reprokit.diagnosis.cause_names import (
     known_of_operation,
 )
 from reprokit.diagnosis.first_divergence import (
+    COMPUTED,
     Began,
+    Place,
     first_difference,
     same_samples,
     schedules,
 )
 from reprokit.diagnosis.hook_limits import compiled_packages, computing_threads, limits_of
-from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation
+from reprokit.diagnosis.operations import Operation, UnfinishedWork, first_operation, same_operations
 from reprokit.diagnosis.resumed_loops import ANEW, LATER, UNKNOWN, where_begun
 from reprokit.diagnosis.smallest_set import isolate
 from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, read_trace
@@ -27,6 +29,7 @@ from reprokit.diagnosis.traces import HookTrace, OutsideFile, Site, differing, r
 __all__ = [
     "ANEW",
     "CATEGORIES",
+    "COMPUTED",
     "LATER",
     "UNKNOWN",
     "Began",
@@ -34,6 +37,7 @@ __all__ = [
     "HookTrace",
     "Operation",
     "OutsideFile",
+    "Place",
     "Site",
     "UnfinishedWork",
     "category_of",
@@ -49,6 +53,7 @@ __all__ = [
     "known_of_operation",
     "limits_of",
     "read_trace",
+    "same_operations",
     "same_samples",
     "schedules",
     "where_begun",

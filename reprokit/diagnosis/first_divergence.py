@@ -11,7 +11,7 @@ from reprokit.diagnosis.traces import HookTrace
 Place = tuple[int, int]
 _STATE = "state of "
 #: What an update computes, in its order.
-_COMPUTED = ("gradients", "optimizer", "parameters")
+COMPUTED = ("gradients", "optimizer", "parameters")
 #: Event → what it is called in a sentence.
 _EVENTS = {
     "update": "an update",
@@ -104,7 +104,7 @@ def first_difference(first: HookTrace, second: HookTrace) -> Began | None:
 
 def _when(began: Began) -> tuple[int, ...]:
     """When it happens: what is given to a model comes before what is computed and exchanged."""
-    stage = _COMPUTED.index(began.stream) + 1 if began.stream in _COMPUTED else 0
+    stage = COMPUTED.index(began.stream) + 1 if began.stream in COMPUTED else 0
     return began.update, began.steps, stage, began.rank or 0
 
 

@@ -75,9 +75,7 @@ def first_operation(one: Path, other: Path) -> Operation | None:
     operation reads, and nothing orders it after the work that writes that, it is this one: a race. Comparison
     ends where the runs' operations themselves differ.
     """
-    if not all((folder / "trace-0.json").is_file() for folder in (one, other)):
-        return None  # killed, or by _exit: the limits of the answer say so
-    streams = [json.loads((folder / "trace-0.json").read_bytes())["streams"] for folder in (one, other)]
+    streams = _streams(one, other)
     nothing_differed = True
     for number, (left, right) in enumerate(zip(*streams, strict=False)):
         if left[:4] != right[:4]:
@@ -99,6 +97,23 @@ def first_operation(one: Path, other: Path) -> Operation | None:
             )
         nothing_differed = nothing_differed and not found
     return None
+
+
+def same_operations(one: Path, other: Path) -> bool | None:
+    """Whether the main processes of two runs called the same operations from the same lines, to their end.
+
+    None where one left no record.
+    """
+    streams = [[record[:4] for record in stream] for stream in _streams(one, other)]
+    return streams[0] == streams[1] if streams else None
+
+
+def _streams(*folders: Path) -> list[Any]:
+    """What the main process of each recorded; none where one was killed, or ended by ``_exit``."""
+    files = [folder / "trace-0.json" for folder in folders]
+    if not all(file.is_file() for file in files):
+        return []
+    return [json.loads(file.read_bytes())["streams"] for file in files]
 
 
 def _line_of_forward(record: Sequence[Any], before: Sequence[Sequence[Any]]) -> Sequence[Any]:

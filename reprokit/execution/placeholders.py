@@ -67,7 +67,16 @@ def unused(command: Sequence[str]) -> tuple[str, ...]:
     >>> unused(["python", "train.py", "--logdir", "{run_dir}"])
     ('no argument uses {seed}: the program is not given the seed',)
     """
-    return tuple(says for name, says in _UNUSED.items() if not any(f"{{{name}}}" in word for word in command))
+    return tuple(says for name, says in _UNUSED.items() if not is_used(name, command))
+
+
+def is_used(name: str, command: Sequence[str]) -> bool:
+    """Whether an argument uses a placeholder.
+
+    >>> is_used("seed", ["python", "train.py", "--seed={seed}"])
+    True
+    """
+    return any(f"{{{name}}}" in word for word in command)
 
 
 def _letters(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +122,8 @@ def _import(verified: Sequence[installed.VerifiedExtension], broken: list[Broken
     for extension in verified:
         finder = importing.put_first(extension)
         try:
-            declaration = _declaration(extension)
+            with redirect_stdout(sys.stderr):
+                declaration = _declaration(extension)
         except (Exception, SystemExit) as error:  # of others: whatever it raises, the tool goes on without it
             importing.forget(extension, finder)
             broken.append(BrokenExtension(named=extension.named, why=f"{type(error).__name__}: {error}"))
@@ -159,10 +160,11 @@ def _declaration(extension: installed.VerifiedExtension) -> Extension:
 
 @contextmanager
 def at_work() -> Iterator[None]:
-    """While a row, a section or a cause of an extension is asked."""
+    """While a row, a section or a cause of an extension is asked: what it prints is no part of our answer."""
     token = _AT_WORK.set(True)
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
         _AT_WORK.reset(token)
 
@@ -214,7 +216,8 @@ def brought_or_why(
         must_be_new(one, kind, core)
         for name, place in getattr(one.declaration, kind).items():
             try:
-                found = load_place(place)
+                with redirect_stdout(sys.stderr):
+                    found = load_place(place)
             except (Exception, SystemExit) as error:
                 yield one, name, None, f"cannot be imported: {type(error).__name__}: {error}"
                 continue

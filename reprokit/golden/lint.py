@@ -16,8 +16,10 @@ from reprokit.core.verdicts.agreement import chance_of_another
 from reprokit.core.verdicts.rows import counted
 from reprokit.golden.folder import Golden
 from reprokit.layout import PROVENANCE
+from reprokit.records.provenance_json import RESTORE, was_edited
 
 PROMOTE = "run the recipe again and promote it: `reprokit golden promote`"
+EDITED = "it was edited after the promotion: it is not what its own digest says"
 _SHOWN = 3
 _NOTHING = {"mean_of": 1}
 
@@ -39,12 +41,18 @@ def lint(golden: Golden, *, min_runs: int) -> list[GoldenFinding]:
     if golden.is_foreign:
         return list(_not_finite(golden))
     return [
+        *_edited(golden),
         *_not_finite(golden),
         *_numerics(golden),
         *_provenance(golden),
         *_agreement(golden, min_runs),
         *_tolerances(golden),
     ]
+
+
+def _edited(golden: Golden) -> Iterator[GoldenFinding]:
+    if was_edited(golden.document):
+        yield _finding(golden, "provenance", EDITED, RESTORE)
 
 
 def _finding(golden: Golden, rule: str, what: str, remedy: str) -> GoldenFinding:

@@ -26,6 +26,7 @@ from reprokit.golden.candidate import GoldenCandidate, check_alike, check_run
 from reprokit.golden.folder import Golden, load, locate
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import METRICS, PROVENANCE, TRACE
+from reprokit.records.provenance_json import sealed
 from reprokit.redaction import redact, redact_text
 from reprokit.workspace import cannot_write, sha256_of
 
@@ -278,9 +279,14 @@ def _compressed(folder: Path, *, limit_bytes: float) -> dict[str, Any]:
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
-    """Write ``provenance.json``, through to the disk."""
+    """Write ``provenance.json`` with a digest of itself, through to the disk."""
+    as_read = json.loads(_as_bytes(provenance))
+    write_lines(folder / PROVENANCE, [_as_bytes(sealed(as_read))])
+
+
+def _as_bytes(provenance: Mapping[str, Any]) -> bytes:
     text = json.dumps(provenance, indent=2, ensure_ascii=False, allow_nan=False)
-    write_lines(folder / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
+    return f"{text}\n".encode("utf-8", errors="backslashreplace")
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:

@@ -34,6 +34,7 @@ from reprokit.harness.sweeping.groups import (
 )
 from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.other_machines import OtherMachines, other_machines
+from reprokit.harness.sweeping.taken_over import unknown_between
 from reprokit.harness.sweeping.what_was_asked import SweepAsked
 from reprokit.layout import SWEEP
 from reprokit.project import Project
@@ -154,7 +155,7 @@ def sweep(
         path=folder / SWEEP,
         members=tuple(members),
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
-        warnings=() if dry_run else _warnings(members, group_of, project=project),
+        warnings=() if dry_run else _warnings(members, before, group_of, project=project),
     )
 
 
@@ -269,9 +270,16 @@ def _phase(member: SweepMember) -> str:
 
 
 def _warnings(
-    members: Sequence[SweepMember], group_of: Mapping[int, SweepGroup], *, project: Project
+    members: Sequence[SweepMember],
+    before: Sequence[SweepMember],
+    group_of: Mapping[int, SweepGroup],
+    *,
+    project: Project,
 ) -> tuple[str, ...]:
+    earlier = [project.runs_dir / one.run for one in before if one.state is MemberState.COMPLETE]
+    unknown = unknown_between(earlier, num_now=len(members) - len(earlier))
     return (
+        *([unknown] if unknown else []),
         *seeds_that_do_nothing(members, group_of, project=project),
         *equal_results(members, runs_dir=project.runs_dir),
     )

@@ -18,6 +18,7 @@ from reprokit.errors import MetricsError
 from reprokit.layout import METRICS
 
 _FILES = (METRICS, "metrics.csv")
+_MOST_TOLD = 200
 
 
 def as_bytes(metrics: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | Path) -> tuple[bytes, str]:
@@ -91,7 +92,12 @@ def _line(record: Any, position: int) -> bytes:
 def _python_value(value: Any) -> Any:
     """Numbers, text, lists and dicts of Python's own, copied."""
     if isinstance(value, Mapping):
-        return {str(name): _python_value(item) for name, item in value.items()}
+        plain = {str(name): _python_value(item) for name, item in value.items()}
+        if len(plain) < len(value):
+            raise MetricsError(
+                "two names of a mapping are the same text", actual=repr(list(value))[:_MOST_TOLD]
+            )
+        return plain
     if isinstance(value, str | bytes | bytearray):
         return value
     if callable(tolist := getattr(value, "tolist", None)):  # numpy, torch, jax: arrays and scalars

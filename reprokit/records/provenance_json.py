@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from reprokit.compressed import MOST_BYTES
 from reprokit.core import inputs
 from reprokit.core.provenance import BlessedMetric, LogsOfSeeds, Provenance
-from reprokit.core.records import SCHEMA_VERSION, digest
+from reprokit.core.records import SCHEMA_VERSION, digest, digest_bytes
 from reprokit.errors import GoldenError
 from reprokit.records.newer import refuse_newer_schema
 from reprokit.records.strict import FormError, typed
@@ -21,6 +21,7 @@ from reprokit.regular_file import read_regular
 RESTORE = "restore it with git, or promote new runs with `reprokit golden promote`"
 
 _MAX_BYTES = 16_000_000
+_SEAL = "seal"
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _OF_BOTH = (
     *("schema", "recipe", "platform", "created_at", "reason", "digests", "image", "fingerprint"),
@@ -64,6 +65,21 @@ def judged_digest(
     entries: list[Mapping[str, Any]] = [one._asdict() for one in statistical]
     entries += [{"left_out": list(left_out)}] if left_out else []
     return digest([*entries, {"logs": logs._asdict()}] if logs else entries)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with a digest of itself, by which an edit by hand is noticed."""
+    return {**document, _SEAL: _digest_of_the_rest(document)}
+
+
+def was_edited(document: Mapping[str, Any]) -> bool:
+    """Whether a document is not as it was written; of older ones, without such a digest, no one can say."""
+    return _SEAL in document and document[_SEAL] != _digest_of_the_rest(document)
+
+
+def _digest_of_the_rest(document: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in document.items() if name != _SEAL}
+    return digest_bytes(json.dumps(rest, sort_keys=True).encode())  # in ASCII: a reason may hold odd bytes
 
 
 def is_digest(value: object) -> bool:

@@ -35,9 +35,12 @@ _COMBINING_FLOOD = re.compile(
 _RUNNER_COMMAND = re.compile(r"(?<!\S)::|##(?=[A-Za-z]*\[)")
 _COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
 
-# An underscore between letters or digits is never emphasis.
-_MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]<>&|~#$!{}^]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_MARKDOWN_AT_START = re.compile(r"^(?:[-+=:]|\d+[.)])")
+# An underscore between letters or digits is never emphasis; "#" within a line means something before a digit
+# only, "!" before a bracket, "{" before another or a sign of attributes.
+_MARKDOWN_SPECIAL = re.compile(
+    r"[\\`*\[\]<&|~$^]|#(?=\d)|!(?=\[|$)|\{(?=[{%:.#]|$)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
+)
+_MARKDOWN_AT_START = re.compile(r"^(?:[-+](?!\d)|[=:>#]|\d+[.)](?=\s|$))")
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
 _AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
 _PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
@@ -46,7 +49,6 @@ _COMMAND = re.compile(
     r"`((?:reprokit|make|git|data:|seeds:|variant:|instrument:|expected|checks|repeatable"
     r"|nondeterminism|resume|immune_to)\b[^`]*)`"
 )
-_EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 
 
 def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
@@ -103,9 +105,12 @@ def markdown(text: Visible) -> str:
     start = _MARKDOWN_AT_START.match(shown)
     length = start.end() if start else 0
     head = shown[: length - 1] + _reference(shown[length - 1]) if length else ""
-    body = _MARKDOWN_SPECIAL.sub(lambda match: _reference(match[0]), shown[length:])
-    body = _AUTOLINK.sub(lambda match: _reference(match[0]), body)
-    return _MENTION.sub(lambda match: f"{match[0]}<!-- -->", head + body)
+    return _MENTION.sub(lambda match: f"{match[0]}<!-- -->", head + _within_a_line(shown[length:]))
+
+
+def _within_a_line(text: str) -> str:
+    body = _MARKDOWN_SPECIAL.sub(lambda match: _reference(match[0]), text)
+    return _AUTOLINK.sub(lambda match: _reference(match[0]), body)
 
 
 def pieces(text: Visible) -> list[tuple[Visible, bool]]:
@@ -139,7 +144,7 @@ def markdown_code(text: Visible) -> str:
         return ""
     if _PLAIN_CODE.match(text):
         return f"`{text}`"
-    return f"<code>{_EVERY_MARKDOWN_SIGN.sub(lambda match: _reference(match[0]), text)}</code>"
+    return f"<code>{_within_a_line(text).replace('@', _reference('@'))}</code>"
 
 
 def markdown_block(lines: tuple[Visible, ...]) -> str:

@@ -33,6 +33,8 @@ _BAR_COLUMNS = 14
 _MOST_BARS = 8
 _CLEAR_BELOW = "\r\x1b[J"
 _UP = "\x1b[1A"
+#: Phases by their names in ``timing``, as a person reads them.
+_PLAINLY = {"environment": "making the environment ready", "capture": "recording the machine"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ class ProgressDisplay:
     def phase(self, name: str) -> None:
         """Begin a new phase, and forget the runs of the last one."""
         with self._lock:
-            self._phase = one_line(name, limit=80)
+            self._phase = one_line(_PLAINLY.get(name, name), limit=80)
             self._runs.clear()
             self._written.clear()
             self._since.clear()

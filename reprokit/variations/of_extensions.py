@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from reprokit.variations.catalogue import CatalogueRow
 from reprokit.variations.variation import RunPlace, Variation, VariationNotMade
 
+#: How it ends what is said of a variation that changes nothing.
+SO_ANYWAY = "is so in every run"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedVariation:
@@ -38,6 +41,14 @@ def as_row(label: str, name: str, found: NamedVariation) -> CatalogueRow:
             return replace(made, held=False)
         if not isinstance(made, Variation):
             return VariationNotMade(why=f"the extension {label} made no Variation")
+        if not _changes_something(made, there):
+            return VariationNotMade(why=f"what the extension {label} sets {SO_ANYWAY}")
         return made
 
     return CatalogueRow(name, found.says, make)
+
+
+def _changes_something(made: Variation, there: RunPlace) -> bool:
+    """Whether a run under it differs from one there: not by a variable with the value that it has anyway."""
+    sets_another = any(there.environment.get(name) != value for name, value in made.environment.items())
+    return sets_another or any((made.vary, made.start, made.run_folder, made.cpu))

@@ -252,7 +252,7 @@ def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attes
             shutil.copy(record, elsewhere.cache / "builds")
     said: list[str] = []
     assert make(elsewhere, on_progress=said.append) == genuine  # built there, the same bytes
-    assert [line for line in said if forged in line and "no record of having built it" in line]
+    assert [line for line in said if forged in line and "no record of having built it for you" in line]
     assert run(client, genuine, "import tiny; print(tiny.VERSION)") == "1.0"
     assert image_documents.files_of(genuine.digest, cache=elsewhere.cache)
     assert image_documents.files_of(forged, cache=elsewhere.cache) == {}

@@ -13,7 +13,7 @@ from reprokit.features.compare.answer import FILE, Answer, Word
 from reprokit.features.compare.asked import sides_asked
 from reprokit.features.compare.audit import audit
 from reprokit.features.compare.compare import compare_recipe
-from reprokit.features.compare.rounding.told import RoundingAsked
+from reprokit.features.compare.rounding.made_twins import RoundingAsked
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.session import Session

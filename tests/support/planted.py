@@ -869,7 +869,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "an expectation that is a bare number": with_key("expected", "eval/return", 490.0),
         "within the tolerance at the last value, not over the window": over_window(479.99, last=490.0),
         "a window that the run is too short for": over_window(
-            None, problem="3 values were recorded, fewer than 5"
+            None, problem="a run has 3 of the 5 values that it takes"
         ),
         "a window with a value that is not finite": over_window(NAN),
         "a window that ends at no number": over_window(490.0, last=NAN),

@@ -59,7 +59,8 @@ def read(log: Path, patterns: Sequence[str]) -> list[Reading]:
 
 def _reason(ended: subprocess.CompletedProcess[bytes], limit_s: float) -> str:
     if ended.returncode == printed_search.TOO_SLOW:
-        return f"more than {limit_s:g} s in line {ended.stderr.decode('ascii', 'replace')[:20]}"
+        limits = f"{limit_s:g} s of processor time, or {3 * limit_s:g} s by the clock"
+        return f"more than {limits}, in line {ended.stderr.decode('ascii', 'replace')[:20]}"
     return f"exit status {ended.returncode}"
 
 

@@ -111,8 +111,10 @@ def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks, word
         if large := [one.name for one, by in sides if by is not None and abs(by) >= one.margin]:
             return f"the difference of {', '.join(large)} is itself as large as the margin"
         return f"no number of new seeds up to {MOST_NEW} would be enough: {words.reference} {TOO_FEW_SEEDS}"
-    what = "to the next look" if len(looks) < len(plan.looks) else "in a plan with more would be enough"
-    return f"{counted(seeds_more, 'more new seed')} {what}"
+    if len(looks) < len(plan.looks):
+        return f"{counted(seeds_more, 'more new seed')} to the next look"
+    most = f"; a gate makes no more than {plan.looks[-1]}" if words == OF_A_GATE else ""
+    return f"{counted(seeds_more, 'more new seed')} would be enough{most}"
 
 
 def _number(value: float | None) -> str:

@@ -128,7 +128,7 @@ class Window:
         if not num_records:
             return "no value was recorded"
         if self.kind == "mean_last" and num_records < self.count:
-            return f"{num_records} values were recorded, fewer than {self.count}"
+            return f"a run has {num_records} of the {self.count} values that it takes"
         if self.kind in {"auc", "auc_mean"}:
             if num_records < 2:
                 return "one value has no area below it"

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.core.comparison import Comparison
+from reprokit.core.comparison import MAX_INTEGER_BITS, Comparison
 from reprokit.core.evidence import Evidence, RunEvidence, TraceComparison
 from reprokit.core.verdicts.comparability import REPEATED, Objection, identity, why_not_comparable
 
@@ -60,7 +60,7 @@ def difference(comparison: Comparison, *, other: str = "expected") -> str:
     first = comparison.divergence
     if first is None:
         return "(place not recorded)"
-    place = f"from record {first.record} on" if first.step is None else f"from step {first.step!r} on"
+    place = f"from record {first.record} on" if first.step is None else f"from step {_word(first.step)} on"
     if first.metric is None:
         return f"{place}: {first.what or 'whole records differ'}"
     why = f" ({first.what})" if "mean" in first.what else ""
@@ -68,9 +68,11 @@ def difference(comparison: Comparison, *, other: str = "expected") -> str:
 
 
 def _word(value: object) -> str:
-    """A value as the file has it: ``null``, not ``None``."""
+    """A value as the file has it: ``null``, not ``None``; of an integer of thousands of digits its length."""
     if value is None:
         return "null"
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        return f"an integer of {value.bit_length():,} bits"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 

@@ -87,3 +87,14 @@ def _without_ensemble(evidence: Evidence) -> tuple[str, str]:
     differ = f"two runs with one seed differ, as the recipe says of {evidence.platform}"
     only = "so only an ensemble can judge them: `reprokit verify --statistical`"
     return UNJUDGED, f"{differ} ({why_not_repeatable(evidence)}), {only}"
+
+
+def stats_options(ensemble: EnsembleEvidence) -> str:
+    """Options of ``stats`` that choose the new seeds, and not whatever was run last; each after a blank."""
+    same = f" --same-inputs-as {ensemble.runs[0].rpartition('/')[2]}" if ensemble.runs else ""
+    seeds = sorted(map(int, (ensemble.gate or {}).get("new") or {}))
+    if not seeds:
+        return same
+    if len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{same} --seeds {seeds[0]}..{seeds[-1]}"
+    return f"{same} --seeds {','.join(map(str, seeds))}{',' if len(seeds) == 1 else ''}"

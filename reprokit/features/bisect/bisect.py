@@ -33,6 +33,7 @@ from reprokit.session import Progress, Session
 _UNPINNED = "unpinned-"
 _FOUND = re.compile(r"^# (?:possible )?first bad commit: \[([0-9a-f]{7,64})\]", re.MULTILINE)
 GOOD, BAD, SKIPPED = "good", "bad", "skip"
+_TWICE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,8 @@ def bisect(
     Raises:
         UsageError: One of the commits is not there, or git refuses.
         CannotRunError: Good or bad cannot run.
-        CannotJudgeError: The good commit does not repeat its own numbers, or bad has them too.
+        CannotJudgeError: The good commit does not repeat its own numbers, or bad has them too; or the commit
+            that was found, or the one before it, comes to something else when it is trained once more.
     """
     first, last = (
         git_history.resolve(session.project.root, good),
@@ -129,6 +131,8 @@ def bisect(
                 _make_twins(search, first, reference, session=session)
             _must_differ(search, last, reference)
             guilty = _drive(search, first, last, reference)
+            if len(guilty) == 1:
+                _must_show_again(search, guilty[0], reference)
             named = tuple(_guilty(search, commit) for commit in guilty)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -144,7 +148,7 @@ def _reference_run(search: _Search, commit: str) -> Path:
     shutil.copyfile(metrics, kept)
     key = _key(search, search.recipes[commit])
     known = _kept(search, key)
-    if known.num_runs < 2:
+    if known.num_runs < _TWICE:
         again, why = _train(search, search.recipes[commit], key)
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
@@ -155,7 +159,7 @@ def _reference_run(search: _Search, commit: str) -> Path:
                 where=commit[:12],
                 fix=f"`reprokit reproduce {search.name}` on it says where its runs differ",
             )
-        known.keep(again, runs=2)
+        known.keep(again, runs=_TWICE)
         trained = True
     _note(search, commit, GOOD, "the reference run", trained=trained)
     return kept
@@ -177,7 +181,7 @@ def _environment(search: _Search, commit: str) -> str:
 
 
 def _must_differ(search: _Search, commit: str, reference: Path) -> None:
-    git_history.git(search.tree, "checkout", "--quiet", "--detach", commit)
+    _check_out(search, commit)
     result, detail = _judged(search, commit, reference)
     if result == SKIPPED:
         raise CannotRunError(f"the bad commit cannot run: {detail}", where=commit[:12])
@@ -203,18 +207,68 @@ def _drive(search: _Search, good: str, bad: str, reference: Path) -> tuple[str, 
     return tuple(found)
 
 
+def _must_show_again(search: _Search, guilty: str, reference: Path) -> None:
+    """Train the commit and the one before it once more: one run of each decided, which may be by chance."""
+    parent = _parent(search, guilty)
+    kept = {one: found for one in (parent, guilty) if one and (found := _kept_of(search, one))}
+    if all(one.num_runs >= _TWICE for one in kept.values()):
+        return  # by an earlier search
+    for commit, known in kept.items():
+        _check_out(search, commit)
+        search.progress.note(f"{commit[:12]} once more")
+        again, why = _train(search, search.recipes[commit], known.folder.name)
+        if again is None:
+            raise CannotRunError(f"a commit that ran cannot run again: {why}", where=commit[:12])
+        if _result(search, commit, again, reference)[0] == (GOOD if commit == parent else BAD):
+            known.keep(again, runs=_TWICE)
+            continue
+        known.drop()
+        if commit == parent and commit not in {one.commit for one in search.tested}:
+            raise CannotJudgeError(
+                f"{guilty[:12]} differs, and so does the commit before it, from which its branch began "
+                "before the good one: neither can be blamed for what the good one changed",
+                where=commit[:12],
+                fix="name a good commit that this branch has too, or a bad one before the merge",
+            )
+        raise CannotJudgeError(
+            "the same commit has other numbers when it is trained again, so no commit can be blamed",
+            where=commit[:12],
+            fix=f"`reprokit reproduce {search.name} --repeats 5` on it says where its runs differ",
+        )
+
+
+def _kept_of(search: _Search, commit: str) -> KeptMetrics | None:
+    """What is kept of a commit, or None where it has no numbers."""
+    _check_out(search, commit)
+    metrics, _, _ = _metrics(search, commit)
+    return _kept(search, _key(search, search.recipes[commit])) if metrics else None
+
+
+def _check_out(search: _Search, commit: str) -> None:
+    git_history.git(search.tree, "checkout", "--quiet", "--detach", commit)
+
+
+def _parent(search: _Search, commit: str) -> str:
+    """Its first parent; "" where it has none."""
+    found = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^")
+    return found.stdout.strip()
+
+
 def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
     metrics, why, trained = _metrics(search, commit)
-    result, detail = SKIPPED, why
-    if metrics is not None:
-        granted = search.recipes[search.tested[0].commit]  # the good commit's
-        result, detail = _compared(reference, metrics, granted, search.platforms)
-    if result == BAD and metrics is not None and search.why_not_rounding is not None:
+    result, detail = _result(search, commit, metrics, reference) if metrics else (SKIPPED, why)
+    _note(search, commit, result, detail, trained=trained)
+    return result, detail
+
+
+def _result(search: _Search, commit: str, metrics: Path, reference: Path) -> tuple[str, str]:
+    granted = search.recipes[search.tested[0].commit]  # the good commit's
+    result, detail = _compared(reference, metrics, granted, search.platforms)
+    if result == BAD and search.why_not_rounding is not None:
         why = "its environment is another one, and changed code in it is never rounding"
         if _environment(search, commit) == search.environment:
             why = search.why_not_rounding(metrics)
         result, detail = (BAD, f"{detail}; {why}") if why else (GOOD, f"{detail}, by rounding alone")
-    _note(search, commit, result, detail, trained=trained)
     return result, detail
 
 
@@ -232,6 +286,8 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
     if isinstance(recipe, Objection):
         return None, recipe.reason, False
     search.recipes[commit] = recipe
+    # The good commit's, which comes first: one that only declares other seeds changes no number.
+    search.request = replace(search.request, seed=search.request.seed_of(recipe.seeds))
     try:
         key = _key(search, recipe)
     except WorkspaceError as error:  # nothing to make an environment from
@@ -292,7 +348,7 @@ def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bo
 
 def _guilty(search: _Search, commit: str) -> SuspectCommit:
     """What a commit changed of what the recipe stands on, against its first parent."""
-    parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
+    parent = _parent(search, commit)
     after, before = search.recipes.get(commit), search.recipes.get(parent)
     known = [one for one in (before, after) if one] or [next(iter(search.recipes.values()))]
     here = replace(search.project, root=search.tree, recipes_dir=project_folder(search.tree, "recipes"))

@@ -120,7 +120,9 @@ def find_causes(good: Finished, bad: Finished, lab: Lab) -> Iterator[Cause]:
     order = _free_ones_first(good.packages, bad.packages, lab)
     while lab.difference(good.metrics, bad.metrics):
         lab.must_repeat(good)
-        cause, good = _narrowed(good, bad, order, lab)
+        cause, before, good = _narrowed(good, bad, order, lab)
+        lab.must_repeat(before)  # one run of each decided, which may be by chance
+        lab.must_repeat(good)
         yield cause
 
 
@@ -138,8 +140,10 @@ def _free_ones_first(good: Packages, bad: Packages, lab: Lab) -> tuple[str, ...]
     return tuple(sorted(names, key=lambda name: (taken_along(name), name)))
 
 
-def _narrowed(good: Finished, bad: Finished, order: Sequence[str], lab: Lab) -> tuple[Cause, Finished]:
-    """The first step at which the numbers are no longer those of ``good``, and its far side."""
+def _narrowed(
+    good: Finished, bad: Finished, order: Sequence[str], lab: Lab
+) -> tuple[Cause, Finished, Finished]:
+    """The first step at which the numbers are no longer those of ``good``, and its two sides."""
     reference, skipped = good.metrics, list[Packages]()
     choice = _Choice(order, lab)
     while (chosen := choice.between(good.packages, bad.packages)) is not None:
@@ -152,7 +156,7 @@ def _narrowed(good: Finished, bad: Finished, order: Sequence[str], lab: Lab) -> 
         lab.judged(tried, found)
         here = Finished(packages=chosen, metrics=tried.metrics)
         good, bad = (good, here) if found else (here, bad)
-    return _cause(good.packages, bad.packages, skipped, lab), bad
+    return _cause(good.packages, bad.packages, skipped, lab), good, bad
 
 
 def _cause(good: Packages, bad: Packages, skipped: Sequence[Packages], lab: Lab) -> Cause:

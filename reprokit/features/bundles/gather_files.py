@@ -91,7 +91,15 @@ def gather_files(
             must_stand_on(blessed, recipe, project.root, what="golden", fix=of_it)
     except BundleError as error:
         if not (names := _changed_since(subject.commit, recipe, project.root)):
-            raise
+            if not subject.commit or subject.of != "golden":
+                raise
+            raise BundleError(
+                error.what,
+                where=error.where,
+                expected=error.expected,
+                actual=error.actual,
+                fix=_fix_of_golden_apart(recipe.name),
+            ) from error
         listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
         raise BundleError(
             f"{error.what} (changed since its commit: {listed})",
@@ -179,6 +187,14 @@ def must_stand_on(
             actual=now,
             fix=fix,
         )
+
+
+def _fix_of_golden_apart(name: str) -> str:
+    """What to do where even the golden's commit has other files than the golden was made from."""
+    return (
+        f"the golden was committed without the files that it was made from: `reprokit reproduce {name}`, "
+        f"`reprokit golden promote {name} --reason …`, and commit it before anything else changes"
+    )
 
 
 def _fix_of_older_golden(subject: BundleSubject) -> str:
@@ -316,8 +332,8 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
         more = f", and {len(found) - _MOST_SECRETS} more" if found[_MOST_SECRETS:] else ""
         raise BundleError(
             f"what looks like a secret is in these files: {', '.join(found[:_MOST_SECRETS])}{more}",
-            fix="take the secret out of the file, or let `sees` in the recipe leave the file out; then "
-            f"`reprokit reproduce {recipe.name}`, and promote the new runs",
+            fix="take the secret out of the file, or let `sees` in the recipe leave the file out; commit "
+            f"that, then `reprokit reproduce {recipe.name}`, and promote the new runs",
         )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import golden, images, recipes
-from reprokit.errors import BundleError, EngineError
+from reprokit import __version__, golden, images, recipes
+from reprokit.errors import BundleError, EngineError, UsageError
 from reprokit.features.bundles.bundled_data import must_be_declared, put_into_cache
 from reprokit.features.bundles.bundled_records import must_bear_each_other_out
 from reprokit.features.bundles.gather_files import must_stand_on
 from reprokit.features.bundles.manifest import BundleManifest
-from reprokit.features.bundles.reading import unpack
+from reprokit.features.bundles.reading import ALTERED, unpack
 from reprokit.harness.running.environments.environment import choose_backend
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.images.foreign_lock import must_be_as_shipped
@@ -78,12 +78,31 @@ def checked(file: Path, folder: Path, *, sha256: str | None) -> CheckedBundle:
     """
     found = unpack(file.absolute(), folder, sha256=sha256)
     manifest = found.manifest
-    recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
     own = folder / "package" / "reprokit"
-    _must_fit_together(manifest, recipe, folder, package=own if own.is_dir() else PACKAGE)
-    must_bear_each_other_out(manifest, folder)
-    must_be_declared(recipe, folder)
+    try:
+        recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
+        _must_fit_together(manifest, recipe, folder, package=own if own.is_dir() else PACKAGE)
+        must_bear_each_other_out(manifest, folder)
+        must_be_declared(recipe, folder)
+    except UsageError as error:
+        raise _of_archive(error, file, folder) from error
     return CheckedBundle(manifest=manifest, recipe=recipe, sha256=found.sha256, package=own)
+
+
+def _of_archive(error: UsageError, file: Path, folder: Path) -> BundleError:
+    """The same for someone who has the archive: where in it, and not how its author would mend it."""
+
+    def shown(text: str | None) -> str | None:
+        return text and text.replace(f"{folder}/", "").replace(str(folder), file.name)
+
+    where = shown(error.where)
+    return BundleError(
+        str(shown(error.what)),
+        where=file.name if where in {None, file.name} else f"{file.name}: {where}",
+        expected=shown(error.expected),
+        actual=shown(error.actual),
+        fix=error.fix if isinstance(error, BundleError) and error.fix else ALTERED,
+    )
 
 
 def opened(
@@ -132,7 +151,13 @@ def opened(
         runs_dir=home.runs_dir,
         reports_dir=home.reports_dir,
         package=_package_of_runs(recipe, found.package, on_progress=on_progress),
-        bundle={"file": file.name, "path": str(file), "sha256": found.sha256, **_commit_of(manifest)},
+        bundle={
+            "file": file.name,
+            "path": str(file),
+            "sha256": found.sha256,
+            **({"sha256_asked": sha256} if sha256 else {}),
+            **_commit_of(manifest),
+        },
     )
     return OpenBundle(project=project, recipe=recipe, request=request)
 
@@ -154,7 +179,9 @@ def _must_fit_together(manifest: BundleManifest, recipe: Recipe, folder: Path, *
             expected=manifest.variant,
             actual=recipe.variant,
         )
-    fix = f"ask its author for another one; or use reprokit {manifest.tool}, which it was made with"
+    fix = ALTERED
+    if manifest.tool != __version__:
+        fix += f"; if that is the same, use reprokit {manifest.tool}, which it was made with"
     must_stand_on(manifest.digests, recipe, folder, what=manifest.of, fix=fix, package=package)
     for row in golden.list_all(folder / "golden"):
         blessed = golden.load(row.path).provenance

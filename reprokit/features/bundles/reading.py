@@ -29,7 +29,8 @@ from reprokit.layout import BUNDLE
 from reprokit.workspace import cannot_write
 
 _COMMENT_BYTES = len("sha256:") + 64
-_ALTERED = "get the file again from whoever made it, and compare the digest that `reprokit bundle` printed"
+#: What to do about an archive that was altered.
+ALTERED = "get the file again from whoever made it, and compare the digest that `reprokit bundle` printed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ def unpack(
             actual = digest_of_rest(stream)
             if sha256 is not None and actual != sha256:
                 raise BundleError(
-                    "this is another bundle", where=str(path), expected=sha256, actual=actual, fix=_ALTERED
+                    "this is another bundle", where=str(path), expected=sha256, actual=actual, fix=ALTERED
                 )
             _must_be_unaltered(stream, path, limits=limits)
             stream.seek(0)
@@ -75,7 +76,7 @@ def unpack(
                 manifest = _unpack(counted, folder, path=path, limits=limits)
                 return Unpacked(manifest=manifest, sha256=actual)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BundleError(f"the archive is damaged: {error}", where=str(path), fix=_ALTERED) from error
+        raise BundleError(f"the archive is damaged: {error}", where=str(path), fix=ALTERED) from error
     except OSError as error:
         if error.filename in {None, str(path)}:
             what = f"the bundle cannot be read: {error.strerror or error}"
@@ -110,14 +111,14 @@ def _must_be_unaltered(stream: IO[bytes], path: Path, *, limits: UnpackLimits) -
         raise BundleError("this is not a bundle", where=str(path), expected="a .tar.gz of `reprokit bundle`")
     if head != HEADER + digest + b"\0" or digest != digest_of_rest(stream).encode():
         what = "the archive is damaged or was altered, or `reprokit bundle` did not write it"
-        name = _first_altered(stream, limits=limits)
+        name = _first_altered(stream, limits=limits)  # for a person: nothing is decided by it
         where = f"{path}: {name[:200]!a}" if name else str(path)
-        raise BundleError(what, where=where, fix=_ALTERED)
+        raise BundleError(what, where=where, fix=ALTERED)
 
 
 def _first_altered(stream: IO[bytes], *, limits: UnpackLimits) -> str:
     """The first member that is not what the manifest lists, or in which the archive breaks; "" for none."""
-    name = ""
+    name, digests = "", dict[str, str]()
     try:
         stream.seek(0)
         most = min(limits.total_bytes, limits.free_bytes)
@@ -126,20 +127,27 @@ def _first_altered(stream: IO[bytes], *, limits: UnpackLimits) -> str:
             with tarfile.open(fileobj=counted, mode="r|") as tar:
                 files: Mapping[str, FileEntry] = {}
                 for member in tar:
-                    name, content = member.name, tar.extractfile(member)
+                    if member.isdir():
+                        continue  # packed again by another tool
+                    name, content = member.name.removeprefix("./"), tar.extractfile(member)
                     if content is None:
                         return name
-                    if member.name == BUNDLE and not files:
-                        files = _manifest(member, content, where="", limits=limits).files
+                    if name == BUNDLE and not files:
+                        files = read(content.read(MAX_BYTES), where="").files
                         continue
                     sha = hashlib.sha256()
                     for block in _blocks(content):
                         sha.update(block)
-                    if name not in files or files[name].sha256 != f"sha256:{sha.hexdigest()}":
+                    digests[name] = f"sha256:{sha.hexdigest()}"
+                    if files and _is_altered(name, digests, files):
                         return name
     except (BundleError, tarfile.TarError, EOFError, zlib.error, OSError, ValueError):
         return name
-    return ""
+    return next((name for name in digests if files and _is_altered(name, digests, files)), "")
+
+
+def _is_altered(name: str, digests: Mapping[str, str], files: Mapping[str, FileEntry]) -> bool:
+    return name not in files or files[name].sha256 != digests[name]
 
 
 def _unpack(stream: _Counted, folder: Path, *, path: Path, limits: UnpackLimits) -> BundleManifest:
@@ -177,8 +185,11 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: UnpackLimits) 
         return "not a plain file"
     if member.mode not in {0o644, 0o755}:
         return f"a file with the mode {member.mode:o}"
-    if problem := problem_of_name(member.name, limits):
-        return problem
+    return problem_of_name(member.name, limits) or _problem_for_python(member, folder)
+
+
+def _problem_for_python(member: tarfile.TarInfo, folder: Path) -> str:
+    """The same by the standard library's own rules, where it has them."""
     second_opinion = getattr(tarfile, "data_filter", None)  # Python 3.11.4; Debian 12 has 3.11.2
     if second_opinion is None:
         return ""
@@ -186,6 +197,8 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: UnpackLimits) 
         second_opinion(member, str(folder))
     except tarfile.TarError as error:
         return str(error)
+    except NotADirectoryError:  # since Python 3.14 it looks the name up on the disk
+        return "one name is that of a file and of a folder"
     return ""
 
 
@@ -225,7 +238,7 @@ def _write_file(
             where=where,
             expected=f"{entry.sha256}, {entry.bytes:,} bytes",
             actual=f"{actual}, {member.size:,} bytes",
-            fix=_ALTERED,
+            fix=ALTERED,
         )
 
 

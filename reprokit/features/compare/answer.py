@@ -105,6 +105,7 @@ class Asked:
         lacked: Side that did not run → the file of the working tree that its clean tree lacks.
         recipes: Side → its recipe as data, where that of its first run says something else.
         statistical: What the recipe of side a says is compared over seeds; None for what its runs say.
+        options: Those of two plain commands, as they are typed for the same comparison.
     """
 
     commits: Mapping[str, str] = field(default_factory=dict)
@@ -113,12 +114,14 @@ class Asked:
     lacked: Mapping[str, str] = field(default_factory=dict)
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     statistical: tuple[StatisticalMetric, ...] | None = None
+    options: tuple[str, ...] = ()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Asked:
         """As the file has it."""
         said = data.get("statistical")
         told = {name: data[name] for name in _AS_IT_IS if name in data}
+        told["options"] = tuple(data.get("options", ()))
         if said is None:
             return cls(**told)
         metrics = (StatisticalMetric(**{**one, "platforms": tuple(one["platforms"])}) for one in said)

@@ -14,12 +14,9 @@ from reprokit.features.compare.answer import NOT_RUN, SIDES, Answer, StoredAnswe
 from reprokit.features.compare.judge import Selected
 from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.report import HTML, NO_PAGE, documents
+from reprokit.features.compare.rounding.decide import with_rounding
+from reprokit.features.compare.rounding.made_twins import MadeTwins, rounding_folders
 from reprokit.features.compare.rounding.of_checkpoint import with_checkpoint
-from reprokit.features.compare.rounding.told import (
-    MadeTwins,
-    rounding_folders,
-    with_rounding,
-)
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.which_tool import AuditDifference, this_tool, version_of
 

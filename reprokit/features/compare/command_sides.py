@@ -12,6 +12,7 @@ from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.features.compare.answer import SIDES
 from reprokit.features.compare.left_behind import LeftBehind, watched_for
+from reprokit.features.compare.printed_only import only_prints
 from reprokit.features.compare.rounding.twin_runs import MakeRun
 from reprokit.features.compare.seals import Seals
 from reprokit.harness.running.clock import stamp
@@ -78,6 +79,8 @@ def run_commands(
                     seals.close(made[name][-1])
                     if not runs.read(made[name][-1], verify=False).complete:
                         return made
+                    if only_prints(made[name][-1]):
+                        break  # another run would show as little
                     _must_fit(made, request)
                 written = behind.for_other_side
                 written = replace(written, files=written.files | tree.written(before))

@@ -18,17 +18,14 @@ from reprokit.features.compare.judge_seeds import answer_on
 from reprokit.features.compare.lacked_files import lacked_files
 from reprokit.features.compare.recipe_sides import MadeSides, run_sides
 from reprokit.features.compare.report import write_report
+from reprokit.features.compare.rounding.decide import with_rounding
+from reprokit.features.compare.rounding.made_twins import MadeTwins, RoundingAsked, rounding_folders
 from reprokit.features.compare.rounding.of_checkpoint import make_from_checkpoint, with_checkpoint
-from reprokit.features.compare.rounding.told import (
-    MadeTwins,
-    RoundingAsked,
-    rounding_folders,
-    with_rounding,
-)
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.trees import ComingTrees, trees_begun
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.report_index import write_index
+from reprokit.harness.running import again
 from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.which_tool import this_tool
 from reprokit.layout import COMPARISONS
@@ -51,7 +48,18 @@ def compare_commands(
     made = run_commands(
         commands, request, seals=seals, session=session, and_then=twins.make if twins else None
     )
-    return answered(made, request, selected=selected, seals=seals, session=session, twins=twins)
+    asked = Asked(options=_options(request, only=only, rounding=rounding, session=session))
+    return answered(made, request, selected=selected, seals=seals, session=session, asked=asked, twins=twins)
+
+
+def _options(
+    request: Request, *, only: Sequence[str] | None, rounding: RoundingAsked | None, session: Session
+) -> tuple[str, ...]:
+    """What is typed before two plain commands for the same comparison."""
+    seed = ["--seed", str(request.seed)] if request.seed else []
+    names = [word for name in only or () for word in ("--metric", name)]
+    told = rounding.options if rounding else ()
+    return (*seed, *again.words_of(request, project=session.project), *names, *told)
 
 
 def compare_recipe(

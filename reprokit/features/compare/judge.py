@@ -16,11 +16,12 @@ from reprokit import adapters, runs
 from reprokit.checks import repeatable
 from reprokit.core import comparison
 from reprokit.core.comparison import Comparison
-from reprokit.core.evidence import Evidence, RunEvidence
+from reprokit.core.evidence import Evidence, RunEvidence, fact
 from reprokit.core.verdicts.rows import Status, listed
 from reprokit.errors import MetricsError, ReprokitError
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, Word
 from reprokit.features.compare.describe import environment_told, side_told
+from reprokit.features.compare.printed_only import what_to_type, who_only_prints
 from reprokit.features.compare.sentences import difference, extent
 from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
@@ -29,6 +30,7 @@ from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.layout import STDERR, TRACE
+from reprokit.records import environment_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ def judged(sides: Mapping[str, Sequence[Path]], *, selected: Selected, asked: As
         if failed := next((run for run in stored[name] if not run.record.completed), None):
             return not_run(name, failed, about, asked)
     try:
+        _must_leave_numbers(stored, asked)
         _must_be_four(stored)
         _must_use_own_code(stored, asked)
         for name in SIDES:
@@ -120,6 +123,17 @@ def _must_use_own_code(stored: Mapping[str, Sequence[runs.StoredRun]], asked: As
         raise _NoEvidenceError(problem, _OWN_FILES)
 
 
+def _must_leave_numbers(stored: Mapping[str, Sequence[runs.StoredRun]], asked: Asked) -> None:
+    if sides := who_only_prints(stored):
+        who = (
+            "both sides only print their numbers"
+            if len(sides) > 1
+            else f"side {sides[0]} only prints its numbers"
+        )
+        sentence = f"{who}; those of a plain command are read from files"
+        raise _NoEvidenceError(sentence, what_to_type(stored, sides, asked.options))
+
+
 def _must_be_four(stored: Mapping[str, Sequence[runs.StoredRun]]) -> None:
     """Two finished runs a side, none of which is given twice."""
     every = [run for name in SIDES for run in stored[name]]
@@ -139,6 +153,7 @@ _OWN_FILES = (
     "let the program name its files from its own folder; a pinned one in a container sees no others: "
     "--backend docker. What a library made once in a cache is there beforehand when you compare again"
 )
+_THREADS_OF = {"OpenBLAS": "inside.numpy.openblas.threads", "PyTorch": "inside.torch.threads"}
 _WRITTEN = "a program may write to {run_dir} only: see which one wrote elsewhere, and compare again"
 
 
@@ -156,6 +171,23 @@ def _must_repeat(name: str, stored: Sequence[runs.StoredRun], selected: Selected
         if seen.unmade:
             told = "; ".join(f"{what}: {why}" for what, why in seen.unmade.items())
             raise _NoEvidenceError(f"side {name} did not run under the conditions asked for: {told}")
+        _must_have_threads(name, stored[0])
+
+
+def _must_have_threads(name: str, stored: runs.StoredRun) -> None:
+    """Of threads that were asked for: a library takes fewer where there are fewer cores."""
+    asked = stored.record.environment.get("OMP_NUM_THREADS")
+    if stored.record.varied is None or "threads" not in (stored.record.varied.names or ()):
+        return
+    environment = environment_json.recorded(stored.path)
+    for library, place in _THREADS_OF.items():
+        found = fact(environment, place)
+        if isinstance(found, int) and str(found) != asked:
+            raise _NoEvidenceError(
+                f"side {name} did not run under the conditions asked for: {asked} threads: "
+                f"{library} computes with {found} here",
+                "ask for at most as many threads as there are cores here",
+            )
 
 
 def _evidence(stored: Sequence[runs.StoredRun], selected: Selected) -> Evidence:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.verdicts.rows import counted
 from reprokit.features.compare.answer import SIDES, Answer
 from reprokit.reports.escaping import one_line
 from reprokit.reports.format_values import error_text, relative_text, ulps_text
@@ -25,15 +26,15 @@ def answer_lines(answer: Answer, *, style: Style) -> Iterator[str]:
     """The answer, the sides, what differs, and how far each metric is off; broken on a terminal only."""
     width = style.width if style.is_terminal else _WHOLE
     word = str(answer.answer or "not run").upper()
-    yield from with_commands(one_line(f"{word}: {answer.sentence}", limit=_WIDE), width=width)
+    yield from with_commands(one_line(f"{word}: {answer.sentence}"), width=width)
     if answer.hint:
-        yield from with_commands(one_line(answer.hint, limit=_WIDE), width=width, lead="Hint: ")
+        yield from with_commands(one_line(answer.hint), width=width, lead="Hint: ")
     for name in SIDES:
         side = answer.sides[name]
-        count = f"{len(side.runs)} runs" if side.runs else "not run"
-        yield from wrapped(f"{shown(side.what, limit=_WIDE)}  ({count})", width=width, lead=f"  {name}  ")
+        count = counted(len(side.runs), "run") if side.runs else "not run"
+        yield from wrapped(f"{one_line(side.what)}  ({count})", width=width, lead=f"  {name}  ")
     for name, text in first_facts(answer.as_data()):
-        yield from wrapped(shown(text, limit=_WIDE), width=width, lead=f"  {name}: ")
+        yield from wrapped(one_line(text), width=width, lead=f"  {name}: ")
     if answer.what_differs:
         yield "What differs between the sides:"
         listed = answer.what_differs[:_MOST_SHOWN]
@@ -46,7 +47,7 @@ def answer_lines(answer: Answer, *, style: Style) -> Iterator[str]:
         has_room = max(map(columns_of, aligned(rows))) <= width - len(_INDENT)
         yield from _table(rows if has_room else [row[:-1] for row in rows], width=width)
     for note in answer.notes:
-        yield from wrapped(shown(note, limit=_WIDE), width=width, lead="Note: ")
+        yield from wrapped(one_line(note), width=width, lead="Note: ")
 
 
 def _table(rows: Sequence[Sequence[str]], *, width: int) -> Iterator[str]:

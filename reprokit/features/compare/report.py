@@ -20,7 +20,7 @@ from reprokit.features.compare.rounding.evidence import bounds
 from reprokit.features.compare.rounding.twin_runs import TwinRuns
 from reprokit.layout import COMPARISON
 from reprokit.reports.charts.curves import HEIGHT, WIDTH, Chart, Charts, charts_of
-from reprokit.reports.escaping import Visible, markdown, markdown_code, one_line, pieces
+from reprokit.reports.escaping import Visible, markdown, markdown_code, markdown_prose, one_line, pieces
 from reprokit.reports.formats.to_html import WITH_CHARTS, page
 from reprokit.reports.pages.next_steps import NextStep
 
@@ -212,9 +212,14 @@ def _apart(whole: Mapping[str, Sequence[DrawnCurve]], explained: Mapping[str, li
     return [chart for chart in drawn if chart is not None][:_MOST_CHARTS]
 
 
+def _paragraphs(*texts: Visible) -> list[str]:
+    """Those that say something, a blank line between them."""
+    return "\n\n".join(markdown_prose(text) for text in texts if text).split("\n")
+
+
 def _markdown(found: _Page) -> str:
     title = f"# {_SIGNS[found.tone]} {markdown(found.word)}: {markdown(found.name)}"
-    lines = [title, "", markdown(found.sentence), *(["", markdown(found.hint)] if found.hint else [])]
+    lines = [title, "", *_paragraphs(found.sentence, found.hint)]
     for heading, facts in (
         *((f"Side {name}", facts) for name, facts in found.sides),
         ("Where they first differ", found.first),

@@ -14,6 +14,9 @@ TOLD_OF_NAMES = {
     "extra_metric": "only side b has ",
     "renamed_metric": "a metric has another name on side b: ",
 }
+#: Of a difference so small that nothing else may be behind it.
+ASK_ROUNDING = "`--rounding` says whether rounding alone does that, in up to 14 more runs"
+_SMALL = 1e-3
 _ONLY = "`--metric NAME` compares only the metrics that are named"
 
 
@@ -34,7 +37,13 @@ def difference(found: Comparison, trace: Mapping[str, Any] | None) -> tuple[str,
     if kinds and kinds <= TOLD_OF_NAMES.keys() and not unequal:
         why = next(_of_sides(one) for one in found.problems if one.severity != "warning")
         return f"the metrics that both sides have are equal, but {why}", _ONLY
-    return f"the sides differ {_first_place(found)}", ""
+    return f"the sides differ {_first_place(found)}", ASK_ROUNDING if _is_small(found) else ""
+
+
+def _is_small(found: Comparison) -> bool:
+    """Whether the first value that differs is nearly the same on both sides."""
+    first = found.divergence
+    return first is not None and first.rel_error is not None and first.rel_error <= _SMALL
 
 
 def _of_sides(problem: Problem) -> str:

@@ -145,7 +145,7 @@ def command(
             trees = trees_begun(name, sides, only_bits=only_bits, **begun)
             coming = stack.enter_context(trees)
         from reprokit.features.compare.compare import compare_commands, compare_recipe
-        from reprokit.features.compare.rounding.told import RoundingAsked
+        from reprokit.features.compare.rounding.made_twins import RoundingAsked
 
         asked = (
             RoundingAsked(allowed=allow is not None, until=until, from_step=from_step) if rounding else None

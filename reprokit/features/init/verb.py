@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
 import sys
@@ -88,7 +89,10 @@ def command(
     with show_report.progress() as progress:
         asked = PythonAsked(version=python, fetch=fetch_python, is_locked=variant is None)
         session = Session(project=project, progress=progress)
-        proposal = propose(words or (), name=name, python=asked, same_under=same_under, session=session)
+        how: dict[str, Any] = {"name": name, "python": asked, "same_under": same_under}
+        if sys.stdin.isatty() and not yes:
+            how["agrees"] = functools.partial(click.confirm, default=True, err=True)
+        proposal = propose(words or (), **how, session=session)
     if as_json:
         click.echo(json.dumps(proposal.as_data(), indent=2))
     else:

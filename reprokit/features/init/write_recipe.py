@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from reprokit.core.comparing.clock_metrics import kind_by_name
 from reprokit.core.sampling.seed_rule import Response
 from reprokit.core.verdicts.rows import counted, listed
 from reprokit.errors import ImageError, MetricsError, OnlyCondaError, RecipeError, UsageError
+from reprokit.execution.placeholders import is_used
+from reprokit.features.init.as_typed import with_placeholders_typed, without_placeholders
 from reprokit.features.init.find_command import ProgramCommand, found_command, given_command, recipe_name
 from reprokit.features.init.find_seed import seed_in_files
 from reprokit.features.init.printed_metrics import propose_patterns
@@ -60,6 +62,7 @@ def propose(
     name: str | None = None,
     python: PythonAsked | None = None,
     same_under: bool = False,
+    agrees: Callable[[str], bool] = lambda _question: True,
     session: Session,
 ) -> Proposal:
     """Find out what a recipe for a program would say.
@@ -71,6 +74,7 @@ def propose(
         name: Of the recipe; that of the program's file when None.
         python: What a person says of the program's Python.
         same_under: Whether what usually does not matter is tried too, on a recipe that is there as well.
+        agrees: Asked before anything is built, where the command is run without a seed and a folder.
         session: The project, and the progress that is shown.
 
     Raises:
@@ -92,6 +96,7 @@ def propose(
     if existing.is_file():
         proposal = _unchanged(name, existing, command, golden_dir=session.project.golden_dir)
         return propose_for_recipe(name, session=session) if same_under else proposal
+    _must_be_meant(command, agrees=agrees, session=session)
     with trial_of(session.project, progress=session.progress) as trial:
         inspection = _ProgramInspection(
             trial, command, name=name, project=session.project, python=python or PythonAsked()
@@ -100,6 +105,22 @@ def propose(
         if same_under and not proposal.problem:
             return with_claims(proposal, trial=trial, project=session.project)
         return proposal
+
+
+def _must_be_meant(command: ProgramCommand, *, agrees: Callable[[str], bool], session: Session) -> None:
+    """Say that a command takes no seed or no folder, as far as is seen, before its environment is built.
+
+    Raises:
+        UsageError: A person who was asked does not want it run so.
+    """
+    sentence = without_placeholders(command)
+    if not sentence:
+        return
+    how = f"if the program takes them, put them where it does: {with_placeholders_typed(command)}"
+    session.progress.note(sentence)
+    session.progress.note(how)
+    if not any(is_used(name, command.words) for name in ("seed", "run_dir")) and not agrees("Run it so?"):
+        raise UsageError("nothing was run", fix=how)
 
 
 def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
@@ -118,10 +139,19 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
 
 
 #: What a recipe of a command computes with where it says nothing, for a person.
-_NATIVE = "native: its numbers hold on this kind of CPU; `numerics: portable` makes them hold on others too"
+_NATIVE = (
+    "native: its numbers hold on this kind of CPU; `numerics: portable`, set before the first golden, makes "
+    "them hold on others too, such as those of a CI"
+)
+
+#: What two runs of a recipe cannot show, for a person.
+_HELD = "Python's hash seed; `reprokit diagnose {name}` varies it, and more"
 
 #: Which files count as the program's, for a person.
-_FILES = "all that git tracks; `sees: [train.py, src/*]` in the recipe limits them to what the program reads"
+_FILES = (
+    "all that git tracks; `sees: [train.py, src/*]` in the recipe, set before the first golden, limits them "
+    "to what the program reads"
+)
 
 
 class _ProgramInspection:
@@ -160,6 +190,7 @@ class _ProgramInspection:
         self._seed(folders[0], repeats=not problem)
         environment = environment_json.recorded(folders[0])
         self._values["platforms"] = [fingerprint.platform_of(environment)]
+        holds = "PYTHONHASHSEED" in run_json.recorded(folders[0]).environment
         name = str(self._values["name"])
         return Proposal(
             name=name,
@@ -169,6 +200,7 @@ class _ProgramInspection:
                 "command": " ".join(self._values["command"]),
                 "files": _FILES,
                 **({"numerics": _NATIVE} if "cpu-x86_64" in self._values["platforms"] else {}),
+                **({"held equal": _HELD.format(name=name)} if holds and not problem else {}),
             },
             problem=problem,
             next_commands=next_commands(name, problem),

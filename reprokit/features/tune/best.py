@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from reprokit.features.tune.studies import Trial
 from reprokit.layout import RECIPE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.recipes.schema_types import PLAIN_NAME
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.intervals import Interval
@@ -101,11 +103,15 @@ def must_be_fresh(seeds: Sequence[int], definition_seeds: Sequence[int]) -> None
 
 
 def must_be_free(name: str, project: Project) -> None:
-    """Refuse a name for the best recipe that is taken.
+    """Refuse a name for the best recipe that is taken, or is none.
 
     Raises:
-        UsageError: There is such a recipe.
+        UsageError: There is such a recipe, or no recipe can be called so.
     """
+    if not re.fullmatch(PLAIN_NAME, name):
+        raise UsageError(
+            "no recipe can be called so", where=f"--save-best {name}", expected="letters, digits, - and _"
+        )
     folder = project.recipes_dir / name
     if folder.exists():
         raise UsageError(

@@ -9,6 +9,7 @@ from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from reprokit.errors import UsageError
@@ -37,25 +38,12 @@ def export(definition: Definition, trials: Sequence[Trial], *, url: str) -> int:
         UsageError: The study there has other trials.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(
-        storage=url,
-        study_name=definition.name,
-        direction=definition.objective.direction,
-        load_if_exists=True,
-    )
-    there = study.get_trials(deepcopy=False)
-    ours = [_as_optuna(trial, definition) for trial in trials if trial.state in _STATES]
-    for old, new in zip(there, ours, strict=False):
-        if (old.params, old.state) != (new.params, new.state):
-            raise UsageError(
-                f"the study {definition.name} there has other trials, from trial {old.number} on",
-                where=f"--export {url}",
-                fix="name another file",
-            )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        study.add_trials(ours[len(there) :])
-    return max(0, len(ours) - len(there))
+    storage = RDBStorage(url)
+    try:
+        return _added(definition, trials, storage=storage, url=url)
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()  # Python 3.13 and later warn of connections that no one has closed
 
 
 def importances(definition: Definition, trials: Sequence[Trial]) -> dict[str, float]:
@@ -78,6 +66,29 @@ def importances(definition: Definition, trials: Sequence[Trial]) -> dict[str, fl
             return dict(optuna.importance.get_param_importances(study))
         except (RuntimeError, ValueError):  # fewer trials than the method needs
             return {}
+
+
+def _added(definition: Definition, trials: Sequence[Trial], *, storage: RDBStorage, url: str) -> int:
+    """How many were added to the study of that name."""
+    study = optuna.create_study(
+        storage=storage,
+        study_name=definition.name,
+        direction=definition.objective.direction,
+        load_if_exists=True,
+    )
+    there = study.get_trials(deepcopy=False)
+    ours = [_as_optuna(trial, definition) for trial in trials if trial.state in _STATES]
+    for old, new in zip(there, ours, strict=False):
+        if (old.params, old.state) != (new.params, new.state):
+            raise UsageError(
+                f"the study {definition.name} there has other trials, from trial {old.number} on",
+                where=f"--export {url}",
+                fix="name another file",
+            )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.add_trials(ours[len(there) :])
+    return max(0, len(ours) - len(there))
 
 
 def _as_optuna(trial: Trial, definition: Definition) -> FrozenTrial:

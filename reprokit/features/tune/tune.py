@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from reprokit import capture, workspace
@@ -40,6 +41,8 @@ from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import SweepMembers, SweepProgress
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import SweepGroup, load_recipes, make_ready, side_by_side
+from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
+from reprokit.harness.sweeping.taken_over import unknown_between
 from reprokit.layout import STUDY
 from reprokit.project import Project
 from reprokit.recipes import Recipe, platform_asked
@@ -108,7 +111,8 @@ def tune(
             carry_out(search, trials=trials, pool=pool)
             study = _study(search, folder, trials)
             warnings = equal_results(search.board.members, runs_dir=project.runs_dir)
-            study = _with_fresh(replace(study, warnings=warnings), search, report_seeds, pool)
+            study = _with_fresh(study, search, report_seeds, pool)
+            study = replace(study, warnings=(*_unknown(study, search), *warnings, *_idle_seeds(search)))
             _write(study, search)
             return _saved(study, recipe, after.save_as, project=project)
 
@@ -242,6 +246,24 @@ def _with_fresh(study: Study, search: Search, seeds: Sequence[int], pool: Pool) 
         messages={seed: one.message for seed, one in zip(seeds, ended, strict=True) if one.value is None},
     )
     return replace(study, fresh=fresh)
+
+
+def _unknown(study: Study, search: Search) -> tuple[str, ...]:
+    """That trials of earlier calls may have been made under other conditions."""
+    ended = {number: one for number, one in enumerate(study.trials) if one.identities}
+    ran = {one.identity: search.project.runs_dir / one.run for one in search.board.members if one.run}
+    earlier = [
+        ran[one] for number in study.reused & set(ended) for one in ended[number].identities if one in ran
+    ]
+    told = unknown_between(earlier, num_now=len(set(ended) - study.reused))
+    return (told,) if told else ()
+
+
+def _idle_seeds(search: Search) -> list[str]:
+    """That seeds change nothing, once however many trials show it: then no mean over them tells anything."""
+    members = search.board.members
+    group_of = dict.fromkeys(range(len(members)), search.group)
+    return list(islice(seeds_that_do_nothing(members, group_of, project=search.project), 1))
 
 
 def _write(study: Study, search: Search) -> None:

@@ -10,12 +10,13 @@ from reprokit import adapters, golden, recipes
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, ReprokitError
 from reprokit.golden.folder import OF_CPU
-from reprokit.golden.lint import GoldenFinding, lint
+from reprokit.golden.lint import EDITED, GoldenFinding, lint
 from reprokit.harness.judging.ensemble_evidence import why_silent
 from reprokit.harness.judging.seed_response import recorded_in
 from reprokit.harness.running.numbers import recipe_digests
-from reprokit.layout import ENSEMBLE
+from reprokit.layout import ENSEMBLE, PROVENANCE
 from reprokit.project import Project
+from reprokit.records.provenance_json import was_edited
 
 #: Folders of a platform: goldens of a seed, or of one model of CPU, the ensemble, what is being written.
 _GOLDEN = re.compile(rf"seed-(?:0|[1-9]\d*)|{re.escape(OF_CPU)}.*|{ENSEMBLE}|\..*")
@@ -49,6 +50,8 @@ def _of_ensemble(path: Path, project: Project) -> Iterator[GoldenFinding]:
     except GoldenError as error:
         yield GoldenFinding(rule="unreadable", where=where, what=str(error), remedy=restore)
         return
+    if was_edited(ensemble.document):
+        yield GoldenFinding(rule="provenance", where=str(path / PROVENANCE), what=EDITED, remedy=restore)
     if silent := why_silent(ensemble):
         remedy = "seed the program with {seed}, sweep and promote again; or declare another metric or window"
         yield GoldenFinding(rule="responds", where=where, what=silent, remedy=remedy)

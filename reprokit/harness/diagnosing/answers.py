@@ -19,6 +19,8 @@ from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.running.plan import shell_line
 
 UNKNOWN = "unknown"
+#: What watches the program asks the system too.
+_OWN_FILE = "/instrumentation/sitecustomize.py"
 #: Asked by everything that prints help, such as argparse: in nearly every program that has options.
 _OF_THE_TERMINAL = frozenset({"the variables COLUMNS, LINES", "the variable COLUMNS", "the variable LINES"})
 #: The beginning of a run's label → what is tried by such runs.
@@ -61,7 +63,7 @@ def answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
         taps=tuple(
             _tap(site, differs=name in differs)
             for name, site in first.trace.sites.items()
-            if name in differs or site.what not in _OF_THE_TERMINAL
+            if name in differs or not (site.what in _OF_THE_TERMINAL or site.file.endswith(_OWN_FILE))
         ),
         folder=lab.folder,
         runs=lab.made,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reprokit import diagnosis
-from reprokit.diagnosis import Began, Cause, Operation
+from reprokit.diagnosis import Began, Cause, Operation, Place
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Investigation, all_held, under
 from reprokit.harness.judging.differences.rank_traces import compare_ranks
@@ -21,6 +21,9 @@ from reprokit.layout import OUTPUT
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _ENVIRONMENT = "environment "
+_NOT_FINISHED = "with every operation recorded the program does not finish"
+_NONE_DIFFERS = "no operation of PyTorch gave a different output for the same inputs"
+_UNTIL_OTHERS = ", up to where the two runs no longer call the same operations"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,24 +107,49 @@ def _made(
 
 def by_operation(inquiry: Investigation) -> tuple[Cause, ...]:
     """The first thing computed with the same inputs and another output, everything held that can be."""
-    if not (inquiry.first.trace.facts.get("torch") or inquiry.first.trace.progress):
+    ran_torch = bool(inquiry.first.trace.facts.get("torch"))
+    if not (ran_torch or inquiry.first.trace.progress):
         return ()
     pair = _held(inquiry)
+    found = _in_one_update(inquiry, pair) if ran_torch else None
+    if found is None:
+        found = _wherever(inquiry, pair, ran_torch=ran_torch)
+    return _cause(inquiry, pair, found) if found is not None else ()
+
+
+def _in_one_update(inquiry: Investigation, pair: Pair) -> Operation | None:
+    """The operation, where the first pair shows one update that computes other values from equal ones."""
+    coarse = inquiry.began
+    if coarse is None or coarse.stream not in diagnosis.COMPUTED or coarse.until[0] - coarse.since[0] > 1:
+        return None
+    traced = _traced(inquiry, pair, coarse.since, coarse.until)
+    if traced is None:
+        return None
+    one, other = traced
+    found = diagnosis.first_operation(one.traced, other.traced)
+    closer = diagnosis.first_difference(one.trace, other.trace)
+    if found is not None and closer is not None:
+        inquiry.began = replace(closer, equal_before=closer.equal_before or coarse.equal_before)
+    return found
+
+
+def _wherever(inquiry: Investigation, pair: Pair, *, ran_torch: bool) -> Operation | None:
+    """The operation where the held pair begins to differ, or else anywhere in the program."""
     began = _began_though_held(inquiry, pair)
-    inquiry.lab.progress.phase("which operation differs first?")
-    found, first_ran_torch = None, bool(inquiry.first.trace.facts.get("torch"))
     if began is not None:
         inquiry.began = began
-        found = _first(inquiry, pair, {"mode": "deep", "from": began.since, "to": began.until})
-    if found is None and first_ran_torch:
-        everything = {"mode": "deep", "from": (0, 0), "to": (2**62, 2**62)}
-        found = _first(inquiry, pair, everything)
-    if found is None:
-        if not first_ran_torch:
-            return ()
-        inquiry.known.append("no operation of PyTorch gave a different output for the same inputs")
-        return ()
-    return _cause(inquiry, pair, found)
+        traced = _traced(inquiry, pair, began.since, began.until)
+        found = diagnosis.first_operation(*(one.traced for one in traced)) if traced else None
+        if found is not None or not ran_torch:
+            return found
+    traced = _traced(inquiry, pair, (0, 0), (2**62, 2**62)) if ran_torch else None
+    if traced is None:
+        return None
+    folders = [one.traced for one in traced]
+    found, to_the_end = diagnosis.first_operation(*folders), diagnosis.same_operations(*folders)
+    if found is None and to_the_end is not None:
+        inquiry.known.append(_NONE_DIFFERS if to_the_end else f"{_NONE_DIFFERS}{_UNTIL_OTHERS}")
+    return found
 
 
 def _began_though_held(inquiry: Investigation, pair: Pair) -> Began | None:
@@ -133,14 +161,20 @@ def _began_though_held(inquiry: Investigation, pair: Pair) -> Began | None:
     return narrowed(inquiry, pair, coarse) if coarse else None
 
 
-def _first(inquiry: Investigation, pair: Pair, orders: dict[str, Any]) -> Operation | None:
+def _traced(
+    inquiry: Investigation, pair: Pair, since: Place, until: Place
+) -> tuple[InstrumentedRun, InstrumentedRun] | None:
+    """The pair with every operation between two places recorded; None where that could not be done."""
     if not inquiry.lab.can_make(2):
         return None
+    inquiry.lab.progress.phase("which operation differs first?")
+    orders = {"mode": "deep", "from": since, "to": until}
     one, other = _made(inquiry, pair, orders, label="operations")
-    if one.trouble or other.trouble:
-        inquiry.known.append("with every operation recorded the program does not finish")
-        return None
-    return diagnosis.first_operation(one.traced, other.traced)
+    if not (one.trouble or other.trouble):
+        return one, other
+    if _NOT_FINISHED not in inquiry.known:
+        inquiry.known.append(_NOT_FINISHED)
+    return None
 
 
 def _cause(inquiry: Investigation, pair: Pair, found: Operation) -> tuple[Cause, ...]:

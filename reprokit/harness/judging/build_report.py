@@ -117,16 +117,19 @@ def _fails_beside(row: CheckResult) -> bool:
 
 
 def _bundle(evidence: Evidence) -> dict[str, str] | None:
-    """File, digest and commit of the bundle that the runs were made from; None where there is none."""
+    """File, digests and commit of the bundle that the runs were made from; None where there is none."""
     told = evidence.runs[0].run.bundle if evidence.runs else None
     if not told:
         return None
-    commit = {"commit": str(told["commit"])} if told.get("commit") else {}
-    return {"file": str(told.get("file")), "sha256": str(told.get("sha256")), **commit}
+    known = {name: str(told[name]) for name in ("sha256_asked", "commit") if told.get(name)}
+    return {"file": str(told.get("file")), "sha256": str(told.get("sha256")), **known}
 
 
 def _origin(bundle: Mapping[str, str] | None) -> str:
-    return f"Code and golden are those of the bundle {bundle['file']} ({bundle['sha256']})." if bundle else ""
+    if not bundle:
+        return ""
+    unasked = "" if "sha256_asked" in bundle else "; no --sha256 said which digest its author published"
+    return f"Code and golden are those of the bundle {bundle['file']} ({bundle['sha256']}){unasked}."
 
 
 def _of_others(extensions: Sequence[ReportedExtension]) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+from reprokit.capture import git_history
 from reprokit.core.checklist import Judgement, Verdict
 from reprokit.core.evidence import EnsembleEvidence, Evidence
 from reprokit.core.statistics.gate_reason import TOO_FEW_SEEDS
 from reprokit.core.verdicts import ensemble_tier
+from reprokit.errors import ReprokitError
+from reprokit.harness.judging.ensemble_evidence import PLAN
 
 _DECIDED = {Verdict.EQUIVALENT, Verdict.REGRESSION, Verdict.UNJUDGED}
 
@@ -71,30 +75,33 @@ def next_command(evidence: Evidence, judged: Judgement) -> str | None:
     if judged.verdict in {Verdict.EQUIVALENT, Verdict.REPRODUCED}:
         return ""
     if judged.verdict is Verdict.REGRESSION:
-        return None if evidence.golden else _curves_of(ensemble, (evidence.recipe or {}).get("name"))
+        name = (evidence.recipe or {}).get("name")
+        curves = f"reprokit stats {name}{ensemble_tier.stats_options(ensemble)} --html reports/seeds.html"
+        return None if evidence.golden else curves
     if ensemble.ignores_seed:
         return f"have the program use its seed, then: {evidence.rerun}"
+    name = (evidence.recipe or {}).get("name")
     if ensemble.reason.endswith(TOO_FEW_SEEDS):
-        name = (evidence.recipe or {}).get("name")
         seeds = 2 * ensemble.num_seeds
         return (
             f"reprokit sweep {name} --seeds {seeds}, then: reprokit golden promote {name} --sweep --reason …"
         )
-    return f"reprokit golden show {ensemble.path}"
+    return _both_sides_over_more(ensemble, name) or f"reprokit golden show {ensemble.path}"
 
 
-def _curves_of(ensemble: EnsembleEvidence, name: object) -> str:
-    """What draws the curves of the new seeds, and not those of whatever was run last."""
-    same = f"--same-inputs-as {Path(ensemble.runs[0]).name}"
-    return f"reprokit stats {name} {same}{_seeds_of(ensemble)} --html reports/seeds.html"
+def _both_sides_over_more(ensemble: EnsembleEvidence, name: object) -> str:
+    """The comparison of the ensemble's commit with the files as they are that more seeds would decide.
 
-
-def _seeds_of(ensemble: EnsembleEvidence) -> str:
-    """The new seeds as an option; "" where the gate does not say them."""
-    new = (ensemble.gate or {}).get("new") or {}
-    seeds = sorted(map(int, new))
-    if not seeds:
+    It has as many on each side as show what the ensemble and so many new ones would; "" where no number is
+    known, or the ensemble is in no commit.
+    """
+    outcome = (ensemble.gate or {}).get("outcome") or {}
+    more, new = outcome.get("seeds_more"), len((ensemble.gate or {}).get("new") or ())
+    if not more or new < PLAN.looks[-1]:
         return ""
-    if len(seeds) > 1 and seeds == list(range(seeds[0], seeds[-1] + 1)):
-        return f" --seeds {seeds[0]}..{seeds[-1]}"
-    return f" --seeds {','.join(map(str, seeds))}{',' if len(seeds) == 1 else ''}"
+    try:
+        commit = git_history.last_commit(Path(ensemble.path))[:12]
+    except ReprokitError:
+        return ""
+    each = math.ceil(2 / (1 / ensemble.num_seeds + 1 / (new + more)))
+    return f"reprokit compare {name} --a {commit} --seeds {each}"

@@ -106,7 +106,9 @@ def gather(
         locked = locked_versions(stored[0].path, stored[0].record, environment) if stored else None
     with _needed_by("statistics", "several_seeds", missing=missing):
         expected = recipe.expected if recipe else {}
-        sweep = sweep_evidence(folders[0], beside.seeds, expected=expected) if beside.seeds else None
+        equal = bool(repeats) and all(one.identical for one in repeats)
+        about: dict[str, Any] = {"expected": expected, "repeats": equal}
+        sweep = sweep_evidence(folders[0], beside.seeds, **about) if beside.seeds else None
     return Evidence(
         recipe=_recipe_data(recipe, overrides=run.overrides if run else ()),
         modified=() if run and modified == run.overrides else modified,

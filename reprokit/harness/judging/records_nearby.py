@@ -33,8 +33,13 @@ def records_nearby(
 
 def _is_of(record: NearbyRecord, divergence: Divergence) -> bool:
     """Whether this is the record that differs first; a metric of another log has other values in it."""
-    values = repr((record.expected, record.actual))  # NaN is no other value than NaN
-    return record.is_divergence and values == repr((divergence.expected, divergence.actual))
+    pairs = ((record.expected, divergence.expected), (record.actual, divergence.actual))
+    return record.is_divergence and all(_is_same(one, other) for one, other in pairs)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal and of one type; NaN is no other value than NaN."""
+    return type(one) is type(other) and (one == other or (one != one and other != other))  # noqa: PLR0124
 
 
 def differing_sides(

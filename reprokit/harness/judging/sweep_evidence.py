@@ -6,6 +6,7 @@ says.
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.seed_response import digests_of_responding
 from reprokit.harness.running.member_runs import by_seed, member_today
-from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
+from reprokit.harness.running.run_inputs import RunInputs, holds_all_inputs, whole_run, whole_runs
 from reprokit.layout import METRICS
 from reprokit.recipes import ExpectedResult
+from reprokit.records import run_json
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import MemberState
 
@@ -50,7 +52,7 @@ def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
 
 
 def sweep_evidence(
-    first: Path, folders: Sequence[Path], *, expected: Mapping[str, ExpectedResult]
+    first: Path, folders: Sequence[Path], *, expected: Mapping[str, ExpectedResult], repeats: bool = True
 ) -> SweepEvidence:
     """What the runs of other seeds come to.
 
@@ -58,6 +60,7 @@ def sweep_evidence(
         first: The run that is judged.
         folders: As ``runs_of_sweeps`` found them, or as a report names them.
         expected: The results that the recipe expects.
+        repeats: Whether the judged runs are equal.
     """
     own = whole_run(first)
     values: dict[int, dict[str, Any]] = {}
@@ -78,12 +81,25 @@ def sweep_evidence(
         except (MetricsError, OSError) as error:
             failures[seed] = f"its metrics cannot be read: {error}"
     return SweepEvidence(
+        outdated=_outdated(files.get(own.seed), first) if own and repeats else "",
         final_values=values,
         windowed=windowed,
         metrics_digests=digests_of_responding(files),
         failures=failures,
         runs=tuple(map(str, folders)),
         intervals=dict(_intervals(values, windowed, expected)),
+    )
+
+
+def _outdated(metrics: Path | None, first: Path) -> str:
+    """Why a sweep whose run of the judged seed has these metrics is outdated; "" where it may not be."""
+    if metrics is None or holds_all_inputs(run_json.recorded(first)):
+        return ""
+    if filecmp.cmp(metrics, first / METRICS, shallow=False):
+        return ""
+    return (
+        f"{metrics.parent} has the judged seed and the same inputs, and other numbers: something that no "
+        "digest is of, such as a file outside the project or a variable, changed after the other seeds ran"
     )
 
 

@@ -90,8 +90,17 @@ def next_command(case: VerdictCase) -> str:
     """What to type next, or "" when there is nothing to do."""
     if stress_wording.shows_nothing(case.evidence, case.judged):
         return stress_wording.as_they_are(_as_it_stands(case))
+    if others := _of_someone_else(case):
+        return others
     told = ensemble_wording.next_command(case.evidence, case.judged)
     return _NEXT[case.judged.verdict](case) if told is None else told
+
+
+def _of_someone_else(case: VerdictCase) -> str:
+    """What a reviewer can do, who has neither the author's project nor its golden; "" for one's own runs."""
+    if not case.evidence.runs or not case.evidence.runs[0].run.bundle:
+        return ""
+    return _OF_A_BUNDLE.get(case.judged.verdict, "")
 
 
 def _in_what(case: VerdictCase) -> str:
@@ -234,7 +243,20 @@ def _no_golden(case: VerdictCase) -> str:
     if case.evidence.ensemble_not_asked:
         asks = "`reprokit verify --statistical` compares new seeds with it"
         by_seeds = f" There is an ensemble, which was not asked: {asks}."
-    return f"{agree}; {case.judged.because}{failed}.{by_seeds}{_beside_metrics(case)}"
+    held = "" if failed else _held_equal(case)
+    return f"{agree}; {case.judged.because}{failed}.{held}{by_seeds}{_beside_metrics(case)}"
+
+
+def _held_equal(case: VerdictCase) -> str:
+    """That runs of a recipe cannot show what another hash seed does, before someone makes them a golden."""
+    recipe = case.evidence.recipe or {}
+    was_set = any("PYTHONHASHSEED" in run.run.environment for run in case.evidence.runs)
+    if _is_plain(case) or not was_set or "hash_seed" in (recipe.get("immune_to") or ()):
+        return ""
+    diagnose = f"`reprokit diagnose {recipe.get('name')}`"
+    return (
+        f" All had the same hash seed of Python, which may hide a difference: {diagnose} varies it, and more."
+    )
 
 
 def _is_silent(case: VerdictCase) -> bool:
@@ -504,6 +526,14 @@ _SENTENCES: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.REPRODUCED: _reproduced,
     Verdict.EQUIVALENT: lambda case: f"{case.judged.because[:1].upper()}{case.judged.because[1:]}.",
     Verdict.REPEATABLE: _repeatable,
+}
+
+_ASK_AUTHOR = "if the archive has the digest that its author published, send the author this report"
+#: Of runs that were made from a bundle.
+_OF_A_BUNDLE = {
+    Verdict.REGRESSION: _ASK_AUTHOR,
+    Verdict.STALE_GOLDEN: _ASK_AUTHOR,
+    Verdict.NO_GOLDEN: "ask the author for a bundle of the golden, which your runs would be compared with",
 }
 
 _NEXT: Mapping[Verdict, Callable[[VerdictCase], str]] = {

@@ -54,9 +54,18 @@ def with_recipe(line: str) -> str:
 def with_printed(line: str) -> str:
     """The line that runs a plain command again with its numbers read from what it prints."""
     options, _, command = line.partition(" -- ")
+    return f"{options} -- {keeping_printed(command)}"
+
+
+def keeping_printed(command: str) -> str:
+    """The command that leaves what a program prints in a file of its run, where its numbers are found.
+
+    >>> keeping_printed("python train.py")
+    "sh -c 'python train.py > {run_dir}/printed.log'"
+    """
     words = shlex.split(command)
     inner = f"({words[2]})" if words[:2] == ["sh", "-c"] and len(words) == 3 else command
-    return f"{options} -- sh -c {shlex.quote(f'{inner} > {{run_dir}}/printed.log')}"
+    return f"sh -c {shlex.quote(f'{inner} > {{run_dir}}/printed.log')}"
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:

@@ -126,8 +126,8 @@ def _name_unknown(
         there = image_store.find(client, image_store.CONTENT, content, tag=_tag(variant, content))
         if there is not None:
             on_progress(
-                f"image of {variant.name}: {there.id} has its label, but this host has no record of "
-                "having built it, and accepted_images in images/lock.toml does not name it: building it again"
+                f"image of {variant.name}: one with its label is there ({there.id}), but this host has no "
+                "record of having built it for you, so it is built again"
             )
 
 

@@ -54,7 +54,10 @@ def _start_to_diagnose() -> None:
     )
     from .watch import Watch
 
-    watch = Watch.from_orders(os.environ["REPROKIT_HOOK"])
+    try:
+        watch = Watch.from_orders(os.environ["REPROKIT_HOOK"])
+    except FileNotFoundError:  # the orders or the traces are gone; the program continues
+        return
     _current[:] = [watch]
     watch.facts[f"conditions {watch.process}"] = conditions.seen(
         variables=watch.orders.get("variables") or (), varies=watch.vary, output=watch.output

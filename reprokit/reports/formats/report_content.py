@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
@@ -167,6 +168,11 @@ class Outline:
     sections: tuple[ForeignSection, ...]
 
 
+#: Runs by their folders, which a job of a CI takes with it, as it does the places that it names.
+_PROMOTES_RUNS = re.compile(r"reprokit golden promote (?:(?!--)\S+/\S+ )+(--reason '[^']*')")
+_OF_THE_JOB = re.compile(r" --(?:runs|reports)-dir [^\s,]+")
+
+
 def _next_command(report: Report) -> str:
     """What to type next, without what this report answers already."""
     command = report.next_command
@@ -187,6 +193,20 @@ def meaning_of(report: Report) -> Visible:
     return by_ensemble.get(report.verdict) or _MEANING[report.verdict]
 
 
+def outline_elsewhere(report: Report) -> Outline:
+    """As ``outline``, for a reader who has the project and not the runs, as of a job in a CI.
+
+    Runs that are promoted must be made there first.
+    """
+    found = outline(report)
+    name, seed = found.recipe, found.seed
+    again = f"reprokit reproduce {name} --seed {seed}, then: reprokit golden promote {name}"
+    command = _PROMOTES_RUNS.sub(lambda match: f"{again} {match[1]}", found.next_command)
+    if command != found.next_command:
+        command = _OF_THE_JOB.sub("", command)
+    return replace(found, next_command=Visible(command))
+
+
 def outline(report: Report) -> Outline:
     """Everything a format says about a report, escaped."""
     report = from_root(report)
@@ -204,7 +224,7 @@ def outline(report: Report) -> Outline:
         meaning=meaning_of(report),
         sentence=one_line(report.sentence.strip()),
         next_command=one_line(_next_command(report).strip(), limit=_MAX_COMMAND),
-        rerun=one_line(report.rerun.strip(), limit=_MAX_COMMAND),
+        rerun=one_line(report.rerun.strip().removesuffix(f"  # {report.recipe}"), limit=_MAX_COMMAND),
         command=one_line(report.command.strip(), limit=_MAX_COMMAND),
         subject=_subject(report),
         rows=tuple(_row(check) for check in report.checks),

@@ -20,7 +20,7 @@ from reprokit.reports.escaping import (
     markdown_code,
     one_line,
 )
-from reprokit.reports.formats.report_content import ReportRow, outline
+from reprokit.reports.formats.report_content import ReportRow, outline, outline_elsewhere
 from reprokit.reports.formats.to_markdown import heading, sections
 from reprokit.reports.gate_record import GateRecord
 from reprokit.reports.pages.cause import CausePage, cause_page
@@ -66,7 +66,7 @@ def step_summary(reports: Sequence[Report], *, limit_bytes: int = SUMMARY_BYTES)
 
     Headings get room first, then the sections of each report in turn; the last paragraph names what was cut.
     """
-    outlines = [outline(report) for report in reports]
+    outlines = [outline_elsewhere(report) for report in reports]
     texts = [heading(found, level=2) for found in outlines]
     room = limit_bytes - _NOTE_BYTES
     num_shown = _how_many_fit(texts, room)
@@ -150,7 +150,7 @@ def _of_cause(page: CausePage | None) -> Iterator[_Annotation]:
 
 
 def _of_verdict(report: Report) -> Iterator[_Annotation]:
-    found = outline(report)
+    found = outline_elsewhere(report)
     if report.exit_code == 0:
         return
     metric = report.divergence.metric if report.divergence else None

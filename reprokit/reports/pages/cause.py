@@ -148,7 +148,7 @@ def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
         return one_line(f"no cause was looked for: {found['problem']}")
     if found.get("verdict") != _DIFFERS:
         runs = f"{found['runs']} runs" if found.get("runs") else "the runs"
-        return one_line(f"the difference did not occur again in {runs} of the diagnosis")
+        return one_line(f"no difference occurred in {runs} of the diagnosis")
     if not cards:
         return Visible("cause unknown: no experiment shows one")
     first = cards[0]

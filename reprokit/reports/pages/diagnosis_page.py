@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 _MOST_IN_PIPE, _MOST_NEXT = 10, 2
+#: Cause → what changes where it shows, and is held equal between the runs of a recipe.
+_VARIES = {"hash_order": "the hash seed"}
 _MOST_OF_A_SENTENCE = 2_000
 
 
@@ -34,8 +36,11 @@ def first_lines(found: Any, *, again: Sequence[str], root: Path) -> list[str]:
     following = [f"  next: {shown(one)}" for one in found.next[:_MOST_NEXT]]
     room = _MOST_IN_PIPE - 1 - len(again) - len(following)
     if len(facts) > room:
-        left_out = counted(len(facts) - (room - 1), "more line")
-        facts = [*facts[: room - 1], f"  and {left_out} in diagnosis.html and --json", *following]
+        kept_facts = facts[: room - 1]
+        while kept_facts[-1:] and kept_facts[-1].endswith(":"):  # a heading of what is left out
+            kept_facts.pop()
+        left_out = counted(len(facts) - len(kept_facts), "more line")
+        facts = [*kept_facts, f"  and {left_out} in diagnosis.html and --json", *following]
     return [*facts, kept, *again]
 
 
@@ -107,7 +112,8 @@ def what_differs(found: Any) -> str:
     if found.divergence is None:
         varied = f"no metric differs in {found.runs} runs, under equal conditions or varied ones"
         return found.equality or varied
-    varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
+    varied = found.variation or _VARIES.get(found.cause.category if found.cause else "", "")
+    varied = f", once {varied.replace('_', ' ')} changes" if varied else ""
     return f"{_first_place(found)}{varied}"
 
 

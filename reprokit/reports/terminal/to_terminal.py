@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import TextIO
 
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.formats.report_content import Compared, Outline, ReportRow, outline
+from reprokit.reports.formats.report_content import Compared, Outline, ReportRow, outline, outline_elsewhere
 from reprokit.reports.pages.cause import cause_facts
 from reprokit.reports.terminal.plain_summary import plain_lines, row_line
 from reprokit.reports.terminal.row_groups import gathered, harmless, that_apply, that_matter
@@ -29,13 +29,17 @@ _MAX_SHOWN = 15
 def show(report: Report, *, stream: TextIO | None = None, verbose: bool = False) -> None:
     """Write the report to a stream (standard output), in the style that it can show."""
     stream = stream or sys.stdout
-    stream.write(to_terminal(report, style=style_of(stream, environ=os.environ), verbose=verbose))
+    style, in_job = style_of(stream, environ=os.environ), os.environ.get("GITHUB_ACTIONS") == "true"
+    stream.write(to_terminal(report, style=style, verbose=verbose, in_job=in_job))
     stream.flush()
 
 
-def to_terminal(report: Report, *, style: Style, verbose: bool = False) -> str:
-    """The report as text that ends with a line end: one screen, or ten plain lines; all if ``verbose``."""
-    found = outline(report)
+def to_terminal(report: Report, *, style: Style, verbose: bool = False, in_job: bool = False) -> str:
+    """The report as text that ends with a line end: one screen, or ten plain lines; all if ``verbose``.
+
+    Who reads the log of a job (``in_job``) has not its runs.
+    """
+    found = outline_elsewhere(report) if in_job else outline(report)
     if style.is_terminal:
         lines = list(_whole(found, style.width)) if verbose else summary(found, width=style.width)
         text = draw_lines(lines, style=style, tone=found.tone)

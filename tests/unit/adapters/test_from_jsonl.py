@@ -4,6 +4,7 @@ import pytest
 
 from reprokit import adapters
 from reprokit.adapters import from_jsonl
+from reprokit.adapters.jsonl import quick_json
 from reprokit.adapters.jsonl.jsonl_walk import Pace
 from reprokit.core.comparison import exit_code
 
@@ -84,14 +85,24 @@ def test_an_odd_byte_deep_in_equal_bytes_is_named_though_equal_lines_are_skipped
     assert exit_code(from_jsonl.compare(*files(data, data), pace=pace)) == 2
 
 
-def test_a_file_that_is_written_to_meanwhile_cannot_be_compared(files, monkeypatch):
+@pytest.mark.parametrize("parser", ["quick", "Python's own"])
+def test_a_file_that_is_written_to_meanwhile_cannot_be_compared(files, monkeypatch, parser):
+    if parser != "quick":
+        monkeypatch.setattr(quick_json, "_loads", None)
     paths = files(lines(10), lines(10))
+
+    def written_to():
+        with paths[1].open("ab") as other:
+            other.write(b"\n")
 
     class Meddler(from_jsonl.Comparer):
         def add_table(self, *tables, **options):
-            with paths[1].open("ab") as other:
-                other.write(b"\n")
+            written_to()
             super().add_table(*tables, **options)
+
+        def add(self, *records, **options):
+            written_to()
+            super().add(*records, **options)
 
     monkeypatch.setattr(from_jsonl, "Comparer", Meddler)
     comparison = from_jsonl.compare(*paths)

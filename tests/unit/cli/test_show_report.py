@@ -130,3 +130,24 @@ def test_in_a_pipe_only_what_is_wrong_is_explained_below_many_good_recipes(repor
 def test_a_single_recipe_has_its_verdict_said_once(report, capsys):
     show_report.gate([_Answer(report)])
     assert capsys.readouterr().out.count("NONDETERMINISTIC") == 1
+
+
+def test_in_a_job_the_runs_to_promote_are_made_again_by_who_reads_it(report, capsys, monkeypatch):
+    command = (
+        "if it is meant: reprokit golden promote runs/r/a-1 runs/r/a-2 --reason 'what changed' "
+        "--reports-dir /home/runner/reports, else: reprokit reproduce r --seed 1 --attribute"
+    )
+    report = dataclasses.replace(report, next_command=command, recipe="r", seed=1, cause=None)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    show_report.to_github([report])
+    show_report.gate([_Answer(report)])
+    told = capsys.readouterr()
+    for text in (told.err, told.out):
+        assert (
+            "if it is meant: reprokit reproduce r --seed 1, then: reprokit golden promote r --reason "
+            "'what changed', else: reprokit reproduce r --seed 1 --attribute"
+        ) in text
+        assert "/home/runner" not in text
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    show_report.gate([_Answer(report)])
+    assert command in capsys.readouterr().out

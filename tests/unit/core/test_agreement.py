@@ -99,6 +99,12 @@ def test_values_are_told_as_the_file_has_them(expected, actual, words):
     assert difference(replace(planted.DIFFERENT, divergence=first)).endswith(f": losses/policy {words}")
 
 
+def test_an_integer_too_long_for_decimals_is_told_by_its_length():
+    first = replace(planted.DIFFERENT.divergence, expected=1 << 20_000, actual=7)
+    told = difference(replace(planted.DIFFERENT, divergence=first))
+    assert told == "from step 8192 on: losses/policy is 7, expected an integer of 20,001 bits"
+
+
 def test_a_difference_without_a_step_is_told_by_its_record():
     first = Divergence(record=0, step=None, metric=None, expected={}, actual=None, what="missing record")
     assert difference(replace(planted.DIFFERENT, divergence=first)) == "from record 0 on: missing record"

@@ -91,6 +91,14 @@ def test_a_recipe_that_requires_a_row_of_an_extension_has_a_mistake(loaded):
     assert judged(planted.clean(recipe=recipe)).verdict is not Verdict.REPRODUCED
 
 
+def test_what_an_extension_prints_stays_out_of_the_answer_on_standard_output(loaded, capsys):
+    loaded("print('imported')\n" + ROW.format(answer="print('asked') or passed('all is well')"))
+    assert checks.run_all(planted.clean())[-1].status is Status.PASSED
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "imported\nasked\n"
+
+
 def test_a_row_gets_a_copy_of_the_recipe_that_it_may_spoil(loaded):
     loaded(ROW.format(answer="judged.recipe.clear() or passed('spoilt')"))
     evidence = planted.clean()
@@ -305,6 +313,18 @@ def test_a_variation_that_makes_no_change_was_not_made_and_is_not_held_either(lo
     found = variations.survey(RunPlace(container=False, folder="/x"), only=("thing",))
     assert found.made == ()
     assert [one.held for one in found.unmade] == [False]
+
+
+@pytest.mark.parametrize("environment", [{}, {"MODE": "a"}])
+def test_a_variation_that_sets_what_every_run_has_anyway_was_not_made(loaded, environment):
+    makes = f"Variation(category='environment', fix='do not read it', environment={environment})"
+    loaded(VARIATION.format(name="thing", makes=makes))
+    place = RunPlace(container=False, folder="/x", environment={"MODE": "a"})
+    found = variations.survey(place, only=("thing",))
+    assert found.made == ()
+    assert [(one.why, one.held) for one in found.unmade] == [
+        ("what the extension planted-one 1.0 sets is so in every run", False)
+    ]
 
 
 def test_a_variation_called_as_a_built_in_is_wrong_usage(loaded):

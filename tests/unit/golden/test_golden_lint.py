@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from reprokit.golden.folder import load
 from reprokit.golden.lint import lint
 
 
@@ -29,6 +30,18 @@ def changed(golden, **words):
 
 def test_a_good_golden_has_no_finding(good):
     assert rules(good) == []
+
+
+def test_a_provenance_that_was_edited_by_hand_is_found_and_an_older_one_without_a_seal_is_not(good):
+    file = good.path / "provenance.json"
+    told = json.loads(file.read_text())
+    file.write_text(json.dumps({**told, "runs_agreed": 40}))
+    (finding,) = lint(load(good.path), min_runs=2)
+    assert (finding.rule, finding.where) == ("provenance", str(file))
+    assert "edited after the promotion" in finding.what
+    del told["seal"]
+    file.write_text(json.dumps(told))
+    assert rules(load(good.path)) == []
 
 
 @pytest.mark.parametrize("wild", ["NaN", "Infinity", "-Infinity"])

@@ -114,6 +114,19 @@ def test_a_sweep_with_a_seed_that_logged_nothing_is_not_promoted(fresh):
         fresh.sweep("10").bless(min_seeds=10)
 
 
+@pytest.mark.parametrize(("drop", "verdict"), [(10.0, Verdict.UNJUDGED), (1.0, Verdict.EQUIVALENT)])
+def test_a_judged_seed_that_alone_became_far_worse_is_not_covered_by_good_new_seeds(here, drop, verdict):
+    level = "return generator.gauss(100.0, 1.0)"
+    here.write(settings_py=NOISIER.replace(level, f"{level} - {drop} * (seed == 0)"))
+    report = here.judged()
+    assert report.verdict == verdict
+    said = (
+        "return of the judged seed itself came to 9" in report.sentence
+        and "far from all 20" in report.sentence
+    )
+    assert said == (verdict is Verdict.UNJUDGED)
+
+
 def test_the_same_bits_are_reproduced_and_no_new_seed_is_run(here):
     report = here.judged()
     assert (report.verdict, report.exit_code, report.statistical) == (Verdict.REPRODUCED, 0, None)

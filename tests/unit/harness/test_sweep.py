@@ -58,6 +58,13 @@ def test_a_larger_sweep_begins_with_what_is_there(here):
     assert larger.name != first.name
 
 
+def test_runs_of_an_earlier_call_beside_new_ones_are_named_since_files_elsewhere_may_have_changed(here):
+    assert swept(here.root, seeds="3,4").warnings == ()
+    (told,) = swept(here.root, seeds="3,4,6").warnings
+    assert told.startswith("2 of 3 runs are of an earlier call: whether files outside the project")
+    assert swept(here.root, seeds="3,4,6").warnings == (), "nothing was run beside them"
+
+
 def test_a_run_that_reproduce_made_counts(here):
     here.reproduce(seed=4)
     assert swept(here.root).actions == (

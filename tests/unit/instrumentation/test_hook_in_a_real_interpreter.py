@@ -136,7 +136,7 @@ def test_another_sitecustomize_is_run_too(tmp_path):
 
 POOLS = """
 import random, shutil, sys
-from multiprocessing import Pool
+from multiprocessing import Pool, get_context
 from multiprocessing.pool import ThreadPool
 
 def task(number):
@@ -156,7 +156,7 @@ def test_a_worker_that_its_pool_ends_without_asking_leaves_the_trace_of_its_last
     assert (done.returncode, sum(sum(one["counts"].values()) for one in sites)) == (0, 40), done.stderr
 
 
-@pytest.mark.parametrize("kind", ["Pool", "ThreadPool"])
+@pytest.mark.parametrize("kind", ["Pool", "get_context('spawn').Pool", "ThreadPool"])
 def test_a_trace_that_cannot_be_written_is_no_matter_of_the_program(tmp_path, kind):
     body = (
         f"shutil.rmtree({str(tmp_path / 'out')!r})\n"

@@ -77,6 +77,8 @@ def test_a_file_and_a_folder_are_taken_byte_for_byte(tmp_path):
         ({"loss": "0.5"}, "not a list or array"),
         ([1.0], "a record is not a mapping"),
         ([{1: 1.0}], "name is not text"),
+        ([{"loss": {1: 0.5, "1": 0.25}}], "two names of a mapping are the same text"),
+        ({"loss": [{1: 0.5, "1": 0.25}]}, "two names of a mapping are the same text"),
         ([{"loss": object()}], "cannot be written as JSON"),
         ([{"loss": {1.0, 2.0}}], "cannot be written as JSON"),
         ((record for record in [{"loss": 1.0}]), "neither records nor columns"),

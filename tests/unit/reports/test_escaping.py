@@ -91,7 +91,12 @@ def test_a_log_line_cannot_command_a_runner() -> None:
     [
         ("49 records of 12 metrics are equal.", "49 records of 12 metrics are equal."),
         ("a | b", "a &#124; b"),
-        ("<b>", "&#60;b&#62;"),
+        ("<b>", "&#60;b>"),
+        ("train.py > {run_dir}/x.log # why", "train.py > {run_dir}/x.log # why"),
+        ("3.11.2", "3.11.2"),
+        ("-2.5 to 1", "-2.5 to 1"),
+        ("# title", "&#35; title"),
+        ("> quote", "&#62; quote"),
         ("1. item", "1&#46; item"),
         ("- item", "&#45; item"),
         ("@octocat sees #1", "@<!-- -->octocat sees &#35;<!-- -->1"),

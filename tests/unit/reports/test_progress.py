@@ -401,3 +401,11 @@ def test_runs_with_long_names_are_two_bars_that_keep_what_tells_them_apart(colum
     screen = stream.getvalue().split("\x1b[J")[-1].splitlines()
     assert ["seed 1" in screen[1], "seed 2" in screen[2]] == [True, True]
     assert all(len(line) < int(columns) for line in screen)
+
+
+def test_a_phase_is_called_as_a_person_calls_it() -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    progress.phase("environment")
+
+    assert stream.getvalue() == "phase: making the environment ready\n"

@@ -21,16 +21,12 @@ from reprokit.features.compare.rounding.checkpoint_runs import (
     must_begin_there,
     point_of,
 )
+from reprokit.features.compare.rounding.decide import evidence_up_to, with_rounding
 from reprokit.features.compare.rounding.evidence import first_place, rounding_evidence, series_of
+from reprokit.features.compare.rounding.made_twins import MadeTwins
 from reprokit.features.compare.rounding.of_pair import metrics_of, needed_twins
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.told import (
-    MadeTwins,
-    evidence_up_to,
-    extent,
-    times,
-    with_rounding,
-)
+from reprokit.features.compare.rounding.sentences import extent, hint_of, times
 from reprokit.variations import Variation
 
 #: Of an answer that is not unjudged.
@@ -75,7 +71,8 @@ def with_checkpoint(answer: Answer, made: Mapping[str, Sequence[Path]], twins: M
     sentence = _sentence(answer, told)
     if word is not Word.UNJUDGED:
         rounding["why"] = ""
-    return replace(answer, answer=word, sentence=sentence, rounding=rounding)
+    hint = hint_of(answer, rounding)
+    return replace(answer, answer=word, sentence=sentence, hint=hint, rounding=rounding)
 
 
 _WORDS = {

@@ -16,7 +16,6 @@ from reprokit import adapters, golden, runs
 from reprokit.capture import git_history
 from reprokit.core import inputs
 from reprokit.core.checklist import Report
-from reprokit.core.verdicts.rows import counted
 from reprokit.errors import CannotJudgeError, ReprokitError
 from reprokit.features.compare.ready_side import side_of_commit
 from reprokit.features.compare.rounding.evidence import (
@@ -24,9 +23,10 @@ from reprokit.features.compare.rounding.evidence import (
     first_place,
     rounding_evidence,
 )
+from reprokit.features.compare.rounding.made_twins import NO_METRIC
 from reprokit.features.compare.rounding.of_pair import metrics_of, needed_twins
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.told import NO_METRIC, extent, times, twins_told
+from reprokit.features.compare.rounding.sentences import extent, more_runs, times, twins_told
 from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns
 from reprokit.features.compare.seals import Seals
 from reprokit.features.compare.side_runs import one_more_run
@@ -112,7 +112,7 @@ def _unmade(why: str) -> dict[str, Any]:
 
 
 def _sentence(evidence: Mapping[str, Any], runs_of: Mapping[str, str]) -> str:
-    made = counted(evidence["runs"]["made"], "run")
+    made = more_runs(evidence)
     twins = f"{twins_told(evidence)} of {_SIDES[runs_of['twins_of']][0]}"
     if evidence["answer"] == "rounding":
         told = (

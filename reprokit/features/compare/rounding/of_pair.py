@@ -8,7 +8,6 @@ from typing import Any
 
 from reprokit import adapters
 from reprokit.core import comparison
-from reprokit.core.verdicts.rows import counted
 from reprokit.errors import ReprokitError
 from reprokit.features.compare.rounding.evidence import (
     first_place,
@@ -16,8 +15,9 @@ from reprokit.features.compare.rounding.evidence import (
     rounding_evidence,
     updates_of,
 )
+from reprokit.features.compare.rounding.made_twins import NO_METRIC
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.told import NO_METRIC, extent, times, twins_told
+from reprokit.features.compare.rounding.sentences import extent, more_runs, times, twins_told
 from reprokit.features.compare.rounding.twin_runs import MakeRun, TwinRuns, make_twins
 from reprokit.layout import METRICS
 
@@ -80,7 +80,7 @@ def _unknown(why: str, *, runs: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _sentence(found: Mapping[str, Any]) -> str:
-    twins = f"{twins_told(found)} of the first run ({counted(found['runs']['made'], 'run')})"
+    twins = f"{twins_told(found)} of the first run ({more_runs(found)})"
     if found["answer"] == Finding.ROUNDING:
         return (
             f"the numbers move as rounding does: by at most {found['ratio']:.2g} times as much as {twins}, "

@@ -33,12 +33,13 @@ _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
 _OPEN_TO_ALL = ("/tmp", "/var/tmp", "/opt", "/srv")  # noqa: S108
 #: Below the home, and what leads elsewhere: where libraries keep what they made or fetched.
 _KEPT = (
-    *(".cache", ".config", ".local/share", ".keras", ".torch", ".matplotlib", ".triton"),
-    *("scikit_learn_data", "tensorflow_datasets", "nltk_data"),
+    *(".cache", ".config", ".local/share", ".keras", ".torch", ".matplotlib", ".triton", ".nv"),
+    *(".cupy", "scikit_learn_data", "tensorflow_datasets", "nltk_data"),
 )
 _LEAD_ELSEWHERE = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TORCH_HOME", "HF_HOME", "KERAS_HOME"),
     *("MPLCONFIGDIR", "NLTK_DATA", "NUMBA_CACHE_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"),
+    *("CUDA_CACHE_PATH", "CUPY_CACHE_DIR"),
 )
 #: Where torch.compile keeps what it made, by default.
 _COMPILED = f"{tempfile.gettempdir()}/torchinductor_"

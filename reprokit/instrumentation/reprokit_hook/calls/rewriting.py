@@ -45,10 +45,21 @@ def rewritten(
     return ast.fix_missing_locations(new)
 
 
+class _Scope:
+    """A function or class around what is rewritten: the names that it binds, and those that it declares."""
+
+    def __init__(self, node: Any) -> None:
+        self.bound = _bound(node)
+        self.is_function = isinstance(node, _FUNCTIONS)
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, path: str, only: frozenset[str] | None) -> None:
         self._path, self._only = path, only
         self.places: list[str] = []
+        self._around: list[_Scope] = []
 
     def _site(self, node: Any, line: int) -> str:
         end = getattr(node, "end_col_offset", 0)
@@ -92,9 +103,18 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if self._only is None or site not in self._only or not isinstance(target, ast.Name):
             return node
+        if self._around:
+            self._declare(target.id)
         again = _call(REBOUND, [ast.Constant(site), ast.Name(target.id, ast.Load())])
         bound = ast.Assign(targets=[ast.Name(target.id, ast.Store())], value=again)
         return [node, _at(bound, node)]
+
+    def _declare(self, name: str) -> None:
+        """For a name that this function reads and others bind: binding it alone would make it local."""
+        here, *further = reversed(self._around)
+        if name not in here.bound:
+            inside = any(name in one.bound for one in further if one.is_function)
+            (here.nonlocals if inside else here.globals).add(name)
 
     def _iterated(self, node: Any) -> None:
         if self._only is None and isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript, ast.Set)):
@@ -123,15 +143,25 @@ class _Rewriter(ast.NodeTransformer):
         untouched = copy.deepcopy(node.body)
         node.args.defaults = [self.visit(one) for one in node.args.defaults]
         node.args.kw_defaults = [one and self.visit(one) for one in node.args.kw_defaults]
-        node.body = _flat(self.visit(one) for one in node.body)
-        node.body = self._twice(node, node.body, untouched)
+        node.body = self._twice(node, self._inside(node), untouched)
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - ast's name
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
-        node.body = _flat(self.visit(one) for one in node.body)
+        node.body = self._inside(node)
         return node
+
+    def _inside(self, node: Any) -> list[Any]:
+        """The body of a function or class, below its docstring the declarations of what it binds now."""
+        scope = _Scope(node)
+        self._around.append(scope)
+        docstring = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        body = _flat(self.visit(one) for one in node.body)
+        self._around.pop()
+        made: list[Any] = [ast.Global(sorted(scope.globals))] if scope.globals else []
+        made += [ast.Nonlocal(sorted(scope.nonlocals))] if scope.nonlocals else []
+        return [*body[:docstring], *(_at(one, body[0]) for one in made), *body[docstring:]]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is not None:
@@ -206,6 +236,28 @@ class _Without(ast.NodeTransformer):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             return ast.copy_location(ast.Pass(), node)
         return node if isinstance(node, _SCOPES) else self.generic_visit(node)
+
+
+def _bound(scope: Any) -> set[str]:
+    """The names that a function or class binds or declares itself."""
+    arguments = ast.walk(scope.args) if isinstance(scope, _FUNCTIONS) else ()
+    found = {one.arg for one in arguments if isinstance(one, ast.arg)}
+    inside = _within(scope.body)
+    for one in (scope, *inside):
+        children = ast.iter_child_nodes(one)
+        found.update(child.name for child in children if isinstance(child, (*_FUNCTIONS, ast.ClassDef)))
+    for one in inside:
+        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
+            found.add(one.id)
+        elif isinstance(one, (ast.Global, ast.Nonlocal)):
+            found.update(one.names)
+        elif isinstance(one, ast.alias):
+            found.add(one.asname or one.name.partition(".")[0])
+        elif isinstance(getattr(one, "name", None), str):  # of an exception, or of a pattern
+            found.add(one.name)  # type: ignore[attr-defined]
+        elif isinstance(getattr(one, "rest", None), str):
+            found.add(one.rest)  # type: ignore[attr-defined]
+    return found
 
 
 def _within(body: list[Any]) -> list[ast.AST]:

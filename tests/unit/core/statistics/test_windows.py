@@ -84,7 +84,7 @@ def test_equal_values_have_that_mean_exactly():
 @pytest.mark.parametrize(
     ("name", "steps", "words"),
     [
-        ("mean_last_5", STEPS, "4 values were recorded, fewer than 5"),
+        ("mean_last_5", STEPS, "a run has 4 of the 5 values that it takes"),
         ("auc", STEPS[::-1], "do not rise"),
         ("auc_mean", np.zeros(4), "do not rise"),
     ],

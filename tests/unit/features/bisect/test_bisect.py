@@ -8,6 +8,7 @@ trainings.
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -31,12 +32,18 @@ NAME = "cartpole_baseline"
 
 @dataclass(slots=True)
 class Trainer:
-    """Remembers the gammas that it trained with; ``noise`` is added to every next number."""
+    """Remembers the gammas that it trained with; ``noise`` is added to every next number.
+
+    After ``steady`` trainings every number is another one, whatever is trained.
+    """
 
     gammas: list[str] = field(default_factory=list)
+    seeds: list[int | None] = field(default_factory=list)
     noise: float = 0.0
+    steady: float = math.inf
 
-    def __call__(self, root: Path, name: str, *, runs_dir: Path, **_: Any) -> WorktreeRun:
+    def __call__(self, root: Path, name: str, *, request: Request, runs_dir: Path, **_: Any) -> WorktreeRun:
+        self.seeds.append(request.seed)
         text = (root / "recipes" / "trainers" / "ppo.py").read_text()
         found = re.search(r"gamma: ([\d.]+)", (root / "recipes" / name / "recipe.yaml").read_text())
         assert found is not None
@@ -46,6 +53,7 @@ class Trainer:
         folder = runs_dir / name / f"run-{len(self.gammas)}"
         folder.mkdir(parents=True)
         loss = float(found[1]) + text.count("# another loss") + self.noise * len(self.gammas)
+        loss += len(self.gammas) > self.steady
         (folder / "metrics.jsonl").write_text(json.dumps({"step": 512, "loss": loss}) + "\n")
         return WorktreeRun(folder=folder)
 
@@ -141,7 +149,8 @@ def test_a_commit_that_touches_nothing_relevant_is_not_trained_again(history):
     history.gamma("0.98", "discount more")
     history.readme("after")
     history.bisect()
-    assert history.trainer.gammas == ["0.99", "0.99", "0.98"]  # good twice, bad once
+    # Good twice, bad once; then what was found and what is before it once more.
+    assert history.trainer.gammas == ["0.99", "0.99", "0.98", "0.99", "0.98"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +166,7 @@ def test_a_tree_with_a_reprokit_of_its_own_is_trained_again_where_what_runs_it_c
     history.commit("other settings")
     history.gamma("0.98", "discount more")
     history.bisect(good="a reprokit of its own")
-    assert history.trainer.gammas.count("0.99") == 3  # good twice, and where what runs it changed
+    assert history.trainer.gammas.count("0.99") == 4  # good twice; the one before bad, twice
 
 
 def test_a_second_search_trains_nothing(history):
@@ -269,6 +278,53 @@ def test_a_good_commit_that_does_not_repeat_itself_blames_nobody(history):
         history.bisect()
     history.trainer.noise = 0.0
     assert history.bisect().guilty  # and what it trained then is not believed later
+
+
+def test_numbers_that_change_with_the_time_blame_no_commit(history):
+    for message in ("second", "third", "fourth"):
+        history.trainer_line("# nothing", message)
+    history.trainer.steady = 2  # as long as the good commit is trained
+    with pytest.raises(CannotJudgeError, match="other numbers when it is trained again"):
+        history.bisect()
+
+
+def test_a_commit_that_differs_in_some_of_its_runs_only_is_not_blamed(history, monkeypatch):
+    for message in ("second", "third"):
+        history.trainer_line("# nothing", message)
+    history.gamma("0.98", "discount more")
+
+    class Rarely(Trainer):
+        def __call__(self, root, name, **rest):
+            self.noise = 1.0 if len(self.gammas) == 3 else 0.0  # the first between the ends
+            return Trainer.__call__(self, root, name, **rest)
+
+    monkeypatch.setattr(worktree_run, "run_at", Rarely())
+    with pytest.raises(CannotJudgeError, match="other numbers when it is trained again"):
+        history.bisect()
+
+
+def test_a_branch_that_began_before_the_good_commit_is_not_blamed_for_what_that_one_changed(history):
+    history.git("checkout", "-qb", "side")
+    for number in range(4):
+        history.trainer_line(f"# nothing {number}", f"on the side {number}")
+    history.git("checkout", "-q", "main")
+    history.gamma("0.98", "good")
+    history.git("merge", "-q", "--no-edit", "side")
+    history.trainer_line("# another loss", "culprit")
+    with pytest.raises(CannotJudgeError, match="from which its branch began before the good one"):
+        history.bisect("good")
+
+
+def test_a_commit_that_only_declares_another_first_seed_changes_no_number(history):
+    history.trainer_line("# nothing", "second")
+    file = history.project.recipes_dir / NAME / "recipe.yaml"
+    text = file.read_text()
+    first, *_ = seeds = json.loads(re.search(r"^seeds: (.*)$", text, re.MULTILINE)[1])
+    file.write_text(re.sub(r"^seeds: .*$", f"seeds: {[7, *seeds]}", text, flags=re.MULTILINE))
+    history.commit("another first seed")
+    history.gamma("0.98", "discount more")
+    assert [one.subject for one in history.bisect().guilty] == ["discount more"]
+    assert set(history.trainer.seeds) == {first}
 
 
 def test_a_bad_commit_with_the_good_numbers_is_nothing_to_find(history):

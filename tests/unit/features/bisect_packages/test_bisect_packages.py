@@ -227,6 +227,15 @@ def test_numbers_that_do_not_repeat_blame_no_package(fast):
         fast.search()
 
 
+def test_a_package_is_not_blamed_for_a_run_that_differs_by_chance(fast):
+    # Between the ends, which have run twice, each environment differs the first time.
+    fast.number = lambda v: (
+        1.0 + (v["other"] == 5) + (len(fast.ran) > 4 and fast.ran.count(fast.ran[-1]) == 1)
+    )
+    with pytest.raises(CannotJudgeError, match="do not repeat"):
+        fast.search()
+
+
 @pytest.mark.slow
 def test_tolerances_of_the_recipe_count(fast):
     fast.number = lambda v: 1.0 + 1e-7 * v["noise"] + (v["other"] >= 2)

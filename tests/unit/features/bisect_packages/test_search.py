@@ -179,8 +179,9 @@ def test_two_causes_are_found_one_after_the_other(world):
     here = world(lambda v: (int(v["b"]) >= 3) + 10.0 * (int(v["e"]) >= 5), dict.fromkeys("abcdef", 7))
     causes = here.search()
     assert steps_of(causes) == [{"b": ("2", "3")}, {"e": ("4", "5")}]
-    assert len(here.repeated) == 2
-    assert here.repeated[1] == causes[0].bad.versions, "what the second is compared with has to repeat too"
+    sides = [side.versions for one in causes for side in (one.good, one.bad)]
+    start = dict.fromkeys("abcdef", "0")
+    assert here.repeated == [start, *sides[:2], sides[1], *sides[2:]], "both sides of each have to repeat"
 
 
 def test_two_causes_in_one_package_are_two_steps(world):

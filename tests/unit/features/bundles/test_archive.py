@@ -148,6 +148,20 @@ def test_a_file_that_was_exchanged_in_the_archive_is_named(tmp_path, folder):
     assert "source/a.py" in refused.value.where
 
 
+def test_of_an_archive_that_was_packed_again_the_file_that_differs_is_named(tmp_path, folder):
+    contents = {"README.md": b"read me", "source/a.py": b"RATE = 0.1"}
+    packed = tmp_path / "bad.tar.gz"
+    with tarfile.open(packed, "w:gz") as tar:
+        tar.addfile(member("./source", type=tarfile.DIRTYPE)[0])
+        last = ("bundle.json", manifest_with(contents))
+        for name, content in (*{**contents, "source/a.py": b"RATE = 0.2"}.items(), last):
+            info, data = member(f"./{name}", content)
+            tar.addfile(info, io.BytesIO(data))
+    with pytest.raises(BundleError, match="damaged or was altered") as refused:
+        unpack(packed, folder)
+    assert str(refused.value.where).endswith("'source/a.py'")
+
+
 def test_a_cut_archive_and_bytes_behind_it_are_found(made, tmp_path, folder):
     data, bad = made[0].read_bytes(), tmp_path / "bad.tar.gz"
     for content in (b"", data[:50], data[:-1], data + b"\0", data + data):

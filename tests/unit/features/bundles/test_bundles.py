@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -61,7 +63,9 @@ def test_a_golden_is_reproduced_from_its_bundle_alone(golden, made, reviewer, re
     report, folder = reviewer(written.path, sha256=written.sha256)
     assert (report.verdict, report.exit_code) == ("REPRODUCED", 0), report.sentence
     commit = report.bundle["commit"]
-    assert report.bundle == {"file": "theirs.tar.gz", "sha256": written.sha256, "commit": commit}
+    digests = {"sha256": written.sha256, "sha256_asked": written.sha256}
+    assert report.bundle == {"file": "theirs.tar.gz", **digests, "commit": commit}
+    assert "no --sha256" not in report.sentence
     (row,) = [row for row in report.checks if row.id == "source_clean"]
     assert (row.status, row.reason) == (
         "SKIPPED",
@@ -137,6 +141,7 @@ EDITS = {
     "another sentence": ("reports/train/*/report.json", b"2 runs agree", b"9 runs agree"),
     "another number of the second run": ("runs/train/*-2/metrics.jsonl", b"0", b"1"),
     "another seal": ("runs/train/*-1/COMPLETE", b'"schema"', b' "schema"'),
+    "another number of the golden": ("golden/*/*/*/metrics.jsonl", b"0", b"1"),
     "other notes of the golden": ("golden/*/*/*/provenance.json", b"{", b"{ "),
 }
 
@@ -169,6 +174,30 @@ def test_an_edited_record_that_the_others_contradict_is_refused_by_name(edited, 
         reviewer(file)
     told = f"{refused.value.where} {refused.value.what}"
     assert name in told or Path(name).parent.as_posix() in told, told
+    assert str(refused.value.where).startswith("edited.tar.gz")
+    assert "reprokit-bundle-" not in str(refused.value)  # a folder that is gone
+    assert "git" not in str(refused.value.fix).split()  # nor can a reviewer promote
+    assert "promote" not in str(refused.value.fix)
+
+
+def test_a_golden_with_all_its_digests_written_again_differs_and_the_reviewer_is_told_whom_to_ask(
+    golden, made, reviewer, repository, tmp_path
+):
+    log = golden / "metrics.jsonl"
+    text = log.read_text()
+    changed = re.sub(r"(: \d+\.)(\d)", lambda found: f"{found[1]}{(int(found[2]) + 1) % 10}", text, count=1)
+    assert changed != text
+    log.write_text(changed)
+    record = golden / "provenance.json"
+    digests = [f"sha256:{hashlib.sha256(one.encode()).hexdigest()}" for one in (text, changed)]
+    record.write_text(record.read_text().replace(*digests))
+    repository.commit()
+    report, _ = reviewer(made(golden).path)
+    assert report.verdict == "REGRESSION", report.sentence
+    assert report.next_command == (
+        "if the archive has the digest that its author published, send the author this report"
+    )
+    assert "no --sha256 said which digest" in report.sentence
 
 
 def test_another_verdict_is_refused_in_the_report_of_another_version_too(edited, reviewer, monkeypatch):
@@ -176,7 +205,7 @@ def test_another_verdict_is_refused_in_the_report_of_another_version_too(edited,
     file, name = edited("reports/train/*/report.json", b'"REPRODUCED"', b'"REPEATABLE"')
     with pytest.raises(BundleError, match=r"another verdict") as refused:
         reviewer(file)
-    assert refused.value.where == name
+    assert refused.value.where == f"edited.tar.gz: {name}"
 
 
 def test_records_that_were_written_again_as_they_are_stand(edited, reviewer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -424,3 +425,37 @@ def test_an_empty_file_in_a_cache_such_as_a_lock_tells_the_other_side_nothing(fo
     )
     one, other = program(folder, "one.py", more=locks), program(folder, "two.py", more=locks + "# other\n")
     assert compared(folder, one, other)[0].answer is Word.EQUAL
+
+
+PRINTS = 'for step in range(3):\n    print(f"step {step} loss {0.5**step + MORE}")\n'
+
+
+def test_programs_that_only_print_run_once_and_the_line_that_compares_them_is_named(folder):
+    for name, more in (("one.py", "0"), ("two.py", "0.25")):
+        (folder / name).write_text(PRINTS.replace("MORE", more))
+    commands = {"a": ("python", "one.py"), "b": ("python", "two.py")}
+    session = Session(project=Project.around(folder), progress=RecordedProgress())
+    answer, report = compare_commands(commands, Request(seed=3), only=("loss",), session=session)
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4)
+    assert (
+        answer.sentence == "both sides only print their numbers; those of a plain command are read from files"
+    )
+    assert [len(answer.sides[name].runs) for name in "ab"] == [1, 1]
+    assert answer.hint.endswith(
+        "`reprokit compare --seed 3 --metric loss -- sh -c 'python one.py > {run_dir}/printed.log' "
+        "--vs sh -c 'python two.py > {run_dir}/printed.log'`"
+    )
+    assert audit(report / FILE).follows
+    typed = shlex.split(answer.hint.partition("`")[2].rstrip("`").partition(" -- ")[2])
+    at = typed.index("--vs")
+    commands = {"a": tuple(typed[:at]), "b": tuple(typed[at + 1 :])}
+    assert compare_commands(commands, Request(), only=None, session=session)[0].answer is Word.DIFFERENT
+
+
+def test_where_one_side_only_prints_the_other_command_stays_as_it_is(folder):
+    (folder / "two.py").write_text(PRINTS.replace("MORE", "0"))
+    answer, _ = compared(folder, program(folder, "one.py"), "two.py")
+    assert answer.sentence.startswith("side b only prints its numbers")
+    a, _, b = answer.hint.partition(" --vs ")
+    assert "printed.log" not in a
+    assert "printed.log" in b

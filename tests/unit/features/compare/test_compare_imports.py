@@ -71,6 +71,7 @@ def test_a_script_runs_the_python_of_the_shell(tmp_path, python, packages, recip
 
 
 def test_a_python_that_gives_no_answer_is_no_proof(tmp_path, packages, python, recipe_of):
-    (packages / "sitecustomize.py").write_text("import os; os._exit(0)\n")
+    # no sitecustomize: Debian's Python has its own
+    (packages / "mine.pth").write_text("import os; os._exit(0)\n")
     with pytest.raises(CannotJudgeError, match="cannot be asked"):
         imported_from(tmp_path / "project dir", recipe_of(python, "train.py"))

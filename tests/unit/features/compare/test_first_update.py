@@ -13,11 +13,13 @@ import pytest
 from reprokit.errors import CannotJudgeError
 from reprokit.features.compare.answer import Answer, Word
 from reprokit.features.compare.judge import Selected
-from reprokit.features.compare.rounding import first_evidence, told
+from reprokit.features.compare.rounding import decide, first_evidence
+from reprokit.features.compare.rounding.decide import with_rounding
 from reprokit.features.compare.rounding.first_evidence import first_finding, moved_in, must_be_firsts
 from reprokit.features.compare.rounding.first_update import FirstFinding, Moved, is_far, judged_first
+from reprokit.features.compare.rounding.made_twins import MadeTwins, RoundingAsked
 from reprokit.features.compare.rounding.rule import Finding
-from reprokit.features.compare.rounding.told import MadeTwins, RoundingAsked, first_told, with_rounding
+from reprokit.features.compare.rounding.sentences import first_told
 from reprokit.features.compare.rounding.twin_runs import FirstLook, TwinRuns, first_updates, make_twins
 
 SIZE = 4_000
@@ -131,7 +133,7 @@ def runs_of(tmp_path: Path, a=A, b=A, twins=(), **of_twins) -> TwinRuns:
 
 
 def of_equal(tmp_path: Path, monkeypatch, runs: TwinRuns) -> Answer:
-    monkeypatch.setattr(told, "must_be_firsts", lambda *_, **__: None)
+    monkeypatch.setattr(decide, "must_be_firsts", lambda *_, **__: None)
     equal = Answer(answer=Word.EQUAL, sentence="every number is equal", sides={})
     made = MadeTwins(Selected(), RoundingAsked(), runs=runs)
     return with_rounding(equal, {"a": (tmp_path / "a",), "b": (tmp_path / "b",)}, made)
@@ -195,7 +197,7 @@ def test_a_run_in_which_something_was_rounded_shows_no_side(tmp_path, monkeypatc
 
 
 def with_first(answer: str, first: FirstFinding) -> str:
-    return told._with_first({"answer": answer}, first)["answer"]
+    return decide._with_first({"answer": answer}, first)["answer"]
 
 
 def test_what_first_updates_say_outweighs_metrics_that_are_rounding():

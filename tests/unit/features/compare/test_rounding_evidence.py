@@ -15,8 +15,10 @@ from reprokit.errors import CannotJudgeError
 from reprokit.features.compare.answer import Answer, Word
 from reprokit.features.compare.judge import Selected
 from reprokit.features.compare.rounding import evidence
+from reprokit.features.compare.rounding.decide import with_rounding
 from reprokit.features.compare.rounding.evidence import rounding_evidence
-from reprokit.features.compare.rounding.told import MadeTwins, RoundingAsked, times, with_rounding
+from reprokit.features.compare.rounding.made_twins import MadeTwins, RoundingAsked
+from reprokit.features.compare.rounding.sentences import times
 from reprokit.features.compare.rounding.twin_runs import TwinRuns
 
 MUST_BE_OF_KIND = evidence._must_be_of_kind

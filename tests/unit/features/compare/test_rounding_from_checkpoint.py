@@ -14,11 +14,12 @@ from reprokit.core import comparison
 from reprokit.errors import CannotJudgeError
 from reprokit.features.compare.answer import Answer, Word
 from reprokit.features.compare.judge import Selected
-from reprokit.features.compare.rounding import checkpoint_runs, evidence, of_checkpoint, told
+from reprokit.features.compare.rounding import checkpoint_runs, decide, evidence, of_checkpoint
 from reprokit.features.compare.rounding.checkpoint_runs import CheckpointRuns
+from reprokit.features.compare.rounding.decide import with_rounding
 from reprokit.features.compare.rounding.first_update import not_seen
+from reprokit.features.compare.rounding.made_twins import MadeTwins, RoundingAsked, rounding_folders
 from reprokit.features.compare.rounding.of_checkpoint import with_checkpoint
-from reprokit.features.compare.rounding.told import MadeTwins, RoundingAsked, with_rounding
 from reprokit.features.compare.rounding.twin_runs import TwinRuns
 
 STEP, HORIZON, STEPS = 7, 12, 20
@@ -30,7 +31,7 @@ def _runs_are_taken_for_what_they_are(monkeypatch):
     """What the hook notes of a twin, and what a checkpoint is, is tested with real ones."""
     monkeypatch.setattr(evidence, "_must_be_of_kind", lambda *_, **__: None)
     monkeypatch.setattr(evidence, "rounded_of", lambda folder: (1, 2.0**-23))
-    monkeypatch.setattr(told, "_first", lambda *_: not_seen("no step"))
+    monkeypatch.setattr(decide, "_first", lambda *_: not_seen("no step"))
     for module in (checkpoint_runs, of_checkpoint):
         monkeypatch.setattr(module, "point_of", lambda *_: POINT)
     monkeypatch.setattr(checkpoint_runs.runs, "read", _read)
@@ -174,7 +175,7 @@ def test_what_is_judged_is_the_same_when_the_report_is_read_again(tmp_path):
     assert again is not None
     assert again.begun is not None
     assert again.asked.from_step == STEP
-    assert set(again.begun.folders) <= set(told.rounding_folders(found.rounding))
+    assert set(again.begun.folders) <= set(rounding_folders(found.rounding))
 
 
 def test_a_step_without_a_checkpoint_names_those_that_there_are(tmp_path, monkeypatch):

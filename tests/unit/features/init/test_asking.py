@@ -7,7 +7,10 @@ import io
 import pytest
 
 from reprokit import cli
+from reprokit.errors import UsageError
 from reprokit.features.init import write_recipe
+from reprokit.features.init.as_typed import with_placeholders_typed, without_placeholders
+from reprokit.features.init.find_command import given_command
 from reprokit.features.init.proposal import Proposal
 
 
@@ -63,3 +66,32 @@ def test_a_pattern_of_printed_lines_can_be_copied_from_a_narrow_terminal(tmp_pat
     with pytest.raises(SystemExit):
         cli.main(["init", "--dry-run", "--", "python", "train.py"])
     assert pattern in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_a_command_without_a_place_for_the_seed_is_asked_about_before_anything_is_built(
+    tmp_path, monkeypatch, capsys, answer
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("import sys\nseed, folder = sys.argv[1:]\n")
+
+    def built(*_words, **_asked):
+        raise UsageError("the environment is built")
+
+    monkeypatch.setattr(write_recipe, "trial_of", built)
+    monkeypatch.setattr("sys.stdin", _Terminal(f"{answer}\n"))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["init", "--", "python", "train.py"])
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "no option for a seed or an output folder was found" in told
+    assert "reprokit init -- python train.py {seed} {run_dir}" in " ".join(told.split())
+    assert ("the environment is built" in told) == (answer == "y")
+
+
+def test_what_is_found_or_typed_is_not_asked_about(tmp_path):
+    typed = given_command(["python", "train.py", "{seed}", "{run_dir}"], tmp_path)
+    assert without_placeholders(typed) == ""
+    one = given_command(["python", "train.py", "{run_dir}"], tmp_path)
+    assert without_placeholders(one).startswith("no option for a seed was found")
+    assert with_placeholders_typed(one) == "reprokit init -- python train.py {run_dir} {seed}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -59,8 +60,9 @@ def test_show_shortens_a_long_value_and_keeps_it_in_json(tmp_path, capsys, value
 
 
 def test_values_too_deep_to_compare_are_refused_with_their_line(tmp_path, capsys):
+    depth = 990 if sys.version_info >= (3, 12) else 800  # before, a comprehension had a frame of its own
     for name in "ab":
-        (tmp_path / f"{name}.jsonl").write_text('{"a": [1]}\n{"a": ' + "[" * 800 + "]" * 800 + "}\n")
+        (tmp_path / f"{name}.jsonl").write_text('{"a": [1]}\n{"a": ' + "[" * depth + "]" * depth + "}\n")
     assert reprokit("data", "check-splits", tmp_path / "a.jsonl", tmp_path / "b.jsonl") == 2
     said = capsys.readouterr().err
     assert "nested too deep" in said

@@ -29,12 +29,15 @@ TRIALS = [
 def test_it_opens_in_optuna_with_every_trial(tmp_path):
     url = f"sqlite:///{tmp_path}/study.db"
     assert export(definition(), TRIALS, url=url) == 10
-    study = optuna.load_study(study_name=definition().name, storage=url)
+    storage = optuna.storages.RDBStorage(url)
+    study = optuna.load_study(study_name=definition().name, storage=storage)
     assert [one.state.name for one in study.trials] == ["COMPLETE"] * 8 + ["FAIL", "PRUNED"]
     assert study.best_trial.number == 4
     assert study.trials[1].params == {"rate": 0.01, "width": 9, "kind": "[1, 2]"}
     assert study.trials[8].user_attrs["message"] == "crashed: exit code 1"
     assert study.trials[9].intermediate_values == {0: 1.0}
+    storage.remove_session()
+    storage.engine.dispose()
 
 
 def test_trials_that_are_there_are_not_added_again(tmp_path):

@@ -97,6 +97,14 @@ def test_trials_of_the_same_settings_share_one_run(theirs):
     assert all(str(member.state) == "complete" for member in record)
 
 
+def test_trials_of_an_earlier_call_beside_new_ones_are_named_since_files_elsewhere_may_have_changed(theirs):
+    (theirs / "space.yaml").write_text(sizes(2, 3, 4))
+    assert tuned(theirs, sampler="grid", trials=2).warnings == ()
+    (told,) = tuned(theirs, sampler="grid", trials=3).warnings
+    assert told.startswith("2 of 3 runs are of an earlier call: whether files outside the project")
+    assert tuned(theirs, sampler="grid", trials=3).warnings == (), "nothing was run beside them"
+
+
 def test_a_trial_over_seeds_has_their_mean(theirs):
     (theirs / "space.yaml").write_text(sizes(3))
     (one,) = tuned(theirs, sampler="grid", trials=None, seeds="1,2").trials
@@ -282,6 +290,23 @@ def test_the_best_is_run_with_seeds_that_did_not_choose_it(theirs):
     assert fresh.interval[0] < fresh.mean < fresh.interval[1]
     assert json.loads(json.dumps(study.answer(), default=str))["fresh_seeds"]["mean"] == fresh.mean
     assert "fresh_seeds" not in json.loads(study_bytes(study)), "the study is the same without them"
+
+
+def test_seeds_that_change_nothing_are_named_where_they_were_to_say_how_good_the_best_is(tmp_path):
+    root = prepare(tmp_path / "theirs", program=PROGRAM.replace("int(sys.argv[1])", "5")).root
+    (root / "space.yaml").write_text(sizes(2, 4))
+    study = tuned(root, sampler="grid", trials=None, after=AfterSearch(seeds="10,11"))
+    (told,) = study.warnings
+    assert "no metric responds to the seed, so its 3 seeds are one result" in told
+    assert told in study.answer()["warnings"]
+
+
+@pytest.mark.parametrize("name", ["../x", "x/y", "", "A B"])
+def test_what_no_recipe_can_be_called_is_refused_before_anything_runs(theirs, name):
+    with pytest.raises(UsageError, match="no recipe can be called so"):
+        tuned(theirs, trials=1, after=AfterSearch(save_as=name))
+    assert run_folders(theirs) == []
+    assert [one.name for one in (theirs / "recipes").iterdir()] == ["train"]
 
 
 def test_seeds_that_chose_the_best_are_refused(theirs):

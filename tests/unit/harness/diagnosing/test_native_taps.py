@@ -158,6 +158,20 @@ def test_pythons_own_entropy_and_clock_are_not_held(run):
     assert run(*words, hold="entropy,clock")[0] != run(*words, hold="entropy,clock")[0]
 
 
+def test_the_clock_is_counted_for_libffi_where_a_program_calls_it_by_ctypes_and_not_where_libffi_does(
+    run, tmp_path
+):
+    (tmp_path / "ffi.c").write_text(
+        "#include <stdint.h>\n#include <time.h>\n"
+        "uint64_t itself(void) { return time(NULL); }\n"
+        "uint64_t by_ctypes(void) { time_t (*volatile called)(time_t *) = time; return called(NULL); }\n"
+    )
+    library = tmp_path / "libffi.so.99"
+    subprocess.run([CC, "-shared", "-fPIC", "-o", library, "ffi.c"], cwd=tmp_path, check=True)
+    _, ran = run(*python(library, "itself", "by_ctypes", "itself"))
+    assert asked_in(ran) == (Asked(name="libffi.so.99", clocks=1),)
+
+
 def test_forked_processes_have_streams_of_their_own_that_come_again(run, native):
     program = (
         "import ctypes, os, sys\nnative = ctypes.CDLL(sys.argv[1])\n"

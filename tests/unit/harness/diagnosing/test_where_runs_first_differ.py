@@ -11,7 +11,7 @@ import pytest
 
 from reprokit.diagnosis import HookTrace, Operation, first_operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.first_divergence import Pair, simulator, where_it_began
+from reprokit.harness.diagnosing.first_divergence import Pair, by_operation, simulator, where_it_began
 from reprokit.harness.diagnosing.inquiry import Investigation
 
 FOUND = Operation(name="environment 0", file="train.py", line=9, function="main", number=3)
@@ -139,3 +139,60 @@ def test_an_environment_that_could_not_be_made_alone_is_named_with_less_confiden
 def test_a_process_that_left_no_trace_has_no_operations(tmp_path):
     """It was killed, or ended by _exit: the answer's limits say so."""
     assert first_operation(tmp_path / "one", tmp_path / "other") is None
+
+
+def asked_for_operations(tmp_path, streams, *, can_make=2):
+    """What is known when two runs recorded these operations, with so many runs left to make."""
+    runs = []
+    for number, names in enumerate(streams):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        records = [[name, "train.py", 3, "main", "in", "out"] for name in names]
+        (folder / "trace-0.json").write_text(json.dumps({"streams": records}))
+        runs.append(ran("operations", trace(), folder=folder))
+    lab = Lab(*runs)
+    lab.can_make = lambda runs: can_make >= runs
+    first = ran("first", HookTrace(sites={}, files={}, processes=1, started=1, facts={"torch": "2"}))
+    asked = Investigation(lab=lab, first=first, other=first)
+    assert by_operation(asked) == ()
+    return asked.known
+
+
+NONE = "no operation of PyTorch gave a different output for the same inputs"
+
+
+def test_that_no_operation_differs_is_said_of_what_was_compared_alone(tmp_path):
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "in part").mkdir()
+    assert asked_for_operations(tmp_path / "whole", [["a", "b"], ["a", "b"]]) == [NONE]
+    assert asked_for_operations(tmp_path / "in part", [["a", "b"], ["a", "c"]]) == [
+        f"{NONE}, up to where the two runs no longer call the same operations"
+    ]
+    assert asked_for_operations(tmp_path, [], can_make=1) == []
+
+
+def deep(folder, gradients):
+    """A run whose first update was recorded operation by operation."""
+    folder.mkdir()
+    record = ["index_put", "train.py", 3, "main", "in", gradients]
+    (folder / "trace-0.json").write_text(json.dumps({"streams": [record]}))
+    batch = {"event": "batch", "updates": 0, "steps": 0, "streams": {"batch": "a"}}
+    found = {"event": "update", "updates": 1, "steps": 0, "streams": {"gradients": gradients}}
+    return ran("operations", trace(batch, found, mode="deep"), folder=folder)
+
+
+def test_where_one_update_computes_other_values_its_operations_are_compared_at_once(tmp_path):
+    lab = Lab(deep(tmp_path / "one", "b"), deep(tmp_path / "other", "c"))
+    first, other = (
+        ran("first", trace(computed(gradients), facts={"torch": "2"})) for gradients in ("b", "c")
+    )
+    asked = Investigation(lab=lab, first=first, other=other)
+    asked.began = where_it_began(asked, closely=False)
+    (cause,) = by_operation(asked)
+    assert (cause.category, cause.line) == ("nondeterministic_kernel", 3)
+    assert asked.began.equal_before == "what the model is given: batch"
+    assert [given.progress["to"] for _, given in lab.given] == [(1, 0), (1, 0)]
+
+
+def computed(gradients):
+    return {"event": "update", "updates": 1, "steps": 0, "streams": {"batch": "a", "gradients": gradients}}

@@ -47,7 +47,7 @@ def test_results_at_the_last_value_are_not_read_again(metrics):
 @pytest.mark.parametrize(
     ("values", "window", "problem"),
     [
-        (CURVE, "mean_last_6", "5 values were recorded, fewer than 6"),
+        (CURVE, "mean_last_6", "a run has 5 of the 6 values that it takes"),
         (CURVE, "first_step_at_least_500", "it never got there"),
         ((1.0, '"NaN"', 2.0), "mean_last_2", "it also holds 1 non-numeric value"),
         ((1.0, "[", 2.0), "mean_last_2", "1 record cannot be read"),

@@ -35,6 +35,15 @@ def test_any_other_ensemble_that_cannot_judge_is_shown(next_command):
     assert next_command(Verdict.UNJUDGED, reason="another reason") == f"reprokit golden show {FOLDER}"
 
 
+@pytest.mark.parametrize(("num_new", "is_all"), [(10, True), (5, False)])
+def test_where_more_seeds_would_do_both_sides_run_them(next_command, monkeypatch, num_new, is_all):
+    monkeypatch.setattr(ensemble_wording.git_history, "last_commit", lambda _path: "7c299fd0f4a1b2c3d4e5")
+    gate = {"new": {str(seed): {} for seed in range(num_new)}, "outcome": {"seeds_more": 4}}
+    told = next_command(Verdict.UNJUDGED, reason="not excluded", gate=gate)
+    compares = "reprokit compare train --a 7c299fd0f4a1 --seeds 17"
+    assert told == (compares if is_all else f"reprokit golden show {FOLDER}")
+
+
 @pytest.mark.parametrize(
     ("seeds", "option"), [((11, 12, 13), "--seeds 11..13"), ((11, 13), "--seeds 11,13"), ((7,), "--seeds 7,")]
 )

@@ -81,6 +81,19 @@ def test_a_member_that_crashed_is_failed_until_it_finishes(here):
     assert judged(here)[0].status == "PASSED"
 
 
+def test_seeds_that_ran_before_a_file_outside_the_project_changed_do_not_count(here, tmp_path):
+    outside = tmp_path / "scale"
+    outside.write_text("1.0")
+    here.write(train_py=PROGRAM.replace("value = 1.0", f"value = float(open({str(outside)!r}).read())"))
+    swept(here.root)
+    assert judged(here)[0].status == "PASSED"
+    outside.write_text("2.0")
+    row, _, folder = judged(here)
+    assert (row.status, row.required) == ("FAILED", False)
+    assert "such as a file outside the project" in row.reason
+    assert audit(folder / "report.json", project=Project.around(here.root)).exit_code == 0
+
+
 def test_a_declared_seed_that_no_sweep_finished_is_failed(here):
     swept(here.root, seeds="3,4,8,9")
     row, _, _ = judged(here)

@@ -406,3 +406,17 @@ def test_a_row_on_runs_beside_the_pair_is_followed_by_its_own_advice():
     told = case(Verdict.CHECK_FAILED, evidence=with_golden())
     assert next_command(told).startswith("reprokit report show ")
     assert next_command(replace(told, advice="reprokit diff A B")) == "reprokit diff A B"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "variables", "is_said"),
+    [
+        ({"name": "r"}, {"PYTHONHASHSEED": "0"}, True),
+        ({"name": "r", "immune_to": ["hash_seed"]}, {"PYTHONHASHSEED": "0"}, False),
+        ({"name": "r"}, {}, False),
+    ],
+)
+def test_before_a_first_golden_it_is_said_that_the_hash_seed_was_held_equal(recipe, variables, is_said):
+    runs = [replace(one, run=RunRecord(environment=variables)) for one in EVIDENCE.runs]
+    told = sentence(case(Verdict.NO_GOLDEN, evidence=replace(EVIDENCE, recipe=recipe, runs=tuple(runs))))
+    assert ("`reprokit diagnose r` varies it" in told) == is_said

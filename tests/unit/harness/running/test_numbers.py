@@ -114,6 +114,7 @@ _READS_ONLY = (
 
 
 def test_beside_a_training_nothing_of_the_package_is_loaded_but_what_counts_and_what_only_reads():
+    pytest.importorskip("torch")
     told = subprocess.run(
         [
             sys.executable,

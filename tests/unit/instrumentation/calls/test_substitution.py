@@ -114,6 +114,37 @@ def test_of_a_receiver_in_compiled_code_the_name_is_bound_anew(tmp_path):
     assert own["found"] == [1.0]
 
 
+FUNCTIONS = """
+numbers = make()
+def of_the_module():
+    "Fills what others bind."
+    numbers.append(draw())
+    return numbers.tolist()
+def of_a_function():
+    values = make()
+    def inside():
+        if not values:
+            values.append(draw())
+        return values.tolist()
+    return inside()
+def of_its_own(values):
+    values.append(draw())
+    return values.tolist()
+class Holder:
+    numbers.append(draw())
+    has_its_own = "numbers" in locals()
+found = [of_the_module(), of_a_function(), of_its_own(make()), Holder.has_its_own]
+"""
+
+
+def test_a_receiver_that_a_function_does_not_bind_itself_stays_what_it_was_for_all(tmp_path):
+    kept, then = ({"make": lambda: array.array("d"), "draw": lambda one=one: one} for one in (1.0, 2.0))
+    lines = [number for number, line in enumerate(FUNCTIONS.splitlines(), 1) if ".append(" in line]
+    own = given(tmp_path, FUNCTIONS, lines, kept=kept, then=then)
+    assert own["found"] == [[1.0, 1.0], [1.0], [1.0], False]
+    assert own["numbers"].tolist() == [1.0, 1.0]
+
+
 class Handle:
     """What a library shows of compiled code; no pickle takes it."""
 

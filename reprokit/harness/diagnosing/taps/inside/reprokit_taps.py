@@ -81,7 +81,10 @@ def start() -> None:
     from reprokit_hook import current  # type: ignore[import-not-found, unused-ignore]
     from reprokit_hook.calls import substitution  # type: ignore[import-not-found, unused-ignore]
 
-    watch, table = current(), Table()
+    watch = current()
+    if watch is None:  # its folder is gone; the program continues
+        return
+    table = Table()
     _tell(watch, {"is_loaded": table.counts() is not None})
     told: dict[str, int] = {}
     began, ended = substitution.Call, substitution.ended

@@ -54,7 +54,7 @@ def test_seeds_that_log_at_other_steps_are_taken_one_by_one():
 def test_a_window_that_one_seed_has_not_is_refused_for_all():
     (found,) = described(curves(range(5), [7], steps=[STEPS, STEPS[:1]]), windows=("mean_last_2",))
     window = found.of("mean_last_2")
-    assert set(window.summary.refused.values()) == {"seed 2: 1 values were recorded, fewer than 2"}
+    assert set(window.summary.refused.values()) == {"seed 2: a run has 1 of the 2 values that it takes"}
     assert {one.refused for one in window.intervals} == set(window.summary.refused.values())
     assert window.variability.refused == window.normality.refused == window.intervals[0].refused
 
