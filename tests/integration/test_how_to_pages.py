@@ -58,6 +58,7 @@ NOT_RUN = {
     "reprokit runs checkpoint diff": "a trainer that does not restore all that it saves",
     "python -m pstats": "a person who reads the profile",
     "reprokit compare --rounding": "a training in PyTorch: test_rounding_twins.py",
+    "reprokit compare walk --a": "a commit of one's own: tests/unit/features/compare/test_compare_seeds.py",
     "reprokit compare train --rounding": "a trainer in PyTorch: test_rounding_from_checkpoint.py",
     "reprokit golden tolerance": "a training in PyTorch: test_rounding_tolerance.py",
     "reprokit bisect train --packages": "locks of two dates: tests/unit/features/bisect_packages",
