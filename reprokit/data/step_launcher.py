@@ -59,8 +59,8 @@ def _seed(seed: int) -> None:
 def _set_clock_ahead(days: int) -> None:
     """Move what Python reads of the clock: a step that stamps the date gives another file then.
 
-    The classes of ``datetime`` stay as they are, because extensions hold on to them; ``today`` of both asks
-    ``time.time``. Clocks that do not tell the date, such as ``time.monotonic``, stay too.
+    The classes of ``datetime`` stay as they are, because extensions hold on to them. Clocks that do not
+    tell the date, such as ``time.monotonic``, stay too.
     """
     clock = cast("Any", time)
     real_time, real_time_ns, real_gettime = clock.time, clock.time_ns, clock.clock_gettime
@@ -82,6 +82,8 @@ def _set_clock_ahead(days: int) -> None:
         setattr(clock, name, without_argument(getattr(clock, name)))
     clock.strftime = lambda form, *moment: real_strftime(form, *(moment or (clock.localtime(),)))
     clock.asctime = lambda *moment: real_asctime(*(moment or (clock.localtime(),)))
+    # That of `datetime` too. From Python 3.15 on it does not ask `time.time`.
+    _replace_class_methods(dt.date, today=lambda cls: cls.fromtimestamp(now()))
     _replace_class_methods(
         dt.datetime,
         now=lambda cls, tz=None: at.__get__(None, cls)(now(), tz),

@@ -92,7 +92,7 @@ def test_earlier_reports_are_those_of_the_same_recipe_seed_and_platform_before_o
 
 
 def test_reports_that_are_written_at_one_time_are_all_listed(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     moments = [f"2026-11-20T10:00:{second:02}+00:00" for second in range(8)]
     writers = [
         context.Process(target=_write, args=(tmp_path, f"recipe{at}", "a", Verdict.REPRODUCED, moment))
