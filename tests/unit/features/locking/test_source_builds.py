@@ -118,7 +118,7 @@ def with_source(
 ) -> None:
     index.add(name, f"{name}-2.0.tar.gz", archive_of(tag, needs, name=name), uploaded)
     index.add("tools", "tools-1-py3-none-any.whl", tool("1"), "2020-01-01")
-    index.add("tools", "tools-2-py3-none-any.whl", tool("2"), "2026-01-01")
+    index.add("tools", "tools-2-py3-none-any.whl", tool("2"), "2030-01-01")  # after each Python
 
 
 def archive_of(tag: str, needs: str, *, name: str = "source") -> bytes:
@@ -189,7 +189,7 @@ def test_what_tools_of_its_date_do_not_build_is_built_with_those_of_its_pythons_
 
 
 def test_what_cannot_be_built_says_why(index, tmp_path):
-    with_source(index, uploaded="2026-02-01")
+    with_source(index, uploaded="2030-02-01")
     with pytest.raises(ImageError, match=r"source==2\.0 cannot be built"):
         build(tmp_path)
 
@@ -233,7 +233,7 @@ def test_what_has_no_wheel_is_built_where_init_locks_and_recorded_as_asked_for(
     assert 'build = ["source==2.0"]' in (folder / "variant.toml").read_text()
     assert [path.name for path in (folder / "local").iterdir()] == ["source-2.0-py3-none-any.whl"]
     index.files.clear()  # what was built is kept, and needs no index for its source again
-    with_source(index, uploaded="2026-02-01")
+    with_source(index, uploaded="2030-02-01")
     assert lock_from("mine", [source], **given).agrees
 
 
