@@ -75,7 +75,7 @@ def test_what_could_not_be_run_and_what_warned_is_said():
     absent["default"] = {"outcome": "unavailable", "message": "no such | <b>kernel"}
     warned = row(name="put_", warn_only={**DIFFERS, "warned": True})
     text = determinism_claims_page.page([findings(absent, warned)])
-    cells = "unavailable (no such &#124; &#60;b&#62;kernel) | – | – | not run |\n"
+    cells = "unavailable (no such &#124; &#60;b>kernel) | – | – | not run |\n"
     assert f"| `x` | backward, compiled | float16 | unlisted | {cells}" in text
     assert "differs 12/29, warned" in text
 

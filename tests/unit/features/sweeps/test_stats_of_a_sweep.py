@@ -214,7 +214,7 @@ def test_the_page_lists_no_number_that_no_seed_has(of):
     page = statistics_html.statistics_to_html(of("0.1", "0.3"), {})
     assert "<dt>eval/return, last</dt>" in page
     assert "<dt>eval/return, mean_last_10</dt>" not in page
-    assert "fewer than 10: " in page
+    assert "of the 10 values that it takes" in page
 
 
 def sentence_of(page):
