@@ -15,7 +15,7 @@ from reprokit.cli.options import examples, json_option
 from reprokit.cli.output import fitted_lines, print_json
 from reprokit.errors import CannotJudgeError
 
-_RECORDED = "Two recorded runs of one program, with one seed, as `reprokit reproduce` judges them now:"
+_RECORDED = "Two recorded runs of fit.py with one seed, judged now (fit.py is not kept here):"
 _ASKED = "Which line makes them differ? What `reprokit diagnose` answered, with new runs of it:"
 _OFFER = "A small program with a planted fault can be trained in a temporary folder, and its fault found."
 _NEXT = "Your program: reprokit init -- python train.py"
