@@ -84,6 +84,7 @@ class ContainerLife(threading.Thread):
                     self._kill_meanwhile()
                     asked = True
                 self.ended.wait(0.1)
+        atexit.unregister(self.stop)
 
     def run(self) -> None:
         """Make it, follow it to its end and remove it: what the thread does."""
@@ -107,7 +108,6 @@ class ContainerLife(threading.Thread):
             for log in self._logs.values():
                 log.close()
             self.ended.set()
-            atexit.unregister(self.stop)
 
     def _follow(self, api: docker.APIClient) -> None:
         stream = api.attach_socket(self.name, params=_STREAMS)

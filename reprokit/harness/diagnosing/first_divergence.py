@@ -118,7 +118,7 @@ def by_operation(inquiry: Investigation) -> tuple[Cause, ...]:
 
 
 def _in_one_update(inquiry: Investigation, pair: Pair) -> Operation | None:
-    """The operation, where the first pair shows one update that computes other values from equal ones."""
+    """The operation, where the first pair shows one update that computes different values from equal ones."""
     coarse = inquiry.began
     if coarse is None or coarse.stream not in diagnosis.COMPUTED or coarse.until[0] - coarse.since[0] > 1:
         return None
