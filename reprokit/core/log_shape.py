@@ -37,8 +37,8 @@ def of_ensemble(shapes: Iterable[LogShape]) -> LogsOfSeeds:
     )
 
 
-def why_other(known: LogsOfSeeds, shape: LogShape) -> str:
-    """How a log is not as those of an ensemble, to follow what is named; "" where it is.
+def why_other(known: LogsOfSeeds, shape: LogShape, *, of: str = "the ensemble") -> str:
+    """How a log is not as those of an ensemble, or of what ``of`` names; "" where it is as they are.
 
     >>> known = of_ensemble([LogShape(records=10, metrics=frozenset({"loss"}), not_finite=frozenset())])
     >>> why_other(known, LogShape(records=1, metrics=frozenset({"loss"}), not_finite=frozenset({"loss"})))
@@ -46,16 +46,16 @@ def why_other(known: LogsOfSeeds, shape: LogShape) -> str:
     """
     least, most = known.records
     if least == most != shape.records:
-        return f"logged {shape.records} record{'s' * (shape.records != 1)}, the ensemble {most}"
+        return f"logged {shape.records} record{'s' * (shape.records != 1)}, {of} {most}"
     if not least / _FACTOR <= shape.records <= most * _FACTOR:
-        return f"logged {shape.records} record{'s' * (shape.records != 1)}, the ensemble {least} to {most}"
+        return f"logged {shape.records} record{'s' * (shape.records != 1)}, {of} {least} to {most}"
     always, may_be = set(known.always), {*known.always, *known.sometimes}
     for names, what in (
-        (always - shape.metrics, "did not log {}, which the ensemble has"),
-        (shape.metrics - may_be, "logged {}, which the ensemble does not have"),
+        (always - shape.metrics, f"did not log {{}}, which {of} has"),
+        (shape.metrics - may_be, f"logged {{}}, which {of} does not have"),
         (
             shape.not_finite - {*known.not_finite},
-            "has values of {} that are not finite, the ensemble none",
+            f"has values of {{}} that are not finite, {of} none",
         ),
     ):
         if names:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from reprokit import golden, runs
+from reprokit import adapters, golden, runs
+from reprokit.core import log_shape
 from reprokit.core.sampling.seed_rule import why_no_response
 from reprokit.core.statistics import gate
 from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
@@ -26,6 +27,7 @@ from reprokit.features.compare.what_differs import what_differs
 from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.judging.compared_with.run_identity import identity_of
 from reprokit.harness.judging.windowed_values import windowed_values
+from reprokit.layout import METRICS
 from reprokit.recipes import StatisticalMetric
 
 #: Of the splits and the simulated power: from the same runs, the same answer.
@@ -140,7 +142,9 @@ def _answer(
     word = _WORDS[outcome.conclusion]
     sentence = outcome.reason
     if word is Word.EQUAL:
-        sentence = f"results over seeds, not bits: {sentence}"
+        other = _other_logs(stored)
+        word = Word.UNJUDGED if other else word
+        sentence = other or f"results over seeds, not bits: {sentence}"
     answer = Answer(answer=word, sentence=sentence, sides=about)
     more = outcome.seeds_more
     hint = f"--seeds {len(values['a']) + more}" if word is Word.UNJUDGED and more else ""
@@ -154,6 +158,18 @@ def _answer(
             "outcome": asdict(outcome),
         },
     )
+
+
+def _other_logs(stored: Mapping[str, Sequence[runs.StoredRun]]) -> str:
+    """Which log of side b is not as those of side a, as the gate asks it of an ensemble; "" where all are."""
+    known = log_shape.of_ensemble(adapters.shape_of(run.path / METRICS) for run in stored["a"])
+    for run in stored["b"]:
+        why = log_shape.why_other(known, adapters.shape_of(run.path / METRICS), of="side a")
+        if why:
+            return (
+                f"seed {run.record.seed} of b {why}, so one number of it is no evidence of an equal training"
+            )
+    return ""
 
 
 def _outcome(metrics: Sequence[Metric], values: Mapping[str, Values]) -> GateOutcome:

@@ -67,7 +67,9 @@ def _visible(ensemble: Ensemble) -> Iterator[str]:
             yield one_line(f"{metric.name}: {asked} show no drop")
         else:
             less = drop <= metric.margin
-            than = "" if less else f": more than the margin {metric.margin:.6g}, so the answer stays UNJUDGED"
+            than = (
+                "" if less else f": more than the margin {metric.margin:.6g}, so the answer is often UNJUDGED"
+            )
             yield one_line(f"{metric.name}: {asked} show a drop of {drop:.3g} or more{than}")
 
 

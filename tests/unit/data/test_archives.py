@@ -49,7 +49,9 @@ GOOD = (("a/one.csv", b"1\n"), ("a/b/two.csv", b"2\n" * 100_000))
 
 
 @pytest.mark.parametrize(
-    ("kind", "content"), [("tar", tar(*GOOD)), ("tar", tar(*GOOD, how="w")), ("zip", zipped(*GOOD))]
+    ("kind", "content"),
+    [("tar", tar(*GOOD)), ("tar", tar(*GOOD, how="w")), ("zip", zipped(*GOOD))],
+    ids=["compressed", "tar", "zip"],  # the bytes hold the time, and workers must name their tests alike
 )
 def test_an_archive_becomes_a_folder_that_is_checked(fetching, make, write, kind, content):
     one = make(write("data.archive", content), content=content, unpack=kind)

@@ -16,7 +16,7 @@ from reprokit.features.compare.side_runs import ReadySide, settings_told
 from reprokit.request import Request
 from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
-from support.statistical_project import CEILING, NOISIER, RECIPE, SETTINGS, WORSE, StatisticalProject
+from support.statistical_project import CEILING, NOISIER, PROGRAM, RECIPE, SETTINGS, WORSE, StatisticalProject
 
 #: A recipe that does not say what is compared over seeds.
 SILENT = "".join(line for line in RECIPE.splitlines(keepends=True) if "statistical" not in line)
@@ -62,6 +62,14 @@ def test_a_drop_is_different_with_direction_and_size(project):
     assert "return is worse" in answer.sentence
     assert " seeds of b, " in answer.sentence
     assert " than the 5 seeds of a by " in answer.sentence
+
+
+def test_equal_results_of_a_shorter_training_are_no_evidence_of_an_equal_one(project):
+    project.write(train_py=PROGRAM.replace("range(6)", "range(5)"))
+    answer, report = compared(project, 8)
+    assert (answer.answer, answer.exit_code) == (Word.UNJUDGED, 4)
+    assert "of b logged 5 records, side a 6" in answer.sentence
+    assert audit(report / FILE).follows
 
 
 @pytest.mark.slow
