@@ -145,15 +145,19 @@ def network(there: RunPlace) -> Variation | VariationNotMade:
 
 
 def cpu_affinity(there: RunPlace) -> Variation | VariationNotMade:
-    """The last of the cores alone; all of them where the runs have one each: another number in any case."""
+    """The last of the cores alone; all of them where the runs have one each: another number in any case.
+
+    Varied at once with ``cpu_count``, which adds three: one core and three more are what a run on four cores sees.
+    """
     if len(there.cores) < 2:
         why = f"there {'is one core' if there.cores else 'are no cores that could be chosen'} here"
         return VariationNotMade(why=why)
-    cores = there.cores if len(there.pinned) == 1 else there.cores[-1:]
+    usual = len(there.pinned or there.cores)
+    cores = there.cores if usual == 1 else there.cores[-2:] if usual == 4 else there.cores[-1:]
     return Variation(
         category="concurrency",
         fix="take no number of workers or threads from the cores",
-        start=() if cores == there.cores else ("--cores", str(cores[0])),
+        start=() if cores == there.cores else ("--cores", ",".join(map(str, cores))),
         shows={"cores": (list(cores),)},
     )
 

@@ -125,6 +125,14 @@ def test_the_number_of_cores_is_another_than_that_of_the_runs_it_is_compared_to(
     assert made(replace(HERE, pinned=pinned), "cpu_affinity").shows == {"cores": (cores,)}
 
 
+@pytest.mark.parametrize("usual", range(2, 9))
+def test_the_cores_that_a_program_sees_are_another_number_where_all_conditions_vary_at_once(usual):
+    """The program is told of three cores more than it may run on: :mod:`reprokit_hook.system_values`."""
+    (cores,) = made(replace(HERE, cores=tuple(range(usual)), pinned=()), "cpu_affinity").shows["cores"]
+    assert 0 < len(cores) < usual
+    assert len(cores) + 3 != usual
+
+
 def test_what_takes_long_is_made_only_where_it_is_named():
     assert "cpu_model" in {one.name for one in survey(HERE).unmade}
     assert [one.name for one in survey(HERE, only=("cpu_model",)).made] == ["cpu_model"]
