@@ -147,7 +147,7 @@ def network(there: RunPlace) -> Variation | VariationNotMade:
 def cpu_affinity(there: RunPlace) -> Variation | VariationNotMade:
     """The last of the cores alone; all of them where the runs have one each: another number in any case.
 
-    Varied at once with ``cpu_count``, which adds three: one core and three more are what a run on four cores sees.
+    Where four are usual, two: ``cpu_count`` adds three when both are varied, and one and three are four.
     """
     if len(there.cores) < 2:
         why = f"there {'is one core' if there.cores else 'are no cores that could be chosen'} here"
