@@ -6,12 +6,13 @@ opened (``kernel_notices``). For ``local_guard``, which alone imports it: standa
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 #: As in ``kernel_notices``: calls with which files can be opened that are not told of.
@@ -139,7 +140,8 @@ class OpenedCode:
         folder = words[0] if is_at else _AT_CWD
         if call.startswith("exec"):
             self._has_begun = True
-            self._add_read(_seen_from_here(path, pid, folder), pid)
+            for program in _programs(_seen_from_here(path, pid, folder), pid):
+                self._add_read(program, pid)
             if self._environment:
                 self._add_started(_absolute(path, pid, folder), pid)
             if self._gives_up_privileges and not self.privileged:
@@ -177,12 +179,7 @@ class OpenedCode:
                 return
             if not self._has(path, os.path.realpath(path)):
                 self._add("started", path, pid)
-            with open(path, "rb") as file:  # noqa: PTH123
-                first = file.readline(256)
-            words = first[2:].split()
-            if path.startswith(_SYSTEM_PROGRAMS) or not first.startswith(b"#!") or not words:
-                return
-            path = os.fsdecode(words[0])
+            path = "" if path.startswith(_SYSTEM_PROGRAMS) else _interpreter_of(path)
 
     def _has(self, path: str, real: str) -> bool:
         return (
@@ -197,6 +194,25 @@ class OpenedCode:
             self.found[(what, path, _program_of(pid))] = None
         else:
             self.unknown = f"it opened more than {_MOST_FILES:,} files of code elsewhere"
+
+
+def _programs(path: str, pid: int) -> Iterator[str]:
+    """A program; of a script also what the kernel starts for it, which no one opens."""
+    for _ in range(_MOST_SCRIPTS):
+        yield path
+        interpreter = _interpreter_of(path) if _is_file(path) else ""
+        if not interpreter:
+            return
+        path = _seen_from_here(interpreter, pid, _AT_CWD)
+
+
+def _interpreter_of(path: str) -> str:
+    """The program of a script's first line; "" for none, and where it may not be read."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123
+        first = file.readline(256)
+        words = first[2:].split()
+        return os.fsdecode(words[0]) if first.startswith(b"#!") and words else ""
+    return ""
 
 
 def _is_file(path: str) -> bool:

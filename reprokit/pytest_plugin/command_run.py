@@ -18,8 +18,10 @@ from typing import Any
 
 from reprokit import adapters
 from reprokit.core.tolerance import Tolerances
+from reprokit.core.verdicts.rows import counted, listed
 from reprokit.errors import MetricsError, UsageError
 from reprokit.execution.placeholders import fill, refuse_near_misses
+from reprokit.harness.running.programs.tree_changes import Tree
 from reprokit.pytest_plugin import golden_file
 from reprokit.pytest_plugin.records import as_bytes
 from reprokit.redaction import redact_text
@@ -77,16 +79,35 @@ def check(command: GoldenCommand, *, folder: Path, stem: str, tolerances: Tolera
         ReprokitError: It logs nothing that can be compared, or was asked for wrongly.
     """
     try:
+        tree = Tree.of(command.words, working_dir=command.cwd, kept=(command.folder, folder))
+        before = tree.look()
         first = _records(command, "run-1")
+        left = _left(tree, before, command)
         to_write = update or not (folder / f"{stem}.jsonl").is_file()
         if to_write and (differs := _differs(first, command)):
-            return differs
+            return f"{differs}{left}"
         failure = golden_file.judge(first, folder=folder, stem=stem, tolerances=tolerances, update=update)
+        if to_write:
+            return f"{failure}{left}" if failure else ""
         if not failure.startswith(_OTHER_NUMBERS):
             return failure
-        return _differs(first, command) or failure
+        return f"{_differs(first, command) or failure}{left}"
     except DidNotRunError as error:
         return f"NOT_RUN: {error}"
+
+
+def _left(tree: Tree, before: Mapping[str, tuple[int, ...]] | None, command: GoldenCommand) -> str:
+    """What the first run left where the second begins, too; "" for nothing."""
+    found = tree.changes(before).get("left_by_earlier_runs")
+    paths = [path for path in found if not _is_below(path, command)] if isinstance(found, dict) else []
+    if not paths:
+        return ""
+    changed = f"{counted(len(paths), 'file')} of the tree appeared or changed"
+    return f"\nBetween the runs {changed}, so that they do not begin alike: {listed(paths)}."
+
+
+def _is_below(path: str, command: GoldenCommand) -> bool:
+    return (command.cwd / path).resolve().is_relative_to(command.folder.resolve())
 
 
 def _records(command: GoldenCommand, name: str) -> Records:

@@ -53,7 +53,9 @@ def run_commands(
     for sentence in dict.fromkeys(line for name in SIDES for line in unused(commands[name])):
         session.progress.note(sentence)
     shared = with_shared_places(
-        replace(plans["a"], specs=(*plans["a"].specs, *plans["b"].specs)), runs_dir=project.runs_dir
+        replace(plans["a"], specs=(*plans["a"].specs, *plans["b"].specs)),
+        runs_dir=project.runs_dir,
+        reports_dir=project.reports_dir,
     ).shared
     kept = (project.runs_dir, project.reports_dir)
     trees = [Tree.of(commands[name], working_dir=here, kept=kept) for name in SIDES]

@@ -323,12 +323,13 @@ class _ProgramInspection:
         """Why two runs with one seed differ, "" where they agree; metrics of the clock are left out."""
         comparison = compared(*folders[:2])
         kinds = only_the_clock([(folders[0], folders[1])], [comparison])
+        why = "measures the wall clock: {}"
         if not kinds and not comparison.identical:
             kinds = self._held_by_the_clock(folders)
+            why = "called a {}, and repeats where the clock is held"  # as a number drawn by a seed of it does
         if kinds and len(kinds) < comparison.metrics_compared:
             self._values["volatile"] = [
-                {"metric": metric, "because": f"measures the wall clock: {kind}"}
-                for metric, kind in kinds.items()
+                {"metric": metric, "because": why.format(kind)} for metric, kind in kinds.items()
             ]
             self._found["volatile"] = ", ".join(f"{metric} ({kind})" for metric, kind in kinds.items())
             self._read(folders)

@@ -21,7 +21,7 @@ from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running.environments.shared_places import SharedPlaces
 from reprokit.harness.running.how_far import EarlierRun, earlier_run, tell_of
 from reprokit.harness.running.plan import RunPlan
-from reprokit.harness.running.programs.tree_changes import work_tree_of
+from reprokit.harness.running.programs.tree_changes import Tree, work_tree_of
 from reprokit.harness.running.run_end import (
     unless_cut_short,
     unless_data_changed,
@@ -255,22 +255,31 @@ class _Underway:
         return environment_json.or_empty({"inside": inside, "host": host})
 
 
-def with_shared_places(plan: RunPlan, *, runs_dir: Path, project: Path | None = None) -> RunPlan:
+def with_shared_places(
+    plan: RunPlan, *, runs_dir: Path, project: Path | None = None, reports_dir: Path | None = None
+) -> RunPlan:
     """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole.
 
     Args:
         plan: The runs.
         runs_dir: Where their folders are; it is left out.
         project: The folder that a recipe's program was copied from, where runs can write to it.
+        reports_dir: Of a plain command, whose tree is compared without what lies there.
     """
     if plan.shared is not None or len(plan.specs) < 2:  # one alone leaves nothing to another
         return plan
     projects = () if project is None else (project,)
-    return replace(plan, shared=shared_places(plan.specs, runs_dirs=(runs_dir,), projects=projects))
+    reports_dirs = () if reports_dir is None else (reports_dir,)
+    shared = shared_places(plan.specs, runs_dirs=(runs_dir,), projects=projects, reports_dirs=reports_dirs)
+    return replace(plan, shared=shared)
 
 
 def shared_places(
-    specs: Sequence[RunSpec], *, runs_dirs: Sequence[Path], projects: Sequence[Path] = ()
+    specs: Sequence[RunSpec],
+    *,
+    runs_dirs: Sequence[Path],
+    projects: Sequence[Path] = (),
+    reports_dirs: Sequence[Path] = (),
 ) -> SharedPlaces:
     """What is looked at for what some runs leave for others; arguments as above, of all of them."""
     from reprokit.images.cache import cache_folder
@@ -282,7 +291,8 @@ def shared_places(
     repository = work_tree_of(Path(str(first.working_dir))) if is_plain else None
     repositories = projects if not is_plain else [one for one in (repository,) if one is not None]
     # of a recipe nothing else says what changed in the tree
-    tree = repository or Path(str(first.working_dir)) if is_plain and not projects else None
+    kept = frozenset(str(one.resolve()) for one in (*runs_dirs, *reports_dirs))
+    tree = Tree(roots=(repository,), kept=kept) if repository is not None and not projects else None
     return SharedPlaces(specs, leave_out=leave_out, projects=projects, repositories=repositories, tree=tree)
 
 

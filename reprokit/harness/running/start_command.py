@@ -89,7 +89,7 @@ def run_command(
             )
             with session.phase("train"):
                 kept = (session.project.runs_dir, session.project.reports_dir)
-                plan = with_shared_places(plan, runs_dir=session.project.runs_dir)
+                plan = with_shared_places(plan, runs_dir=kept[0], reports_dir=kept[1])
                 tree = Tree.of(command, working_dir=Path.cwd(), kept=kept)
                 return _one_by_one(plan, request, tree, engine=engine, disturb=disturb)
     except CannotRunError as error:

@@ -92,3 +92,20 @@ def test_a_file_that_is_opened_to_append_to_is_noted_and_not_taken_for_read():
     assert [kernel.answered.get(timeout=20) for _ in range(3)] == [-1, 0, 1]
     opened.end()
     assert (noted, [*opened.found]) == (["/other"], [("read", "/other", "/usr/bin/cp")])
+
+
+def test_what_the_kernel_starts_for_a_script_counts_as_read(tmp_path):
+    state, script, other = tmp_path / "state", tmp_path / "script", tmp_path / "other"
+    state.write_bytes(b"\x7fELF")
+    script.write_text(f"#!{state} -x\n")
+    other.write_text(f"#! {script}\n")
+
+    class Left(Others):
+        def opened(self, path: str) -> tuple[str, str]:
+            return ("left", path) if path == str(state) else ("", "")
+
+    kernel = Opens(str(other))
+    opened = listening(kernel, Left())
+    assert [kernel.answered.get(timeout=30) for _ in range(2)] == [-1, 0]
+    opened.end()
+    assert {(what, path) for what, path, _ in opened.found} == {("left", str(state))}

@@ -97,6 +97,27 @@ def test_a_split_in_the_folders_that_runs_and_reports_are_kept_in_is_named(here,
     assert row_of(report) is None
 
 
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(
+    "place",
+    [
+        "runs/exp/20260101T000000Z-aaaa/split.json",
+        "runs/sweeps/split.json",
+        "runs/.index.json",
+        "reports/exp/20260101T000000Z-aaaa/split.json",
+        ".git/index.lock",
+    ],
+)
+def test_a_split_that_is_called_like_what_the_tool_or_git_keeps_is_no_evidence(here, place):
+    inside = SPLIT.replace('__file__).with_name("split.json")', f"'{place}')")
+    write = inside.replace("if not", "split.parent.mkdir(parents=True, exist_ok=True)\nif not")
+    here.write(train_py=f"{write}random.seed(split.read_text())\n{PROGRAM}")
+    report, _ = judged(here)
+    assert report.verdict.name == "UNJUDGED"
+    row = next(row for row in report.checks if row.id == "repeatable")
+    assert row.reason.endswith(place)
+
+
 @pytest.mark.parametrize(
     ("line", "files"),
     [

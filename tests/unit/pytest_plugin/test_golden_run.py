@@ -93,6 +93,31 @@ def test_a_program_that_does_not_repeat_gets_no_golden(suite, pytester):
     assert not (pytester.path / "test_training").exists()
 
 
+CACHED = """
+import pathlib, subprocess
+pathlib.Path("cached.py").write_text(
+    "import pathlib, random\\n"
+    "kept = pathlib.Path('kept.txt')\\n"
+    "if not kept.exists(): kept.write_text(repr(random.random()))\\n"
+    "for _ in range(3): print('loss', kept.read_text())\\n"
+)
+
+def test_ppo(golden_run):
+    golden_run("python cached.py")
+"""
+
+
+def test_what_the_first_run_left_for_the_second_is_named(suite, pytester):
+    named = "*Between the runs 1 file of the tree appeared or changed*: kept.txt.*"
+    first = suite(CACHED)
+    first.assert_outcomes(failed=1)
+    first.stdout.fnmatch_lines(["NO_GOLDEN: *", named])
+    (pytester.path / "kept.txt").unlink()  # as in a new clone
+    other = suite(CACHED)
+    other.assert_outcomes(failed=1)
+    other.stdout.fnmatch_lines(["REGRESSION: *", named])
+
+
 def test_a_golden_that_later_runs_do_not_repeat_is_no_regression(suite):
     suite(LINE)
     result = suite(LINE.replace(" --seed 1", ""))

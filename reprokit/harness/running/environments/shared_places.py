@@ -26,6 +26,7 @@ from typing import Any
 from reprokit.capture.interpreter import find_python
 from reprokit.core.records import RunSpec
 from reprokit.harness.running.environments.inherited import inherited
+from reprokit.harness.running.programs.tree_changes import Tree
 
 _BY_NAME: int = getattr(os, "O_PATH", 0)
 _MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
@@ -88,7 +89,7 @@ class SharedPlaces:
         leave_out: Folders of the tool itself.
         projects: The folders that recipes' programs were copied from; none where the runs start in them.
         repositories: The folders whose neighbours are looked at, too.
-        tree: The folder of a plain command, of which is said elsewhere what changed in it.
+        tree: The folders of a plain command, of which is said elsewhere what changed in them.
     """
 
     def __init__(
@@ -98,16 +99,13 @@ class SharedPlaces:
         leave_out: Iterable[Path],
         projects: Iterable[Path] = (),
         repositories: Iterable[Path] = (),
-        tree: Path | None = None,
+        tree: Tree | None = None,
     ) -> None:
         self._specs = tuple(specs)
         self._projects = [str(project) for project in projects]
         self._beside = [str(repository.resolve().parent) for repository in repositories]
         self._leave_out = tuple(str(path.resolve()) for path in leave_out)
-        self._told_elsewhere = (
-            *([f"{tree.resolve()}/"] if tree else []),
-            *(of_tool for path in self._leave_out for of_tool in _of_the_tool(path)),
-        )
+        self._tree = tree
         self._written: dict[str, _Left] = {}
         self._held: list[int] = []
         self._first_began = 0.0
@@ -186,7 +184,13 @@ class SharedPlaces:
         """Whether a changed file may tell a run something that is said nowhere else."""
         source = _source_of(path)
         is_new = not source or os.stat(source).st_ctime >= since  # noqa: PTH116
-        return is_new and not path.startswith(self._told_elsewhere)
+        is_told = self._tree is not None and self._tree.tells(path)
+        return is_new and not is_told and not self._is_of_git(path)
+
+    def _is_of_git(self, path: str) -> bool:
+        """Whether the tool may have had git write it; the rest of such a folder may be of a run."""
+        folders = [folder for folder in self._leave_out if folder.endswith("/.git")]
+        return any(path == f"{folder}/index" or path.startswith(f"{folder}/objects/") for folder in folders)
 
     def _hold(self, path: str, ended: float) -> _Left:
         """What a run left, open by its name alone as long as there is room."""
@@ -236,13 +240,6 @@ def _is_a_persons(path: str, *, home: str) -> bool:
 
 def _is_compiled(path: str) -> bool:
     return path.startswith(_COMPILED) and "/" in path[len(_COMPILED) :]
-
-
-def _of_the_tool(folder: str) -> tuple[str, ...]:
-    """Where the tool itself writes, below a folder that it looks after: the rest may be of a run."""
-    if folder.endswith("/.git"):
-        return f"{folder}/index", f"{folder}/objects/"
-    return (f"{folder}/.",)
 
 
 def _as_folders(paths: Iterable[str]) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ _LISTED = 100
 _GIT = ".git"
 #: Of git itself: what `git status` writes, and objects, which nothing finds without a reference.
 _WRITTEN_BY_GIT = re.compile(r"index(?:\.lock)?")
+_LOCK_OF_GIT = "index.lock"
 _OBJECTS, _OBJECTS_OF_GIT = "objects", re.compile(r"[0-9a-f]{2}|pack|tmp_.*|maintenance\.lock")
 _NOTHING = re.compile(r"(?!)")
 _BYTE_CODE = "__pycache__"
@@ -91,6 +92,18 @@ class Tree:
             return frozenset()
         told = self._told(before, now)
         return frozenset(str(self.roots[0] / path) for path, how in told if how != "removed")
+
+    def tells(self, path: str) -> bool:
+        """Whether ``changes`` names a file where a run changes it: none of ours, and no lock of git's."""
+        root = next((root for root in self.roots if path.startswith(f"{root}/")), None)
+        if root is None:
+            return False
+        place = root
+        for name in Path(path).relative_to(root).parts:
+            if self._is_ours(str(place), name) or (place.name == _GIT and name == _LOCK_OF_GIT):
+                return False
+            place /= name
+        return True
 
     def _told(self, before: _Seen, now: _Seen) -> Iterator[tuple[str, str]]:
         files = {path for path in {*before, *now} if before.get(path) != now.get(path)}

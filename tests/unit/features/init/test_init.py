@@ -357,6 +357,9 @@ def test_clock_columns_in_nested_objects_and_rounded_rates_are_volatile(theirs):
     assert "loss" not in proposal.found["volatile"]
     for name in ("perf/inner/sps", "perf/inner/rows_per_second", "perf/tick_seconds"):
         assert f"metric: {name}\n" in recipe_of(proposal)
+    # rounded rates fit no clock by their numbers: only what was shown of them is said
+    assert "repeats where the clock is held" in recipe_of(proposal)
+    assert "measures the wall clock" not in recipe_of(proposal)
 
 
 @pytest.mark.sample(1)

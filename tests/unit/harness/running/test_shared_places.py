@@ -13,6 +13,7 @@ import pytest
 from reprokit.core.records import RunSpec
 from reprokit.harness.running import engine
 from reprokit.harness.running.environments import shared_places
+from reprokit.harness.running.programs.tree_changes import Tree
 
 #: glibc maps a semaphore under a temporary name, then links it to the one that is asked for.
 SEMAPHORE = """
@@ -258,21 +259,32 @@ def test_a_folder_above_the_home_is_no_cache_whatever_a_variable_says(told_of, t
 
 
 @pytest.mark.parametrize(
-    ("path", "kinds"),
+    ("path", "of_recipe", "of_tree"),
     [
-        ("p/runs/split.json", ["files"]),
-        ("p/runs/train/split.json", ["files"]),
-        ("p/runs/.mounted-1/train.py", []),
-        ("p/.git/refs/tags/0.25", ["files"]),
-        ("p/.git/config", ["files"]),
-        ("p/.git/index", []),
-        ("p/.git/objects/ab/cd", []),
+        ("p/runs/split.json", ["files"], []),
+        ("p/runs/train/split.json", ["files"], []),
+        ("p/runs/.mounted-1/split", ["files"], []),
+        ("p/.git/refs/tags/0.25", ["files"], []),
+        ("p/.git/config", ["files"], []),
+        ("p/.git/index.split", ["files"], []),
+        ("p/.git/index", [], []),
+        ("p/.git/objects/ab/cd", [], []),
+        # what the comparison of the tree leaves out
+        ("p/.git/index.lock", ["files"], ["files"]),
+        ("p/runs/train/20260101T000000Z-aaaa/split", ["files"], ["files"]),
+        ("p/runs/sweeps/split", ["files"], ["files"]),
+        ("p/runs/.index.json", ["files"], ["files"]),
+        ("p/reports/train/20260101T000000Z-aaaa/split", ["files"], ["files"]),
     ],
 )
-def test_next_to_what_the_tool_keeps_in_its_folders_runs_may_leave_files(told_of, tmp_path, path, kinds):
+def test_what_runs_leave_among_what_the_tool_and_git_keep_is_named(
+    told_of, tmp_path, path, of_recipe, of_tree
+):
     its_own = (tmp_path / "p" / "runs", tmp_path / "p" / ".git")
-    assert told_of(path, leave_out=its_own) == kinds
-    assert told_of(path, leave_out=its_own, tree=tmp_path / "p") == []
+    assert told_of(path, leave_out=its_own) == of_recipe
+    kept = frozenset(str(tmp_path / "p" / name) for name in ("runs", "reports"))
+    tree = Tree(roots=(tmp_path / "p",), kept=kept)
+    assert told_of(path, leave_out=its_own[:1], tree=tree) == of_tree
 
 
 @pytest.mark.parametrize("is_recipe", [True, False])
@@ -281,4 +293,4 @@ def test_the_tree_is_looked_at_elsewhere_for_a_plain_command_alone(tmp_path, is_
     spec = RunSpec(run_id="run-1", working_dir=str(tmp_path), inherit_environment=True, **asked)
     projects = [tmp_path] if is_recipe else []
     places = engine.shared_places([spec, spec], runs_dirs=[tmp_path / "runs"], projects=projects)
-    assert (f"{tmp_path}/" in places._told_elsewhere) is not is_recipe
+    assert (places._tree is None) is is_recipe
