@@ -8,6 +8,7 @@ address loses its credentials.
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -128,7 +129,7 @@ def _digest(root: Path, found: TreeComparison, missing: dict[str, str]) -> str |
                     return None
                 state = f"{'executable' if status.st_mode & stat.S_IXUSR else 'file'} {_sha256_of(path)}"
             elif stat.S_ISLNK(status.st_mode):
-                state = f"link {path.readlink()}"
+                state = f"link {os.readlink(path)}"  # noqa: PTH115 - as it is written
             else:
                 state = f"no file {stat.S_IFMT(status.st_mode):o}"
         except (FileNotFoundError, NotADirectoryError):

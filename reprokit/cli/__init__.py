@@ -57,13 +57,15 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGAL
 _ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))  # Windows has two of them
 _HELD_BACK_S = 10.0  # as long as a container may take to stop
 
-#: What this machine has too little of → what is to be done.
+#: What this machine has too little of, or where it fails → what is to be done.
 _NO_ROOM = {
     errno.ENOSPC: "make room on the disk",
     errno.EDQUOT: "make room: the quota of this user is used up",
     errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
     errno.EMFILE: "raise the limit on open files (ulimit -n)",
     errno.ENFILE: "end programs that hold many files open",
+    errno.EIO: "look at the disk, or the network file system, that the files lie on",
+    errno.ESTALE: "mount the network file system again, or run the same command again",
     errno.EROFS: "choose a folder that can be written, with --runs-dir and --reports-dir",
 }
 

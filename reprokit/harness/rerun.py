@@ -17,6 +17,7 @@ from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
 from reprokit.core.environment_record import EnvironmentRecord
 from reprokit.core.report_parts import DrawnCurve
+from reprokit.core.run_record import RunRecord
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.harness.judging.compared_with.reference_run import (
     judge_against,
@@ -130,7 +131,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
         repeats=request.repeats,
         strict=request.strict,
         timeout_s=request.timeout_s,
-        side_by_side=request.side_by_side,
+        side_by_side=request.side_by_side and not _had_every_core(reference.record, recipe),
         command=request.command,
     )
     kind = WholeRun(repeats=asked.repeats, beside_other_seed=True)
@@ -141,6 +142,11 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
         reports.render_all(report, place)
         write_index(session.project.reports_dir)
     return report, place
+
+
+def _had_every_core(record: RunRecord, recipe: recipes.Recipe) -> bool:
+    """Whether a program ran alone: in a pair each run has one core, so that its threads may be others."""
+    return recipe.program is not None and not (record.limits and record.limits.cpus)
 
 
 def beside(folders: Sequence[Path]) -> RunsCompared:

@@ -174,7 +174,9 @@ def _elsewhere(
 
 
 def list_names(recipes_dir: Path) -> list[str]:
-    """The recipes in a folder, sorted: every subfolder with a ``recipe.yaml``.
+    """The recipes in a folder, sorted: every subfolder with a ``recipe.yaml``, but ``.…`` and ``_…``.
+
+    One of a name that no recipe can have is among them, so that it is an error, and not left out of a gate.
 
     Raises:
         RecipeError: There is no such folder.
@@ -185,8 +187,8 @@ def list_names(recipes_dir: Path) -> list[str]:
             where=str(recipes_dir),
             fix="make a recipe: reprokit init -- python train.py",
         )
-    found = (path.parent.name for path in recipes_dir.glob(f"*/{RECIPE}"))
-    return sorted(name for name in found if re.fullmatch(PLAIN_NAME, name))
+    found = (os.fsencode(path.parent.name) for path in recipes_dir.glob(f"[!._]*/{RECIPE}"))
+    return sorted(name.decode("utf-8", "backslashreplace") for name in found)
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -216,7 +218,12 @@ def _locate(name: str, recipes_dir: Path) -> tuple[Path, Path]:
         above = file.absolute().parent.parent
         return file, above if (above / TRAINERS).is_dir() else recipes_dir
     if not re.fullmatch(PLAIN_NAME, name):
-        raise RecipeError(f"{name!r} cannot be a recipe's name", expected="letters, digits, - and _")
+        raise RecipeError(
+            f"{name!r} cannot be a recipe's name",
+            where=str(recipes_dir),
+            expected="up to 64 letters, digits, - and _, the first one a letter or a digit",
+            fix="rename its folder, or remove recipe.yaml from it",
+        )
     file = recipes_dir / name / RECIPE
     if not _is_there(file):
         known = list_names(recipes_dir)

@@ -82,6 +82,22 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
         ImageError: The file cannot be read, is none of these kinds, or names something that cannot be
             pinned; the message names it.
     """
+    if not path.is_file():
+        raise ImageError(
+            "there is no such file", where=str(path), fix="name an existing file with --dependencies"
+        )
+    try:
+        return _by_name(path, root=root, wanted=wanted)
+    except (AttributeError, KeyError, TypeError) as error:  # a number where a list or a table belongs
+        raise ImageError(
+            "its content is not of the form that such a file has",
+            where=str(path),
+            actual=str(error),
+            fix="have the program that writes it make it again",
+        ) from error
+
+
+def _by_name(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     from reprokit.features.locking import (
         environment_file,
         project_file,
@@ -91,10 +107,6 @@ def read_dependencies(path: Path, *, root: Path, wanted: Wanted) -> Dependencies
     )
 
     name = path.name
-    if not path.is_file():
-        raise ImageError(
-            "there is no such file", where=str(path), fix="name an existing file with --dependencies"
-        )
     if name == "uv.lock":
         return tool_locks.read_uv_lock(path, root=root, wanted=wanted)
     if name == "poetry.lock":

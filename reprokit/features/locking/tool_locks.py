@@ -64,13 +64,13 @@ def read_pylock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     Raises:
         ImageError: It cannot be read, or names a package that comes from an address.
     """
-    data = _read(path)
+    data = _read(path, key="packages")
     return combined(
         [
             Dependencies(python=str(data.get("requires-python") or "")),
             *(
                 _of_pylock(one, path=path, root=root)
-                for one in data.get("packages") or ()
+                for one in data["packages"]
                 if _is_needed(one.get("marker"), wanted, path=path)
             ),
         ]
@@ -85,14 +85,14 @@ def read_poetry_lock(path: Path, *, root: Path, wanted: Wanted) -> Dependencies:
     Raises:
         ImageError: It cannot be read, has no such extra, or names a package that comes from an address.
     """
-    data = _read(path)
+    data = _read(path, key="package")
     known: Mapping[str, list[str]] = data.get("extras") or {}
     if unknown := [one for one in wanted.extras if one not in known]:
         expected = " or ".join(sorted(known)) or "none: the file has none"
         raise ImageError(f"there is no extra {unknown[0]!r}", where=str(path), expected=expected)
     asked = {_plain(text) for extra in wanted.extras for text in known[extra]}
     groups = {_MAIN, *wanted.groups}
-    taken = (one for one in data.get("package") or () if _is_taken(one, groups, asked, wanted, path=path))
+    taken = (one for one in data["package"] if _is_taken(one, groups, asked, wanted, path=path))
     python = str((data.get("metadata") or {}).get("python-versions") or "")
     return combined(
         [
@@ -188,8 +188,12 @@ def _plain(text: str) -> str:
     return text[:end].replace("_", "-").replace(".", "-").lower()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, *, key: str = "") -> dict[str, Any]:
+    """The lock; without its list of packages, under ``key``, it does not say that none is needed."""
     try:
-        return tomllib.loads(read_text(path))
+        found = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # endless digits and nesting too
         raise ImageError(f"not valid TOML: {error}", where=str(path), fix="make the lock again") from error
+    if key and key not in found:
+        raise ImageError(f"there is no list of `{key}` in it", where=str(path), fix="make the lock again")
+    return found

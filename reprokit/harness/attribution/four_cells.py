@@ -26,6 +26,7 @@ from reprokit.harness.judging.compared_with.reference import tolerances_of
 from reprokit.harness.judging.differences import what_changed
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.programs.program_files import program_files
+from reprokit.harness.running.varying.apply_variations import pinned_cores
 from reprokit.layout import METRICS, RECIPE
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
@@ -49,6 +50,7 @@ class _Case:
     request: Request
     project: Project
     scratch: Path
+    cores: tuple[int, ...]
     progress: Progress
 
 
@@ -67,6 +69,7 @@ def attribute(
             request=asked,
             project=session.project,
             scratch=scratch,
+            cores=pinned_cores(run),
             progress=session.progress,
         )
         cells, commit, machine = _cells(case, run)
@@ -175,7 +178,9 @@ def _run(
     code, environment = place
     asked = replace(case.request, overrides=tuple(overrides))
     runs_dir = case.scratch / _folder(place)
-    ran = worktree_run.run_at(root, case.name, request=asked, runs_dir=runs_dir, progress=case.progress)
+    ran = worktree_run.run_at(
+        root, case.name, request=asked, runs_dir=runs_dir, progress=case.progress, cores=case.cores
+    )
     if ran.metrics is None:
         return AttributionCell(code=code, environment=environment, result=NOT_RUN, detail=ran.why), ran
     held = _held(place, ran.metrics, case)

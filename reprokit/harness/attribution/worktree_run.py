@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,13 +45,25 @@ class WorktreeRun:
         return self.folder / METRICS if self.folder else None
 
 
-def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:
+def run_at(
+    root: Path,
+    name: str,
+    *,
+    request: Request,
+    runs_dir: Path,
+    progress: Progress,
+    cores: Sequence[int] = (),
+) -> WorktreeRun:
     """Run a recipe once in a tree; ``runs_dir`` is not the project's own, so that no list shows the run.
+
+    ``cores``: those that a run of a pair had alone; with more of them a library may start more threads, whose
+    sums are others. A container is not held to them.
 
     Where a recipe pins no environment and this Python lacks a package, the run is made again in one that is
     locked from the tree's own files; tree and recipe then have it (``own_environment.removed``).
     """
-    ran = _run_once(root, name, request=request, runs_dir=runs_dir, progress=progress)
+    with _held_to(cores):
+        ran = _run_once(root, name, request=request, runs_dir=runs_dir, progress=progress)
     recipe = None if ran.folder else load(root, name, overrides=tuple(request.overrides))
     if not isinstance(recipe, Recipe):
         return ran
@@ -58,7 +72,8 @@ def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress:
         return ran
     progress.note(own)
     local = replace(request, backend="local")  # as a recipe that pins nothing runs
-    again = _run_once(root, name, request=local, runs_dir=runs_dir, progress=progress)
+    with _held_to(cores):
+        again = _run_once(root, name, request=local, runs_dir=runs_dir, progress=progress)
     return replace(again, own=own)
 
 
@@ -68,6 +83,20 @@ def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objec
         return recipes.load(name, recipes_dir=project_folder(root, "recipes"), overrides=overrides)
     except ReprokitError as error:
         return Objection(str(error))
+
+
+@contextmanager
+def _held_to(cores: Sequence[int]) -> Iterator[None]:
+    """Have what this thread starts meanwhile use these cores alone; all of them where there are none."""
+    if not cores:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(cores) & before or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _run_once(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:

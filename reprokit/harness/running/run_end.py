@@ -121,7 +121,9 @@ def _explained(result: RunResult, plan: RunPlan) -> RunResult:
 
     if plan.program is not None:
         seen = plan.facts["program"]["files"]
-        result = unseen_module.explained(result, project=plan.project, seen=seen)
+        explained = unseen_module.explained(result, project=plan.project, seen=seen)
+        if explained != result:
+            return explained
     return unseen_module.in_own_python(result, plan.specs[0])
 
 

@@ -105,6 +105,19 @@ def test_a_deleted_file_a_link_and_a_mode_each_count(repository):
     assert len(seen) == 3
 
 
+@pytest.mark.parametrize("target", ["../data/", "./b", "a//b", "b/./", "https://example.org/x"])
+def test_a_link_is_as_committed_however_its_target_is_written(repository, target):
+    repository.commit(b="1")
+    link = repository.root / "link"
+    link.symlink_to(target)
+    repository.git("add", "--all")
+    repository.git("commit", "--quiet", "--message", "a link")
+    assert capture_source(repository.root)["dirty"] is False
+    link.unlink()
+    link.symlink_to(f"{target}/")
+    assert capture_source(repository.root)["changed_files"] == ["link"]
+
+
 def test_a_link_is_not_followed(repository, tmp_path):
     repository.commit(a="1")
     (tmp_path / "outside").write_text(PLANTED)

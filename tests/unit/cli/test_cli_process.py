@@ -221,6 +221,12 @@ def test_a_full_disk_is_no_fault_of_the_tool_and_names_the_file(end, capsys):
     assert told == "Error: runs/x/run.json: No space left on device\nHint: make room on the disk\n"
 
 
+def test_a_disk_that_fails_is_no_fault_of_the_tool(end, capsys):
+    assert end(OSError(5, "Input/output error", "runs/x/metrics.jsonl")) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("Error: runs/x/metrics.jsonl: Input/output error\nHint: look at the disk")
+
+
 def test_standard_output_is_data_and_nothing_else(pair):
     differs = reprokit("diff", *pair, "--json")
     assert (differs.returncode, differs.stderr) == (1, "")

@@ -52,6 +52,14 @@ def test_a_recipe_that_cannot_be_read_is_an_answer_of_its_own(tmp_path: Path, to
     assert "recipe.yaml" in only.error
 
 
+def test_a_recipe_in_a_folder_of_an_impossible_name_is_not_left_out_of_the_gate(tmp_path: Path, told):
+    (tmp_path / "recipes" / "cartpole.v2").mkdir(parents=True)
+    (tmp_path / "recipes" / "cartpole.v2" / "recipe.yaml").write_text("schema: 1\nname: cartpole\n")
+    [only] = verify(Request(), session=Session(project=Project.around(tmp_path), progress=told))
+    assert (only.recipe, only.report, only.exit_code) == ("cartpole.v2", None, 2)
+    assert "rename its folder" in only.error
+
+
 def test_a_recipe_that_was_named_but_is_not_there_is_wrong_usage(tmp_path: Path, told):
     (tmp_path / "recipes").mkdir()
     [only] = verify(

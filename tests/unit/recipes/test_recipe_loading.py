@@ -147,11 +147,19 @@ def test_a_setting_is_found_at_its_line(folder):
 
 
 def test_recipes_are_listed_by_name(folder):
-    for name in ("zeta", "alpha", "bad name"):
+    for name in ("zeta", "alpha", "_off", ".cache"):
         (folder.path / name).mkdir()
         (folder.path / name / "recipe.yaml").write_text("")
     (folder.path / "empty").mkdir()
     assert recipes.list_names(folder.path) == ["alpha", "cartpole", "zeta"]
+
+
+@pytest.mark.parametrize("name", ["bad name", "cartpole.v2", "épreuve", "a" * 65, "-x"])
+def test_a_folder_whose_name_no_recipe_can_have_is_listed_and_refused(folder, refused, name):
+    (folder.path / name).mkdir()
+    (folder.path / name / "recipe.yaml").write_text(folder.file.read_text())
+    assert sorted(recipes.list_names(folder.path)) == sorted([name, "cartpole"])
+    assert "cannot be a recipe's name" in refused(recipes.load, name, recipes_dir=folder.path)
 
 
 def test_a_missing_recipes_folder_is_told(tmp_path, refused):

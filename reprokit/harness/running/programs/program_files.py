@@ -56,7 +56,7 @@ def program_files(recipe: Recipe, root: Path) -> tuple[ProgramFile, ...]:
     kept = _kept_with_run(recipe)
     root = kept or root
     told = settings_of(root)
-    for name in files_below(root) if kept else _tracked(root):
+    for name in files_below(root) if kept else _in_index(root):
         if not kept and not _is_seen(name, patterns, recipe=recipe, root=root, told=told):
             continue
         file = _read(root / name, name, root=root, recipe=recipe)
@@ -91,10 +91,15 @@ def tracked_files(root: Path) -> tuple[str, ...]:
     Raises:
         UsageError: The folder is in no git repository, or nothing in it is tracked.
     """
-    found = tuple(name for name in _tracked(root) if (root / name).is_file())
+    found = tuple(name for name in _in_index(root) if (root / name).is_file())
     if not found:
         raise UsageError("git tracks no file here", where=str(root), fix="`git add` the program's files")
     return found
+
+
+def submodules(root: Path) -> tuple[str, ...]:
+    """Folders of submodules below a folder; no program sees their files."""
+    return tuple(_in_index(root, submodules=True))
 
 
 def digest_of_files(files: tuple[ProgramFile, ...]) -> str:
@@ -121,8 +126,8 @@ def _kept_with_run(recipe: Recipe) -> Path | None:
     return folder / PROGRAM if kept else None
 
 
-def _tracked(root: Path) -> Iterator[str]:
-    """Names of the files below a folder that are in git's index, in order."""
+def _in_index(root: Path, *, submodules: bool = False) -> Iterator[str]:
+    """Names of the files below a folder that are in git's index, in order; or of the submodules."""
     repository = git_objects.find_repository(root)
     if repository is None or repository.root is None:
         raise UsageError(
@@ -137,7 +142,7 @@ def _tracked(root: Path) -> Iterator[str]:
     for row in filter(None, listed):
         mode, _, name = row.partition(b"\t")
         text = os.fsdecode(name)
-        if text.startswith(prefix) and not mode.startswith(_SUBMODULE):
+        if text.startswith(prefix) and mode.startswith(_SUBMODULE) == submodules:
             names.add(text.removeprefix(prefix))
     yield from sorted(names)
 

@@ -1,4 +1,4 @@
-"""Why a program does not find a module: git does not track it, or it runs in reprokit's own Python."""
+"""Why a program does not find a module: git does not track it, a submodule has it, or our Python ran it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from reprokit.capture.interpreter import find_python
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import UsageError
-from reprokit.harness.running.programs.program_files import tracked_files
+from reprokit.harness.running.programs.program_files import submodules, tracked_files
 
 MISSING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
@@ -30,8 +30,15 @@ def explained(result: RunResult, *, project: Path | None, seen: Collection[str])
     file = file_of(missing[1], project, seen)
     try:
         tracked = tracked_files(project) if file else ()
+        below = _submodule_of(missing[1], project)
     except UsageError:  # in no git repository, as an unpacked bundle
         return result
+    if below is not None:
+        return replace(
+            result,
+            message=f"{result.message}; it lies in the submodule {below}, whose files no run has",
+            remedy=f"put the files of {below} into the project itself, or install it as a package",
+        )
     if file is None:
         return result
     if file in tracked:
@@ -58,6 +65,17 @@ def in_own_python(result: RunResult, spec: RunSpec) -> RunResult:
         remedy="activate the program's own environment, and call reprokit by its whole path; "
         f"or install {missing[1]} next to reprokit",
     )
+
+
+def _submodule_of(name: str, project: Path) -> str | None:
+    """The submodule of a project in which a module lies, as far as its name and the usual folders say."""
+    module = Path(*name.split("."))
+    for one in submodules(project):
+        for folder in (Path(one).parent, Path(one), Path(one, "src")):
+            here = project / folder / module
+            if here.is_relative_to(project / one) and (here.is_dir() or here.with_suffix(".py").is_file()):
+                return one
+    return None
 
 
 def file_of(name: str, project: Path, seen: Collection[str]) -> str | None:

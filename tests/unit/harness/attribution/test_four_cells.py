@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ import pytest
 from reprokit import golden, recipes
 from reprokit.golden import Promotion
 from reprokit.harness import Project, Request
-from reprokit.harness.attribution import four_cells
+from reprokit.harness.attribution import four_cells, worktree_run
 from reprokit.harness.attribution.four_cells import (
     DIFFERS,
     EQUAL,
@@ -274,6 +275,36 @@ def test_a_golden_is_not_blamed_for_what_it_was_not_blessed_with(study, told, mo
     found = study.attributed(told)
     assert (found.answer, cells(found)[THEN_THEN]) == ("undecided", NOT_RUN)
     assert f"with a different {changed} from the promoted one" in found.cells[0].detail
+
+
+def test_its_runs_have_the_cores_that_the_run_in_question_had(study, told, monkeypatch):
+    asked = []
+
+    def noted(root: Path, name: str, *, cores: tuple[int, ...], **more: Any) -> WorktreeRun:
+        asked.append(cores)
+        return study.trainer(root, name, **more)
+
+    monkeypatch.setattr(four_cells.worktree_run, "run_at", noted)
+    monkeypatch.setattr(four_cells, "pinned_cores", lambda _run: (1,))
+    study.lock("second")
+    study.attributed(told)
+    assert asked == [(1,)] * 3
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
+def test_what_is_started_is_held_to_the_cores_and_nothing_is_afterwards(tmp_path, told, monkeypatch):
+    first, *_ = every = sorted(os.sched_getaffinity(0))
+    seen = []
+
+    def once(*_: Any, **__: Any) -> WorktreeRun:
+        seen.append(sorted(os.sched_getaffinity(0)))
+        return WorktreeRun(folder=tmp_path)
+
+    monkeypatch.setattr(worktree_run, "_run_once", once)
+    for cores in ((first,), (), (10_000,)):
+        worktree_run.run_at(tmp_path, NAME, request=Request(), runs_dir=tmp_path, progress=told, cores=cores)
+    assert seen == [[first], every, every]
+    assert sorted(os.sched_getaffinity(0)) == every
 
 
 def test_a_golden_that_another_runtime_gives_as_well_still_tells_the_codes_fault(study, told):

@@ -1,9 +1,15 @@
-"""Why a program does not find a module: it ran in reprokit's own Python."""
+"""Why a program does not find a module: it lies in a submodule, or it ran in reprokit's own Python."""
 
+import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
-from reprokit.harness.running.programs.unseen_module import in_own_python
+from reprokit.harness.running import run_end
+from reprokit.harness.running.programs.unseen_module import explained, in_own_python
 from tests.unit.harness.running.test_program import REALISATION
 
 CRASH = RunResult(
@@ -34,3 +40,48 @@ def test_nothing_is_said_of_another_python_nor_of_a_locked_environment(tmp_path)
     other.symlink_to(sys.executable)
     assert in_own_python(CRASH, spec(other)) == CRASH
     assert in_own_python(CRASH, spec(sys.executable, realisation=REALISATION)) == CRASH
+
+
+@pytest.fixture
+def with_submodule(tmp_path):
+    """A project with ``lib/k.py`` in a submodule, and ``train.py``."""
+    for folder, file in (("library", "k.py"), ("project", "train.py")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / file).write_text("")
+        git(tmp_path / folder, "init", "-q")
+        git(tmp_path / folder, "add", "-A")
+        git(tmp_path / folder, "commit", "-qm", "first")
+    project = tmp_path / "project"
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../library", "lib")
+    return project
+
+
+def git(folder, *arguments):
+    person = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *person, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def lacks(module):
+    return replace(CRASH, message=CRASH.message.replace("sklearn", module))
+
+
+@pytest.mark.parametrize("module", ["k", "lib", "lib.k"])
+def test_a_module_in_a_submodule_is_said_to_lie_there(with_submodule, module):
+    said = explained(lacks(module), project=with_submodule, seen=["train.py"])
+    assert said.message.endswith("it lies in the submodule lib, whose files no run has")
+    assert said.remedy.startswith("put the files of lib into the project")
+
+
+def test_a_module_that_lies_nowhere_is_not_blamed_on_a_submodule(with_submodule):
+    assert explained(CRASH, project=with_submodule, seen=["train.py"]) == CRASH
+
+
+def test_where_the_file_is_known_the_tools_own_python_is_not_blamed_too(with_submodule):
+    plan = SimpleNamespace(
+        program=True,
+        project=with_submodule,
+        specs=[spec(sys.executable)],
+        facts={"program": {"files": {"train.py": "sha256:1"}}},
+    )
+    assert "reprokit itself" not in run_end._explained(lacks("k"), plan).message
+    assert "reprokit itself" in run_end._explained(CRASH, plan).message
