@@ -304,7 +304,7 @@ def _not_judged(case: VerdictCase) -> str:
         return ""
     is_one = case.not_judged == 1
     asked = "does not apply or was not asked for" if is_one else "do not apply or were not asked for"
-    return f" {counted(case.not_judged, 'optional row')} of the checklist {asked}."
+    return f" {counted(case.not_judged, 'optional check')} {asked}."
 
 
 def _drift(golden: GoldenEvidence) -> str:

@@ -9,7 +9,7 @@ from reprokit.reports.escaping import one_line
 from reprokit.reports.formats.explanations import GATE_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
-from reprokit.reports.terminal.terminal_summary import IN_CAUSE, not_asked, not_passed, what_changed
+from reprokit.reports.terminal.terminal_summary import IN_CAUSE, counts, not_passed, what_changed
 
 #: One less than ten: the place of the report follows.
 _MOST_LINES = 9
@@ -63,7 +63,7 @@ def _joined(title: str, facts: Sequence[tuple[str, str]]) -> str:
 
 def _counts(found: Outline, left_out: list[ReportRow]) -> str:
     if found.verdict is Verdict.NOT_RUN:
-        return f"{len(found.rows)} rows were not judged: a run did not finish (-v shows everything)"
+        return "none was made, because a run did not finish (-v lists all)"
     passed = sum(row.status is Status.PASSED for row in found.rows)
     names = f"; also did not pass: {', '.join(row.id for row in left_out)}" if left_out else ""
-    return f"{passed} of {len(found.rows)} passed{not_asked(found)}{names} (-v shows everything)"
+    return f"{', '.join((f'{passed} passed', *counts(found)))}{names} (-v lists all)"
