@@ -235,7 +235,7 @@ def _judge(
         varied=bool(beside.varied),
         gate=request.gate,
         same_under=bool(beside.same_under),
-        statistical=beside.new_seeds is not None,
+        statistical=request.statistical or beside.new_seeds is not None,
         num_runs=len(folders),
     )
     evidence = gather(

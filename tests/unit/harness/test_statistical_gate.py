@@ -271,6 +271,16 @@ def test_a_new_seed_that_crashes_is_not_run(here):
     report = here.judged()
     assert (report.verdict, report.exit_code) == (Verdict.NOT_RUN, 3)
     assert "seed21" in report.not_run["run"]
+    assert report.rerun.split()[:2] == ["reprokit", "verify"]
+    assert "--statistical" in report.rerun
+
+
+def test_a_run_that_crashes_is_run_again_by_the_same_command(here):
+    here.write(settings_py="raise SystemExit(3)")
+    answer = here.answer()
+    assert answer.report.verdict is Verdict.NOT_RUN
+    assert "--statistical" in answer.report.rerun
+    assert audit(answer.folder / "report.json", project=here.project).exit_code == 0
 
 
 def test_new_seeds_without_a_finite_return_never_pass(here):
