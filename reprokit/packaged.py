@@ -32,7 +32,7 @@ class Topic:
     path: Path
 
     def text(self) -> str:
-        """The page in Markdown; a link to another page names the command that shows it, others their address."""
+        """The page in Markdown; a link to another page names its command, any other its address."""
         known = topics()
         return _LINK.sub(lambda link: _as_command(link, known), self.path.read_text(encoding="utf-8"))
 

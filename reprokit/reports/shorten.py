@@ -31,7 +31,7 @@ def from_root(report: Report) -> Report:
 
 
 def _unpacked(report: Report) -> PurePosixPath:
-    """The temporary folder of the report's bundle, which is gone when someone reads it; "/" where there is none."""
+    """The temporary folder of the report's bundle, which is gone by now; "/" where there is none."""
     above = PurePosixPath(report.golden or "/").parents if report.bundle else ()
     return next((one for one in above if one.name.startswith(UNPACKED)), PurePosixPath("/"))
 

@@ -189,6 +189,7 @@ def _of_this_run(report: Report) -> Iterator[tuple[Visible, Visible]]:
 
 
 def far_apart(report: Report) -> Visible:
+    """The values that differ first, and by how much; empty where they are not two numbers."""
     found = report.divergence
     if not found or not found.metric or found.rel_error is None:
         return Visible("")

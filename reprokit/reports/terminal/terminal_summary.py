@@ -170,11 +170,11 @@ def _remedy(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
 
 
 def counts(found: Outline) -> tuple[str, ...]:
-    """How many rows did not pass and are named, and how many advisory ones were skipped; nothing where none."""
+    """How many rows did not pass, and how many advisory ones were skipped; nothing where none."""
     open_rows = sum(map(_did_not_pass, found.rows))
     number = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
-    if " optional check" in found.sentence or " of the checklist " in found.sentence:  # it counts them already
-        number = 0
+    if any(words in found.sentence for words in (" optional check", " of the checklist ")):
+        number = 0  # the sentence counts them already
     skipped = (
         "1 optional one does not apply or was not asked for"
         if number == 1

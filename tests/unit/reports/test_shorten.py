@@ -40,7 +40,9 @@ def test_paths_in_the_project_are_told_from_its_root_in_every_drawn_file(sample_
 
 
 def test_the_temporary_folder_of_a_bundle_is_in_no_drawn_file_and_one_that_is_kept_is(sample_report):
-    report = replace(in_study(sample_report(Verdict.NONDETERMINISTIC)), bundle={"file": "b", "sha256": DIGEST})
+    report = replace(
+        in_study(sample_report(Verdict.NONDETERMINISTIC)), bundle={"file": "b", "sha256": DIGEST}
+    )
     golden = "/tmp/reprokit-bundle-x1/golden/r/cpu/seed-1"
     row = replace(report.checks[0], reason=f"equal to {golden}")
     unpacked = replace(report, golden=golden, checks=(row,))

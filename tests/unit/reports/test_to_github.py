@@ -87,7 +87,9 @@ def test_a_row_hangs_on_the_setting_that_decides_it(sample_report: Sample) -> No
     assert checkpoints[2] == "48"
 
 
-def test_advisory_rows_that_failed_warn_and_skipped_ones_are_left_to_the_summary(sample_report: Sample) -> None:
+def test_advisory_rows_that_failed_warn_and_skipped_ones_are_left_to_the_summary(
+    sample_report: Sample,
+) -> None:
     told = [
         dataclasses.replace(sample_report(verdict), checks=sample_report(Verdict.REPRODUCED).checks)
         for verdict in (Verdict.REPRODUCED, Verdict.REGRESSION)
