@@ -57,7 +57,7 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 def make_results_folder(folder: Path) -> None:
-    """Make a folder of results that git ignores, as it does caches of tools; one that is there stays as it is.
+    """Make a folder of results that git ignores, as it does caches; one that is there stays as it is.
 
     Raises:
         WorkspaceError: It cannot be made.
