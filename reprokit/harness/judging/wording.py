@@ -400,8 +400,10 @@ def _after_no_golden(case: VerdictCase) -> str:
     recipe = evidence.recipe or {}
     if evidence.modified:
         return _as_it_stands(case)
-    if case.failed or _is_silent(case):
+    if case.failed:
         return _show(case)
+    if _is_silent(case):
+        return _after_silence(case)
     if evidence.ensemble_not_asked:
         words = f"reprokit verify {recipe.get('name')} --seed {_seed(case)} --statistical"
         return f"{words}{_backend(case)}{_asked(case)}"
@@ -409,6 +411,15 @@ def _after_no_golden(case: VerdictCase) -> str:
         where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
         return f"add {evidence.platform} to {where} (platforms), then: {_as_it_stands(case)}"
     return _promotion(case, reason="first golden")
+
+
+def _after_silence(case: VerdictCase) -> str:
+    """What makes runs a golden of which no metric responds to the seed: nothing is to be shown again."""
+    if _is_plain(case) or not case.evidence.recipe:
+        return _show(case)
+    file = f"recipes/{case.evidence.recipe.get('name')}/recipe.yaml"
+    meant = f"add `unresponsive: {{because: …}}` to {file} if that is meant"
+    return f"have the program use its seed, or {meant}, then: {_as_it_stands(case)}"
 
 
 def _after_nondeterministic(case: VerdictCase) -> str:

@@ -81,7 +81,9 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine
         yield TerminalLine(text="  unknown: no experiment shows one")
         return
     first, *others = page.cards
-    yield TerminalLine(text=_TITLES.get(first.confidence, "Cause"), tone="title")
+    title = _TITLES.get(first.confidence, "Cause")
+    number = f" 1 of {len(page.cards)}, which must all be fixed" if others else ""
+    yield TerminalLine(text=f"{title}{number}", tone="title")
     yield from _cause(first, width=width)
     if first.confidence != "high":
         for text in wrapped(diagnosis_page.confidence_text(found.cause), width=width, lead="  "):

@@ -13,14 +13,15 @@ from reprokit.reports.terminal.terminal_summary import IN_CAUSE, counts, not_pas
 
 #: One less than ten: the place of the report follows.
 _MOST_LINES = 9
-_MOST_OF_LINE = 600
+_MOST_OF_LINE, _MOST_OF_GATE = 600, 4000
 
 
 def plain_lines(found: Outline) -> list[str]:
-    """The verdict, why, what differs first, rows that did not pass as far as there is room, what to type."""
+    """The verdict, why (first, where there is no golden yet), facts, rows as there is room, what to type."""
+    verdict = f"verdict: {found.verdict.value} (exit code {found.exit_code})"
+    why = f"why: {found.sentence}"
     above = [
-        f"verdict: {found.verdict.value} (exit code {found.exit_code})",
-        f"why: {found.sentence}",
+        *((why, verdict) if found.verdict is Verdict.NO_GOLDEN else (verdict, why)),
         f"recipe: {found.recipe} ({found.platform}, seed {found.seed})",
     ]
     typed = (("run again", found.rerun), ("next", found.next_command))
@@ -46,7 +47,7 @@ def _what_happened(found: Outline) -> Iterator[str]:
         yield from (f"log: {text}" for text in found.log_tail[-2:])
     gate = dict(found.explanations).get(GATE_TITLE, ())
     if gate:
-        yield _joined(GATE_TITLE.lower(), gate)
+        yield _joined(GATE_TITLE.lower(), gate, limit=_MOST_OF_GATE)  # its error rates stand last
     elif found.divergence:
         yield _joined("first divergence", in_short(found.divergence))
     cause = [fact for fact in cause_facts(found.cause) if fact[0] in IN_CAUSE]
@@ -56,9 +57,9 @@ def _what_happened(found: Outline) -> Iterator[str]:
         yield _joined("what changed", changed)
 
 
-def _joined(title: str, facts: Sequence[tuple[str, str]]) -> str:
+def _joined(title: str, facts: Sequence[tuple[str, str]], *, limit: int = _MOST_OF_LINE) -> str:
     texts = (value if label == "what" else f"{label} {value}" for label, value in facts)
-    return one_line(f"{title}: {'; '.join(texts)}", limit=_MOST_OF_LINE)
+    return one_line(f"{title}: {'; '.join(texts)}", limit=limit)
 
 
 def _counts(found: Outline, left_out: list[ReportRow]) -> str:
