@@ -400,10 +400,8 @@ def _after_no_golden(case: VerdictCase) -> str:
     recipe = evidence.recipe or {}
     if evidence.modified:
         return _as_it_stands(case)
-    if case.failed:
-        return _show(case)
-    if _is_silent(case):
-        return _after_silence(case)
+    if case.failed or _is_silent(case):
+        return _show(case) if case.failed else _after_silence(case)
     if evidence.ensemble_not_asked:
         words = f"reprokit verify {recipe.get('name')} --seed {_seed(case)} --statistical"
         return f"{words}{_backend(case)}{_asked(case)}"

@@ -148,9 +148,9 @@ def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here)
     assert (told["margins"], str(told["outcome"]["conclusion"])) == ({"return": 2.0}, "EQUIVALENT")
     text = to_markdown.to_markdown(to_json.from_json(to_json.to_json(report)))
     for said in (
-        "smallest visible drop",
+        "smallest visible worsening",
         "at most 5%",
-        "a drop as large as the margin 2 is excluded",
+        "a worsening as large as the margin 2 is excluded",
         "at most 2.5%",
     ):
         assert said in text
