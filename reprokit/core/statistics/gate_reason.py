@@ -42,8 +42,8 @@ def reason_for(
             f"{metric.name} {interval(metric)}, margin {_number(metric.margin)}" for metric in last.metrics
         )
         return (
-            f"no difference was found with {last.num_new} {words.new}, and a worsening as large as the margin is "
-            f"excluded: {shown}"
+            f"no difference was found with {last.num_new} {words.new}, and a worsening as large as the "
+            f"margin is excluded: {shown}"
         )
     odd = [metric.name for metric in last.metrics if any(metric.num_not_finite)]
     if odd:

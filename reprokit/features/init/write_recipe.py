@@ -149,8 +149,8 @@ _HELD = "Python's hash seed; `reprokit diagnose {name}` varies it, and more"
 
 #: Which files count as the program's, for a person.
 _FILES = (
-    "all that git tracks; `sees: [train.py, src/*]` in the recipe, set before the first golden, limits them "
-    "to what the program reads"
+    "all that git tracks; `sees: [train.py, src/*]` in the recipe, set before the first golden, limits them; "
+    "the program then finds no other file, so name all that it may read"
 )
 
 

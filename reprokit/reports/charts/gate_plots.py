@@ -39,8 +39,8 @@ _NUM_COLOURS = 6
 _NEEDED = 0.8  # the power with which a worsening of the margin must be found before anything is EQUIVALENT
 _KEY = (
     "Dot: difference, line: its interval. Ring: the smallest worsening that would be found with 80 % power. "
-    "Shaded: worsenings smaller than the margin; EQUIVALENT needs an interval that ends within, or beyond it on "
-    "the better side. Whether the means differ is decided by p, not by the interval: a difference that is "
+    "Shaded: worsenings smaller than the margin; EQUIVALENT needs an interval that ends within, or beyond it "
+    "on the better side. Whether the means differ is decided by p, not by the interval: a difference that is "
     "found is REGRESSION, also where it is smaller than the margin."
 )
 _EITHER_SIDE = "The report does not say which side is worse, so the margin is drawn on both."

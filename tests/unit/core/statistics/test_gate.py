@@ -43,8 +43,8 @@ def test_equal_distributions_and_a_wide_margin_are_equivalent():
     assert one.difference_low < one.difference < one.difference_high
     limits = ", ".join(f"{limit:.6g}" for limit in (one.difference_low, one.difference_high))
     assert (
-        f"a worsening as large as the margin is excluded: eval/return {one.difference:.6g} [{limits}], margin 2"
-        in (outcome.reason)
+        "a worsening as large as the margin is excluded: "
+        f"eval/return {one.difference:.6g} [{limits}], margin 2" in (outcome.reason)
     )
 
 
