@@ -182,7 +182,7 @@ def _place_of_verdict(report: Report) -> tuple[Visible, int]:
     if report.verdict is Verdict.REGRESSION:
         for file in files:
             for number, text in numbered(file.diff):
-                if text.startswith("+"):
+                if number and text.startswith("+"):
                     return one_line(file.path), int(number)
     metric = report.divergence.metric if report.divergence else None
     keys = (f"tolerances.{metric}", "tolerances") if metric else ()

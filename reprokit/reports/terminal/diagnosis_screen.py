@@ -82,8 +82,9 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine
         return
     first, *others = page.cards
     title = _TITLES.get(first.confidence, "Cause")
-    number = f" 1 of {len(page.cards)}, which must all be fixed" if others else ""
-    yield TerminalLine(text=f"{title}{number}", tone="title")
+    if others:
+        title = f"{title.replace('ause', 'auses')} ({len(page.cards)}, all to be fixed)"
+    yield TerminalLine(text=title, tone="title")
     yield from _cause(first, width=width)
     if first.confidence != "high":
         for text in wrapped(diagnosis_page.confidence_text(found.cause), width=width, lead="  "):
