@@ -360,6 +360,8 @@ def _after_failure(case: VerdictCase) -> str:
     if _MAKES_THERE.fullmatch(remedy := str(failure.get("remedy"))):
         return remedy
     log = failure.get("log")
+    if not log and failure.get("outcome") == Outcome.CRASHED:  # it printed nothing: see what was started
+        return f"reprokit runs show {failure.get('run')}"
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
 
 
