@@ -100,7 +100,8 @@ def _of_someone_else(case: VerdictCase) -> str:
     """What a reviewer can do, who has neither the author's project nor its golden; "" for one's own runs."""
     if not case.evidence.runs or not case.evidence.runs[0].run.bundle:
         return ""
-    return _OF_A_BUNDLE.get(case.judged.verdict, "")
+    told = _OF_A_BUNDLE.get(case.judged.verdict, "")
+    return told.removeprefix(_IF_PUBLISHED) if "sha256_asked" in case.evidence.runs[0].run.bundle else told
 
 
 def _in_what(case: VerdictCase) -> str:
@@ -539,7 +540,8 @@ _SENTENCES: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.REPEATABLE: _repeatable,
 }
 
-_ASK_AUTHOR = "if the archive has the digest that its author published, send the author this report"
+_IF_PUBLISHED = "if the archive has the digest that its author published, "
+_ASK_AUTHOR = f"{_IF_PUBLISHED}send the author this report"
 #: Of runs that were made from a bundle.
 _OF_A_BUNDLE = {
     Verdict.REGRESSION: _ASK_AUTHOR,

@@ -20,7 +20,7 @@ _LEAST_INDENT = 2
 _COMMENT = "  # "
 _STEP = re.compile(", (then|else): ")
 #: A step that is no command.
-_WORDS = re.compile(r"(?:add|commit|have|if the) ")
+_WORDS = re.compile(r"(?:add|ask|commit|have|if the|send) ")
 #: A word of a command line; what is between quotes belongs to it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
