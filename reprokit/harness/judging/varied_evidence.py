@@ -97,17 +97,26 @@ def _threads_as_before(whole: runs.StoredRun, one: runs.StoredRun) -> dict[str, 
 
     A library takes fewer threads than a variable says where there are fewer cores.
     """
-    named = (one.record.varied.names if one.record.varied else None) or ()
-    threads = [name for name in named if name == THREADS or name.startswith(f"{THREADS}_")]
+    threads = sorted(
+        _threads_of(one) - _threads_of(whole)
+    )  # a side of `compare` is varied in all of its runs
     if not threads:
         return {}
     before, after = (environment_json.recorded(run.path) for run in (whole, one))
     for library, place in THREADS_OF.items():
         number = fact(after, place)
         if isinstance(number, int) and number == fact(before, place):
-            why = f"{library} computed with {counted(number, 'thread')} in both runs"
+            pinned = one.record.limits is not None and one.record.limits.cpus
+            more = "; with --sequential a run has all cores" if pinned else ""
+            why = f"{library} computed with {counted(number, 'thread')} in both runs{more}"
             return dict.fromkeys(threads, why)
     return {}
+
+
+def _threads_of(run: runs.StoredRun) -> set[str]:
+    """The variations of threads that a run was made under."""
+    named = (run.record.varied.names if run.record.varied else None) or ()
+    return {name for name in named if name == THREADS or name.startswith(f"{THREADS}_")}
 
 
 def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:
