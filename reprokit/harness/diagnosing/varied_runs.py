@@ -135,7 +135,7 @@ def _judge_each(inquiry: Investigation, chosen: Sequence[Variation], other: Inst
     seen, before = (conditions_of(ran.trace.facts) for ran in (other, inquiry.first))
     for one in chosen:
         why = why_not_in_force(expected_of(one), seen, before=before)
-        cores = seen.get("0", {}).get("cores")
+        cores = before.get("0", {}).get("cores")
         if not why and one.name == "threads" and isinstance(cores, list | tuple) and len(cores) == 1:
             why = _ONE_CORE
         if why:
