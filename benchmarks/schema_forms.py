@@ -140,7 +140,7 @@ STATISTICS = {
     "rankings": [
         {
             **dict.fromkeys(("metric", "window", "direction"), str),
-            "settings": [{"group": str, "minus_best": ranking.Paired | None}],
+            "settings": [{"group": str, "rank": int, "minus_best": ranking.Paired | None}],
             "num_comparisons": int,
         }
     ],

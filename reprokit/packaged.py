@@ -32,7 +32,7 @@ class Topic:
     path: Path
 
     def text(self) -> str:
-        """The page in Markdown; a link to another page names the command that shows it."""
+        """The page in Markdown; a link to another page names its command, any other its address."""
         known = topics()
         return _LINK.sub(lambda link: _as_command(link, known), self.path.read_text(encoding="utf-8"))
 
@@ -40,6 +40,8 @@ class Topic:
 def _as_command(link: re.Match[str], known: Collection[str]) -> str:
     name, extension = posixpath.splitext(posixpath.basename(link["target"].partition("#")[0]))
     is_topic = "://" not in link["target"] and extension == ".md" and name in known
+    if "://" in link["target"]:
+        return f"{link['text']} ({link['target']})"
     return f"{link['text']} (`reprokit help {name}`)" if is_topic else link["text"]
 
 

@@ -24,6 +24,7 @@ from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
 from reprokit.regular_file import open_regular
 
 _LOCK_POLL_S = 0.05
+_IGNORED = "# Made by reprokit: results. Git ignores all of this folder; delete this file to commit it.\n*\n"
 #: A socket's path holds 107 bytes (unix(7)); multiprocessing appends about 32, this module 13, a variation 2.
 _LONGEST_PLACE = 55
 
@@ -53,6 +54,22 @@ def write_named(path: Path, data: bytes) -> None:
     except OSError as error:
         raise cannot_write(path, error) from error
     write_atomic(path, data)
+
+
+def make_results_folder(folder: Path) -> None:
+    """Make a folder of results that git ignores, as it does caches; one that is there stays as it is.
+
+    Raises:
+        WorkspaceError: It cannot be made.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        (folder / ".gitignore").write_text(_IGNORED, encoding="ascii")
+    except FileExistsError:
+        return  # perhaps with files of the user
+    except OSError as error:
+        raise cannot_write(folder, error) from error
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -16,6 +16,9 @@ from rich.theme import Theme
 from reprokit.reports.terminal.terminal_style import Style, writable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it.token import Token
     from rich.console import ConsoleOptions, RenderResult
 
 _MOST_COLUMNS = 100
@@ -31,6 +34,9 @@ _THEME = Theme(
     }
 )
 _INDENT = "  "
+#: Stands for a space at which no line may end; it is in no page.
+_UNBROKEN = "\ue000"
+_LONGEST_UNBROKEN = 50
 
 
 class _LeftHeading(Heading):
@@ -78,16 +84,25 @@ class _Page(Markdown):
     }
 
 
+def _keep_commands_whole(tokens: Sequence[Token]) -> None:
+    """Let no line end within a short piece of code, so that a command can be read and copied."""
+    for token in tokens:
+        if token.type == "code_inline" and len(token.content) <= _LONGEST_UNBROKEN:
+            token.content = token.content.replace(" ", _UNBROKEN)
+        _keep_commands_whole(token.children or ())
+
+
 def drawn(text: str, *, style: Style) -> str:
     """The page as it is written to a terminal."""
     console = _console_of(style)
     console.push_theme(_THEME)
     without_comments = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    page = _Page(without_comments, hyperlinks=False)
+    _keep_commands_whole(page.parsed)
     with console.capture() as captured:
-        console.print(
-            _Page(without_comments, hyperlinks=False), width=min(style.width, _MOST_COLUMNS), crop=False
-        )
-    return writable("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n", style=style)
+        console.print(page, width=min(style.width, _MOST_COLUMNS), crop=False)
+    lines = captured.get().replace(_UNBROKEN, " ").splitlines()
+    return writable("\n".join(line.rstrip() for line in lines) + "\n", style=style)
 
 
 def _console_of(style: Style) -> Console:

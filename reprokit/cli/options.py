@@ -302,7 +302,7 @@ stress_options = titled(
         "--at-most",
         type=Share(),
         metavar="SHARE",
-        help="Make as many runs as show, where none differs, that at most 1/100 (1%, 0.01) do.",
+        help="Make enough runs to show, if none differs, that at most this share does: 1/100, 1%, 0.01.",
     ),
 )
 

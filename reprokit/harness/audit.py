@@ -317,10 +317,12 @@ def _as_asked(report: Report) -> Request:
     """The request that the report tells of: whether it was strict, what it left out, and by which verb."""
     advisory = checks.of_every_strict_report()
     ignored = {row.evidence["pattern"] for row in report.checks if row.id.startswith("ignored_metric/")}
+    gate = report.rerun.startswith("reprokit verify ")  # older reports of a gate name `reproduce`
     return Request(
         strict=all(row.required for row in report.checks if row.id in advisory),
         ignore=tuple(sorted(ignored)),
-        gate=report.rerun.startswith("reprokit verify "),  # older reports of a gate name `reproduce`
+        gate=gate,
+        statistical=gate and "--statistical" in report.rerun.split(),
     )
 
 

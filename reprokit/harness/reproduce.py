@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reprokit import golden, recipes, reports, runs
+from reprokit import golden, recipes, reports, runs, workspace
 from reprokit.core.checklist import Report
 from reprokit.core.run_record import RunRecord
 from reprokit.errors import RecipeError, ReportError
@@ -208,6 +208,7 @@ def _answer(
     report = explained(report, recipe, request, session=session, folder=folder)
     report = with_rounding(report, recipe, request, session=session)
     report = with_cause(report, recipe=recipe, command=command, request=request, session=session)
+    workspace.make_results_folder(session.project.reports_dir)
     reports.render_all(report, folder)
     write_index(session.project.reports_dir)
     close_sinks(folders, session=session)
@@ -235,7 +236,7 @@ def _judge(
         varied=bool(beside.varied),
         gate=request.gate,
         same_under=bool(beside.same_under),
-        statistical=beside.new_seeds is not None,
+        statistical=request.statistical or beside.new_seeds is not None,
         num_runs=len(folders),
     )
     evidence = gather(

@@ -139,6 +139,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
     with session.phase("judge"):
         report = judge_against(folders, reference, recipe, request=asked, phases=session.seconds)
         place = session.project.reports_dir / recipe.name / stamp()
+        workspace.make_results_folder(session.project.reports_dir)
         reports.render_all(report, place)
         write_index(session.project.reports_dir)
     return report, place

@@ -35,7 +35,7 @@ class StatisticalMetric:
     Attributes:
         metric: Its name in ``metrics.jsonl``.
         window: Which number is taken from its curve, as ``core.statistics.windows`` names it.
-        margin: The largest drop that is acceptable.
+        margin: The largest worsening that is acceptable.
         direction: Which values are better: ``higher`` or ``lower``.
         platforms: Where the ensemble decides although no one asked for it.
     """

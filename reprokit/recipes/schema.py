@@ -178,7 +178,7 @@ class Reason(BaseModel):
 
 
 class Statistical(BaseModel):
-    """A metric by which new seeds are compared with an ensemble, and the largest drop that is acceptable."""
+    """A metric by which new seeds are compared with an ensemble, and the largest acceptable worsening."""
 
     model_config = STRICT
     metric: Line

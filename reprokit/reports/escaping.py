@@ -44,10 +44,9 @@ _MARKDOWN_AT_START = re.compile(r"^(?:[-+](?!\d)|[=:>#]|\d+[.)](?=\s|$))")
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
 _AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
 _PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
-# What this tool itself writes so; anyone else's back quotes stay what they are.
+# What this tool itself writes so: commands, options, names, keys with values; other back quotes stay.
 _COMMAND = re.compile(
-    r"`((?:reprokit|make|git|data:|seeds:|variant:|instrument:|expected|checks|repeatable"
-    r"|nondeterminism|resume|immune_to)\b[^`]*)`"
+    r"`((?:(?:reprokit|make|git) |--[a-z])[^`]*|[A-Za-z_][\w./*-]*(?:: [^`]+)?|\{[a-z_]+\})`"
 )
 
 
@@ -114,7 +113,7 @@ def _within_a_line(text: str) -> str:
 
 
 def pieces(text: Visible) -> list[tuple[Visible, bool]]:
-    """A text at the commands that stand in it between back quotes: each piece, and whether it is one.
+    """A text at the code that stands in it between back quotes: each piece, and whether it is code.
 
     >>> pieces(Visible("see `reprokit doctor`"))
     [('see ', False), ('reprokit doctor', True)]

@@ -13,6 +13,9 @@ from reprokit.core.checklist import Report
 _DIGEST = re.compile(r"(?<!--sha256 )(?<!--sha256=)\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
 _IN_WORDS = ("run", "message", "remedy", "log")
 
+#: The name of the temporary folder that a bundle is unpacked into begins with it.
+UNPACKED = "reprokit-bundle-"
+
 
 def short_digests(text: str) -> str:
     """The text with every SHA-256 digest cut to its first 12 hex digits, but for what is to be typed."""
@@ -23,7 +26,14 @@ def from_root(report: Report) -> Report:
     """The report with paths relative to the project's root, the folder above ``runs/``."""
     folder = PurePosixPath(report.runs[0]) if report.runs else PurePosixPath()
     inside_project = len(folder.parents) > 2 and folder.is_absolute()
-    return with_texts(report, without(folder.parents[2] if inside_project else PurePosixPath("/")))
+    shown = with_texts(report, without(folder.parents[2] if inside_project else PurePosixPath("/")))
+    return with_texts(shown, without(_unpacked(report)))
+
+
+def _unpacked(report: Report) -> PurePosixPath:
+    """The temporary folder of the report's bundle, which is gone by now; "/" where there is none."""
+    above = PurePosixPath(report.golden or "/").parents if report.bundle else ()
+    return next((one for one in above if one.name.startswith(UNPACKED)), PurePosixPath("/"))
 
 
 def with_texts(report: Report, short: Callable[[str], str]) -> Report:

@@ -83,11 +83,16 @@ def run_folder(there: RunPlace) -> Variation | VariationNotMade:
 
 def threads(there: RunPlace) -> Variation:
     """One thread, or two where there was one; seldom where a numerics profile fixes their number."""
-    threads = "1" if there.environment.get("OMP_NUM_THREADS") != "1" else "2"
+    one_core = len(there.pinned or there.cores) == 1
+    had_one = there.environment.get("OMP_NUM_THREADS", "1" if one_core else "") == "1"
+    more_cores = had_one and one_core and len(there.cores) > 1  # a library takes no more threads than cores
+    says = "the number of threads of the numeric libraries (2, on all cores, where the runs have one each)"
     return Variation(
         category="nonportable_numerics",
         fix="fix the number of threads: torch.set_num_threads(1), OMP_NUM_THREADS=1",
-        environment=dict.fromkeys(_NUM_THREADS, threads),
+        environment=dict.fromkeys(_NUM_THREADS, "2" if had_one else "1"),
+        says=says if more_cores else "",
+        all_cores=more_cores,
         seldom="the numerics profile fixes it" if there.environment.get(MARK) else "",
     )
 

@@ -51,6 +51,7 @@ class Variation:
     # Words for `execution/varied_start.py`, which changes what a process inherits
     start: tuple[str, ...] = ()
     cpu: str = ""  # the CPU to emulate, or ""
+    all_cores: bool = False  # whether it needs every core, although the run it is compared with has one alone
     # What shows in the process itself that it is in force, next to ``vary`` and ``environment``: a condition
     # (see ``reprokit_hook/conditions.py``) → the values that it may have
     shows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)

@@ -39,8 +39,8 @@ _GOLDEN = "golden/cartpole_baseline/cpu-x86_64/seed-42"
 _SENTENCES = {
     Verdict.REPRODUCED: "2 runs agree with each other and with the golden, bit for bit.",
     Verdict.EQUIVALENT: (
-        "By the ensemble of 4 seeds, no difference was found with 3 new seeds, and a drop as large as the "
-        "margin is excluded: evaluation/return -2.5 [-21.25, 16.5], margin 25. "
+        "By the ensemble of 4 seeds, no difference was found with 3 new seeds, and a worsening as large as "
+        "the margin is excluded: evaluation/return -2.5 [-21.25, 16.5], margin 25. "
         f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, beyond the declared tolerance."
         " Equivalent results, not equal numbers."
     ),

@@ -6,6 +6,7 @@ import errno
 import multiprocessing
 import shutil
 import socket
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -22,6 +23,18 @@ def test_a_file_is_replaced_whole_and_leaves_no_temporary_file(tmp_path: Path) -
     workspace.write_atomic(target, b"new")
     assert target.read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_git_ignores_a_folder_of_results_that_is_made_and_none_that_was_there(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "thesis.tex").write_text("mine")
+    for name in ("reports", "runs", "runs"):
+        workspace.make_results_folder(tmp_path / name)
+        (tmp_path / name / "result").write_text("x")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    listed = ["git", "-C", str(tmp_path), "ls-files", "--others", "--exclude-standard"]
+    told = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["reports/result", "reports/thesis.tex"]
 
 
 def test_a_full_disk_keeps_the_old_file_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ _TOLD_EVERY_S = 5.0
 def command() -> None:
     """Data that recipes declare by name: fetched once, checked against its digest, shared by all recipes.
 
-    It lies in the cache: $REPROKIT_CACHE, else $XDG_CACHE_HOME/reprokit, else ~/.cache/reprokit.
+    It is kept in the cache: $REPROKIT_CACHE, else $XDG_CACHE_HOME/reprokit, else ~/.cache/reprokit.
     """
 
 
@@ -82,7 +82,7 @@ def fetch(names: tuple[str, ...], offline: bool, if_any: bool, as_json: bool) ->
 @click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="How to run.")
 @json_option("Print a JSON list of the records.")
 def prepare(name: str, once: bool, again: bool, backend: str, as_json: bool) -> int:
-    """Run the steps under `prepare` of a recipe twice, in its pinned environment: both leave equal bytes.
+    """Run the steps under `prepare` of a recipe twice, in its pinned environment, and compare the bytes.
 
     Exit codes: 0 as declared; 1 two preparations differ, or a file is not the declared one; 2 a mistake
     in the recipe; 3 a step failed, or what it reads is not there.

@@ -88,7 +88,7 @@ class _Budget(click.ParamType[tuple[int, float | None]]):
         least=2,
         most=1000,
         default=DEFAULTS.repeats,
-        help="Record up to so many runs until one differs; 40 with --stress.",
+        help="Record at most N runs, until one differs; 40 with --stress.",
     ),
     click.option("--stress", is_flag=True, help="Disturb the runs, as `reproduce --stress` does."),
     click.option(

@@ -47,7 +47,7 @@ _COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
 @click.option(
     "--trace",
     is_flag=True,
-    help="Compare recorded traces: where training first differs, and which lines drew it.",
+    help="Compare recorded traces: where training first differs, and at which lines.",
 )
 @click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance, of EXPECTED.")
 @click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance.")

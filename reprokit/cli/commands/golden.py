@@ -111,13 +111,13 @@ def show_golden(path: Path, as_json: bool) -> int:
 @click.option("--seed", type=int, metavar="N", help="With RECIPE: the newest runs with this seed.")
 @click.option("--platform", metavar="NAME", help="With RECIPE: the newest runs, or sweep, of this platform.")
 @titled(
-    "Where the environment moved",
+    "After a change of the environment",
     click.option(
         "--stale",
         is_flag=True,
-        help="Promote every golden (of the RECIPEs named) whose environment moved: all of them, or none.",
+        help="Promote every golden (of the RECIPEs named) whose environment changed: all, or none.",
     ),
-    click.option("--dry-run", is_flag=True, help="With --stale: show what would move; write nothing."),
+    click.option("--dry-run", is_flag=True, help="With --stale: show what would change; write nothing."),
 )
 @titled(
     "An ensemble of a sweep",
@@ -148,7 +148,7 @@ def show_golden(path: Path, as_json: bool) -> int:
     click.option(
         "--allow-left-out",
         is_flag=True,
-        help="With --sweep: leave out seeds that are finished too, and record which.",
+        help="With --sweep: leave out finished seeds, and record which.",
     ),
 )
 @json_option("Print provenance.json.")
@@ -170,15 +170,15 @@ def promote(
 
     The runs must be complete, unmodified and equal byte for byte, and pass the required checks that are not
     about the golden. Nothing is trained, except where the recipe says `instrument`: one more run, without the
-    watch, must have the same metrics.
+    instrumentation, must have the same metrics.
 
-    --stale is for a moved image or library, after `reprokit verify --no-watch-golden`: of each recipe the
-    newest pair is promoted, if its environment alone is not the golden's. Nothing is written where the runs
-    of one recipe disagree or did not finish, or its code changed too.
+    --stale is for a changed image or library, after `reprokit verify --no-watch-golden`: of each recipe the
+    newest pair is promoted, if only its environment differs from the golden's. Nothing is written where the
+    runs of one recipe disagree or did not finish, or its code changed too.
 
     --sweep makes the ensemble that `reprokit verify --statistical` compares new seeds with. Every member must
     be finished and unchanged, no two may be the same run, seeds must make a difference, the halves of the set
-    must not differ, and no seed that is finished too may be left out.
+    must not differ, and no finished seed may be left out.
     """
     from datetime import UTC, datetime
 

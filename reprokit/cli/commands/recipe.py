@@ -26,7 +26,7 @@ def command() -> None:
 @json_option()
 @folder_options
 def check(names: tuple[str, ...], as_json: bool, **options: Any) -> int:
-    """Say every mistake in a recipe with its file and line, and what it lacks. Nothing is run.
+    """List the mistakes in a recipe, each with its line, and what it lacks. Nothing is run.
 
     Exit codes: 0 no mistake; 2 mistakes; 4 there is no recipe.
     """

@@ -118,6 +118,7 @@ def list_runs(as_json: bool, **options: Any) -> int:
 @folder_options
 def show_run(run: str, as_json: bool, **options: Any) -> int:
     """Show one run: a path, a run id, or its unambiguous beginning."""
+    import shlex
     import time
 
     from reprokit import runs
@@ -133,7 +134,9 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     notes = listing.report_notes(project.reports_dir, now_ns=time.time_ns())
     summary = listing.summary_of(stored, verdict=listing.verdicts_of(notes).get(key, listing.NO_VERDICT))
     naming = [note for note in notes if key in note.stands_on]
-    click.echo("\n".join(run_tables.run_page(summary, folder=stored.path, notes=naming, files=stored.files)))
+    typed = shlex.join(stored.record.command or ())
+    page = run_tables.run_page(summary, folder=stored.path, notes=naming, files=stored.files, command=typed)
+    click.echo("\n".join(page))
     return 0
 
 

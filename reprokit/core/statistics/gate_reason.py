@@ -42,8 +42,8 @@ def reason_for(
             f"{metric.name} {interval(metric)}, margin {_number(metric.margin)}" for metric in last.metrics
         )
         return (
-            f"no difference was found with {last.num_new} {words.new}, and a drop as large as the margin is "
-            f"excluded: {shown}"
+            f"no difference was found with {last.num_new} {words.new}, and a worsening as large as the "
+            f"margin is excluded: {shown}"
         )
     odd = [metric.name for metric in last.metrics if any(metric.num_not_finite)]
     if odd:
@@ -73,12 +73,14 @@ def _within_margin(one: MetricJudgement) -> str:
     """That a difference counts although it is smaller than the margin; "" where it is not."""
     if one.direction != "worse" or one.difference is None or abs(one.difference) >= one.margin:
         return ""
-    return f", a smaller drop than the margin {_number(one.margin)}, but a difference that is found counts"
+    return (
+        f", a smaller worsening than the margin {_number(one.margin)}, but a difference that is found counts"
+    )
 
 
 def _unseen(look: Look, plan: PlanOfLooks) -> str:
     open_ones = [why for metric in look.metrics if (why := _why_open(metric, plan))]
-    return f"a drop as large as the margin is not excluded ({'; '.join(open_ones)})"
+    return f"a worsening as large as the margin is not excluded ({'; '.join(open_ones)})"
 
 
 def _why_open(one: MetricJudgement, plan: PlanOfLooks) -> str:
@@ -89,7 +91,7 @@ def _why_open(one: MetricJudgement, plan: PlanOfLooks) -> str:
     if power is not None and power < plan.power:
         drop = _number(one.smallest_visible_drop)
         reasons.append(
-            f"a drop of the margin is found with {power:.0%} power, and the smallest visible drop, "
+            f"a worsening of the margin is found with {power:.0%} power, and the smallest visible worsening, "
             f"found with {plan.power:.0%}, is {drop}"
         )
     return f"{one.name}: {', '.join(reasons)}, margin {_number(one.margin)}" if reasons else ""

@@ -23,6 +23,7 @@ from reprokit.harness.reproduce import reproduce
 from reprokit.layout import REPORT
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT
+from reprokit.reports.shorten import UNPACKED
 from reprokit.request import Request
 from reprokit.session import Progress, Session
 from reprokit.workspace import cannot_write
@@ -182,7 +183,7 @@ def _must_follow(folder: Path, project: Project) -> None:
 @contextlib.contextmanager
 def _unpacked_into(keep: Path | None) -> Iterator[Path]:
     if keep is None:
-        folder = Path(tempfile.mkdtemp(prefix="reprokit-bundle-")).resolve()
+        folder = Path(tempfile.mkdtemp(prefix=UNPACKED)).resolve()
         try:
             yield folder
         finally:

@@ -168,7 +168,7 @@ def _check(file: Path, sha256: str | None, *, as_json: bool) -> int:
         f"{agrees}: {name}, {num_files} files, each with the digest that bundle.json lists",
         f"Recipe: {manifest.recipe}, seed {manifest.seed}, {platform}",
         f"Digest: {found.sha256} ({compared})",
-        f"Nothing of it was run. For a verdict: {again}",
+        *_to_type(again, title="Nothing of it was run. For a verdict:"),
     ]
     print_answer(
         fitted_lines(lines),
@@ -208,7 +208,6 @@ def _line_for(made: WrittenBundle) -> str:
     return f"{line} --backend local" if made.is_unpinned else line
 
 
-def _to_type(command: str) -> list[str]:
+def _to_type(command: str, *, title: str = "To reproduce it:") -> list[str]:
     """The reviewer's line; a terminal gets it below its title, so that it can be broken and copied."""
-    title = "To reproduce it:"
     return [title, f"  {command}"] if sys.stdout.isatty() else [f"{title} {command}"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reprokit import adapters
+from reprokit import adapters, workspace
 from reprokit.features.compare.answer import AS_RUNS_SAY, SIDES, Answer, Asked, Side, StoredAnswer, Word
 from reprokit.features.compare.asked import SideAsked
 from reprokit.features.compare.command_sides import run_commands
@@ -173,6 +173,7 @@ def answered(
         asked=asked,
         tool=this_tool(),
     )
+    workspace.make_results_folder(session.project.reports_dir)
     write_report(stored, folder)
     write_index(session.project.reports_dir)
     return answer, folder

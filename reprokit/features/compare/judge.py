@@ -28,7 +28,7 @@ from reprokit.harness.judging.compared_with.reference_run import recipe_of
 from reprokit.harness.judging.differences.output_files import differing_outputs, patterns_recorded
 from reprokit.harness.judging.differences.rank_traces import compare_ranks
 from reprokit.harness.judging.gather import gather, must_have_metrics
-from reprokit.harness.judging.varied_evidence import varied_evidence
+from reprokit.harness.judging.varied_evidence import THREADS_OF, varied_evidence
 from reprokit.layout import STDERR, TRACE
 from reprokit.records import environment_json
 
@@ -153,7 +153,6 @@ _OWN_FILES = (
     "let the program name its files from its own folder; a pinned one in a container sees no others: "
     "--backend docker. What a library made once in a cache is there beforehand when you compare again"
 )
-_THREADS_OF = {"OpenBLAS": "inside.numpy.openblas.threads", "PyTorch": "inside.torch.threads"}
 _WRITTEN = "a program may write to {run_dir} only: see which one wrote elsewhere, and compare again"
 
 
@@ -180,7 +179,7 @@ def _must_have_threads(name: str, stored: runs.StoredRun) -> None:
     if stored.record.varied is None or "threads" not in (stored.record.varied.names or ()):
         return
     environment = environment_json.recorded(stored.path)
-    for library, place in _THREADS_OF.items():
+    for library, place in THREADS_OF.items():
         found = fact(environment, place)
         if isinstance(found, int) and str(found) != asked:
             raise _NoEvidenceError(

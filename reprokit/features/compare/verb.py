@@ -177,9 +177,9 @@ def command(
 def tolerance(recipe: str, num_twins: int, as_json: bool, **options: Any) -> int:
     """Say which tolerance rounding needs: of each metric, for single values and for means of several.
 
-    The recipe runs once more, which must give its golden, then so many times rounded otherwise, and once with
-    a learning rate 0.1 % higher, which a proposed tolerance must not hide. Nothing is written: put what you
-    mean under `tolerances` in recipe.yaml, and promote again.
+    The recipe runs once more, which must give its golden, then several times with other rounding, and once
+    with a learning rate 0.1 % higher, which a proposed tolerance must not hide. Nothing is written: put what
+    you mean under `tolerances` in recipe.yaml, and promote again.
 
     Exit codes: 0 proposed; 3 it does not run; 4 it has no golden, or does not give it, or nothing can be
     rounded.

@@ -116,8 +116,8 @@ GATE = Extension(
             click.option(
                 "--rounding",
                 is_flag=True,
-                help="Of a stale golden: did its environment move the numbers by more than rounding? "
-                "Up to 15 runs.",
+                help="For a stale golden: say whether its environment changed the numbers by more than "
+                "rounding. Up to 15 runs.",
             ),
             click.option(
                 "--moved-fails", is_flag=True, help="Fail where --compare does not find every number equal."

@@ -116,7 +116,10 @@ def _must_be_meant(command: ProgramCommand, *, agrees: Callable[[str], bool], se
     sentence = without_placeholders(command)
     if not sentence:
         return
-    how = f"if the program takes them, put them where it does: {with_placeholders_typed(command)}"
+    how = (
+        "if the program takes a seed or an output folder, put the placeholders there: "
+        f"{with_placeholders_typed(command)}"
+    )
     session.progress.note(sentence)
     session.progress.note(how)
     if not any(is_used(name, command.words) for name in ("seed", "run_dir")) and not agrees("Run it so?"):
@@ -149,8 +152,8 @@ _HELD = "Python's hash seed; `reprokit diagnose {name}` varies it, and more"
 
 #: Which files count as the program's, for a person.
 _FILES = (
-    "all that git tracks; `sees: [train.py, src/*]` in the recipe, set before the first golden, limits them "
-    "to what the program reads"
+    "all that git tracks; `sees: [train.py, src/*]` in the recipe, set before the first golden, limits them; "
+    "the program then finds no other file, so name all that it may read"
 )
 
 

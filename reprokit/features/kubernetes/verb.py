@@ -15,7 +15,7 @@ from reprokit.cli.options import examples
     epilog=examples("reprokit runs export k8s cartpole_baseline --image registry/project@sha256:…"),
 )
 def command() -> None:
-    """Write what a recipe or a sweep runs in the words of another system."""
+    """Write a recipe or a sweep in the format of another system."""
 
 
 @command.command(

@@ -216,7 +216,7 @@ def _lock(
         (made / locks.VARIANT).write_text(variant_file.text(folder.name, declared), encoding="utf-8")
         is_same = before is None or before.base["bootstrap"] == declared.base["bootstrap"]
         bring_base(made, declared, is_same=is_same, on_progress=on_progress)
-        agrees = folder.is_dir() and _contents(made) == _contents(folder)
+        agrees = folder.is_dir() and _without_remarks(made) == _without_remarks(folder)
         if agrees:
             on_progress(f"{folder}: agrees with {sources}")
         elif write:
@@ -261,6 +261,13 @@ def _text(name: str, packages: Sequence[Package]) -> str:
 def _contents(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _without_remarks(folder: Path) -> dict[str, bytes]:
+    """The same without remarks in variant.toml: an older tool wrote others, which ask for nothing."""
+    found = _contents(folder)
+    lines = found.get(locks.VARIANT, b"").splitlines(keepends=True)
+    return {**found, locks.VARIANT: b"".join(line for line in lines if not line.startswith(b"#"))}
 
 
 def _replace(made: Path, folder: Path) -> None:

@@ -80,6 +80,11 @@ _KEYS = {
     "imports_from": "imports_from",
     "form": "form",
 }
+#: The two bases that an image can have, and when each is taken.
+_WHEN = {
+    "registry": "Its image is built on this one where the registry can be reached; its digest decides.",
+    "bootstrap": "Where it cannot be reached: on a base made of these packages of Debian, pinned in base/.",
+}
 _HEAD = """\
 # The environment {name}: requirements.lock is solved from the files under `from`, by
 # `reprokit image lock {name}`. What it is built on is in this folder: no later tool changes it.
@@ -158,8 +163,9 @@ def text(name: str, declared: Declared) -> str:
         value = getattr(declared, attribute) if attribute else ()
         lines += [f"{key} = {_value(value)}"] if value else []
     lines += [f"{key} = {_value(value)}" for key, value in others.items() if key not in tables]
-    lines += _table("base.registry", declared.base["registry"])
-    lines += _table("base.bootstrap", declared.base["bootstrap"])
+    for key, when in _WHEN.items():
+        table = _table(f"base.{key}", declared.base[key])
+        lines += [table[0], f"# {when}", *table[1:]]
     for key, value in tables.items():
         lines += _table(key, value)
     for one in declared.external:

@@ -32,7 +32,7 @@ from reprokit.layout import MACHINES, METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.workspace import sha256_of
+from reprokit.workspace import make_results_folder, sha256_of
 
 #: What a row says where no report was made.
 RECORDED, DIFFER, NOT_RECORDED = "RECORDED", "DIFFER", "NOT_RECORDED"
@@ -239,6 +239,7 @@ def _judged(cell: MachineCell, request: Request, project: Project) -> FarmRow:
         return row
     report = judge_again(cell.folders, replace(request, seed=cell.seed), project=project)
     folder = project.reports_dir / row.recipe / stamp()
+    make_results_folder(project.reports_dir)
     reports.render_all(report, folder)
     write_index(project.reports_dir)
     return replace(

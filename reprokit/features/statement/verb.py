@@ -41,7 +41,7 @@ from reprokit.layout import REPORT
 def export(path: Path, form: str, output: Path | None, as_json: bool) -> int:
     """Write the reproducibility statement of REPORT: what was shown, what failed, what was not judged.
 
-    Nothing is claimed that no check judged. Whether the report itself stands, `reprokit report verify` says.
+    Nothing is claimed that no check judged. `reprokit report verify` says whether the report itself is right.
     """
     from reprokit import workspace
     from reprokit.features.statement import statement, statement_formats

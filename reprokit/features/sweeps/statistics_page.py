@@ -134,7 +134,7 @@ def sweep_line(found: Any) -> str:
 def ranking_table(one: Any, groups: Sequence[Any]) -> list[tuple[str, ...]]:
     """The settings of a sweep, best first, each compared with the best, below the names of the columns."""
     rows: list[tuple[str, ...]] = [RANKING_HEAD]
-    for place, at in enumerate(one.ranking.order, start=1):
+    for place, at in zip(one.ranking.ranks, one.ranking.order, strict=True):
         metric = next(each for each in groups[at].metrics if each.metric == one.metric)
         window = metric.of(one.window)
         apart = one.ranking.differences.get(at)
@@ -221,8 +221,8 @@ def to_data(found: Any) -> dict[str, Any]:
 def _ranking_data(one: Any, groups: Sequence[Any]) -> dict[str, Any]:
     """A ranking with names of groups in place of their places."""
     rows = [
-        {"group": groups[at].group.name, "minus_best": _data(one.ranking.differences.get(at))}
-        for at in one.ranking.order
+        {"group": groups[at].group.name, "rank": place, "minus_best": _data(one.ranking.differences.get(at))}
+        for place, at in zip(one.ranking.ranks, one.ranking.order, strict=True)
     ]
     told = {name: getattr(one, name) for name in ("metric", "window", "direction")}
     return {**told, "settings": rows, "num_comparisons": one.ranking.num_comparisons}

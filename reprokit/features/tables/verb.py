@@ -44,7 +44,7 @@ def show(name: str, as_json: bool) -> int:
 )
 @json_option()
 def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
-    """Say which rows came, went and changed from table A to table B.
+    """Say which rows were added, removed or changed from table A to table B.
 
     A and B are files or folders (see show), RECIPE:NAME, or sha256:DIGEST:csv of the cache.
     Exit codes: 0 the same rows in the same order; 1 they differ; 2 one is no table.
@@ -120,7 +120,7 @@ def split(
 )
 @json_option()
 def check_splits(tables: tuple[str, ...], key: tuple[str, ...], as_json: bool) -> int:
-    """Say which rows stand in more than one table.
+    """Say which rows are in more than one table.
 
     A table is a file or folder (see show), RECIPE:NAME, or sha256:DIGEST:csv of the cache.
     Exit codes: 0 none does; 1 some do, with their lines; 2 one is no table.

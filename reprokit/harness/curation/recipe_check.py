@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from reprokit import recipes
-from reprokit.errors import RecipeError, ReprokitError
+from reprokit.errors import RecipeError, ReprokitError, UsageError
+from reprokit.harness.running.programs.program_files import idle_patterns
 from reprokit.harness.running.seeds import recorded_seeds
 from reprokit.images import locks
 from reprokit.project import Project
@@ -42,6 +44,7 @@ def _of(name: str, project: Project) -> Iterator[RecipeFinding]:
     yield from _environment(recipe, project)
     if recipe.program is not None:
         yield from _placeholders(recipe, recipe.program)
+        yield from _unseen(recipe, project)
     yield from _wide(recipe)
     yield from _goldens(recipe, project)
 
@@ -74,6 +77,15 @@ def _placeholders(recipe: recipes.Recipe, program: recipes.Program) -> Iterator[
             f"{where}: neither {{run_dir}} in the command nor `collect` nor `printed`: no metrics are found"
         )
         yield RecipeFinding(recipe=name, level="note", what=what, fix="reprokit help bring-your-own-program")
+
+
+def _unseen(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding]:
+    """Patterns of files that the program is to see, and of which there is none."""
+    with suppress(UsageError):  # without git nothing can run, which is said elsewhere
+        for pattern in idle_patterns(recipe, project.root):
+            what = f"{recipe.where('sees')}: {pattern!r} fits no file that git tracks: the program finds none"
+            fix = "correct it, or `git add` the file"
+            yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix=fix)
 
 
 def _wide(recipe: recipes.Recipe) -> Iterator[RecipeFinding]:

@@ -22,6 +22,7 @@ _AFTER_ANOTHER_SEED = (
     "after a run with another seed, whose files were left where they lay, the numbers are equal "
     "(not part of it: byte-code, since the program's own modules are compiled again in each run)"
 )
+_ONE_CORE = "the program had one core, on which OpenBLAS computes with one thread whatever is asked for"
 _CRASHED = "with it changed the program does not finish"
 OPENMP_THREADS = "OMP_NUM_THREADS"
 #: How many runs are made at most to find the variations under which the program fails.
@@ -134,6 +135,9 @@ def _judge_each(inquiry: Investigation, chosen: Sequence[Variation], other: Inst
     seen, before = (conditions_of(ran.trace.facts) for ran in (other, inquiry.first))
     for one in chosen:
         why = why_not_in_force(expected_of(one), seen, before=before)
+        cores = before.get("0", {}).get("cores")
+        if not why and one.name == "threads" and isinstance(cores, list | tuple) and len(cores) == 1:
+            why = _ONE_CORE
         if why:
             inquiry.leave_out(one, why)
         else:

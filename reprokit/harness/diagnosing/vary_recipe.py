@@ -103,7 +103,7 @@ class _Trials:
             watched=watched,
             held=held,
             unmade=unmade,
-            cores=() if any("cores" in one.shows for one in chosen) else self.pinned,
+            cores=() if any("cores" in one.shows or one.all_cores for one in chosen) else self.pinned,
             after=self._after_another_seed() if any(one.name == LEFTOVERS for one in chosen) else "",
         )
         request = self.request if any(one.cpu for one in chosen) else self._limited()

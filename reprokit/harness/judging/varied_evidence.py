@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, runs
-from reprokit.core.evidence import VariedEvidence, VariedResult
+from reprokit.core.evidence import VariedEvidence, VariedResult, fact
 from reprokit.core.run_record import RecordedVariations
 from reprokit.core.verdicts.agreement import difference
 from reprokit.core.verdicts.comparability import (
@@ -22,6 +22,7 @@ from reprokit.core.verdicts.comparability import (
     why_not_comparable,
     why_not_its_own,
 )
+from reprokit.core.verdicts.rows import counted
 from reprokit.diagnosis import read_trace
 from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.compared_with.run_identity import identity_of
@@ -31,6 +32,11 @@ from reprokit.harness.running.varying.apply_variations import refusal
 from reprokit.harness.running.varying.in_force import conditions_of, why_not_in_force
 from reprokit.harness.running.varying.varied_run import KEPT
 from reprokit.layout import METRICS, OUTPUT, STDERR, TRACE, read_json
+from reprokit.records import environment_json
+
+THREADS = "threads"
+#: Library → where the environment record says how many threads it computes with.
+THREADS_OF = {"OpenBLAS": "inside.numpy.openblas.threads", "PyTorch": "inside.torch.threads"}
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
@@ -43,7 +49,10 @@ def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
         varied = one.record.varied or RecordedVariations()
         held.update(varied.held)
         unmade.update(varied.unmade)
-    made = [_without_unmade(_run(whole, one), _not_in_force(one), unmade) for one in stored]
+    made = [
+        _without_unmade(_run(whole, one), _not_in_force(one) | _threads_as_before(whole, one), unmade)
+        for one in stored
+    ]
     return VariedEvidence(runs=tuple(made), held=held, unmade=unmade)
 
 
@@ -81,6 +90,33 @@ def _not_in_force(one: runs.StoredRun) -> dict[str, str]:
     if LEFTOVERS in (varied.names or ()) and not varied.after:
         found[LEFTOVERS] = "no run with another seed was made before"
     return {name: why for name, why in found.items() if why}
+
+
+def _threads_as_before(whole: runs.StoredRun, one: runs.StoredRun) -> dict[str, str]:
+    """The variation of threads, and the library that computed with as many as in the first run.
+
+    A library takes fewer threads than a variable says where there are fewer cores.
+    """
+    threads = sorted(
+        _threads_of(one) - _threads_of(whole)
+    )  # a side of `compare` is varied in all of its runs
+    if not threads:
+        return {}
+    before, after = (environment_json.recorded(run.path) for run in (whole, one))
+    for library, place in THREADS_OF.items():
+        number = fact(after, place)
+        if isinstance(number, int) and number == fact(before, place):
+            pinned = one.record.limits is not None and one.record.limits.cpus
+            more = "; with --sequential a run has all cores" if pinned else ""
+            why = f"{library} computed with {counted(number, 'thread')} in both runs{more}"
+            return dict.fromkeys(threads, why)
+    return {}
+
+
+def _threads_of(run: runs.StoredRun) -> set[str]:
+    """The variations of threads that a run was made under."""
+    named = (run.record.varied.names if run.record.varied else None) or ()
+    return {name for name in named if name == THREADS or name.startswith(f"{THREADS}_")}
 
 
 def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedResult:

@@ -100,7 +100,8 @@ def _of_someone_else(case: VerdictCase) -> str:
     """What a reviewer can do, who has neither the author's project nor its golden; "" for one's own runs."""
     if not case.evidence.runs or not case.evidence.runs[0].run.bundle:
         return ""
-    return _OF_A_BUNDLE.get(case.judged.verdict, "")
+    told = _OF_A_BUNDLE.get(case.judged.verdict, "")
+    return told.removeprefix(_IF_PUBLISHED) if "sha256_asked" in case.evidence.runs[0].run.bundle else told
 
 
 def _in_what(case: VerdictCase) -> str:
@@ -304,7 +305,7 @@ def _not_judged(case: VerdictCase) -> str:
         return ""
     is_one = case.not_judged == 1
     asked = "does not apply or was not asked for" if is_one else "do not apply or were not asked for"
-    return f" {counted(case.not_judged, 'optional row')} of the checklist {asked}."
+    return f" {counted(case.not_judged, 'optional check')} {asked}."
 
 
 def _drift(golden: GoldenEvidence) -> str:
@@ -360,6 +361,8 @@ def _after_failure(case: VerdictCase) -> str:
     if _MAKES_THERE.fullmatch(remedy := str(failure.get("remedy"))):
         return remedy
     log = failure.get("log")
+    if not log and failure.get("outcome") == Outcome.CRASHED:  # it printed nothing: see what was started
+        return f"reprokit runs show {failure.get('run')}"
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
 
 
@@ -401,7 +404,7 @@ def _after_no_golden(case: VerdictCase) -> str:
     if evidence.modified:
         return _as_it_stands(case)
     if case.failed or _is_silent(case):
-        return _show(case)
+        return _show(case) if case.failed else _after_silence(case)
     if evidence.ensemble_not_asked:
         words = f"reprokit verify {recipe.get('name')} --seed {_seed(case)} --statistical"
         return f"{words}{_backend(case)}{_asked(case)}"
@@ -409,6 +412,15 @@ def _after_no_golden(case: VerdictCase) -> str:
         where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
         return f"add {evidence.platform} to {where} (platforms), then: {_as_it_stands(case)}"
     return _promotion(case, reason="first golden")
+
+
+def _after_silence(case: VerdictCase) -> str:
+    """What makes runs a golden of which no metric responds to the seed: nothing is to be shown again."""
+    if _is_plain(case) or not case.evidence.recipe:
+        return _show(case)
+    file = f"recipes/{case.evidence.recipe.get('name')}/recipe.yaml"
+    meant = f"add `unresponsive: {{because: …}}` to {file} if that is meant"
+    return f"have the program use its seed, or {meant}, then: {_as_it_stands(case)}"
 
 
 def _after_nondeterministic(case: VerdictCase) -> str:
@@ -528,7 +540,8 @@ _SENTENCES: Mapping[Verdict, Callable[[VerdictCase], str]] = {
     Verdict.REPEATABLE: _repeatable,
 }
 
-_ASK_AUTHOR = "if the archive has the digest that its author published, send the author this report"
+_IF_PUBLISHED = "if the archive has the digest that its author published, "
+_ASK_AUTHOR = f"{_IF_PUBLISHED}send the author this report"
 #: Of runs that were made from a bundle.
 _OF_A_BUNDLE = {
     Verdict.REGRESSION: _ASK_AUTHOR,

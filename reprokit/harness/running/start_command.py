@@ -189,5 +189,6 @@ def among_others_in(project: Project, *, note: Callable[[str], None]) -> Iterato
     # Alone, because two tools that close one run would each find half of its files, and because a process of
     # another container cannot be asked whether it lives: it holds the lock as long as it does.
     recover = partial(runs.recover, project.runs_dir, note=note)
+    workspace.make_results_folder(project.runs_dir)
     with workspace.shared(project.runs_dir, alone=recover):
         yield

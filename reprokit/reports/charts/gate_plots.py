@@ -36,11 +36,11 @@ HEIGHT = 250.0
 _HEAD, _ROW = 26.0, 44.0
 _DRAWS, _POINTS = 500, 61
 _NUM_COLOURS = 6
-_NEEDED = 0.8  # the power with which a drop of the margin must be found before anything is EQUIVALENT
+_NEEDED = 0.8  # the power with which a worsening of the margin must be found before anything is EQUIVALENT
 _KEY = (
-    "Dot: difference, line: its interval. Ring: the smallest drop that would be found with 80 % power. "
-    "Shaded: drops smaller than the margin; EQUIVALENT needs an interval that ends within, or beyond it on "
-    "the better side. Whether the means differ is decided by p, not by the interval: a difference that is "
+    "Dot: difference, line: its interval. Ring: the smallest worsening that would be found with 80 % power. "
+    "Shaded: worsenings smaller than the margin; EQUIVALENT needs an interval that ends within, or beyond it "
+    "on the better side. Whether the means differ is decided by p, not by the interval: a difference that is "
     "found is REGRESSION, also where it is smaller than the margin."
 )
 _EITHER_SIDE = "The report does not say which side is worse, so the margin is drawn on both."
@@ -137,7 +137,7 @@ def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float |
 def power_plot(
     metric: str, reference: Sequence[float], looks: Sequence[JudgedLook], *, margin: float | None
 ) -> Plot | None:
-    """With which probability each look would have found a drop of each size; None where no one can say.
+    """With which probability each look would have found a worsening of each size; None where no one can say.
 
     Simulated from the reference as the gate does it, with the same test at the same level.
     """
@@ -156,7 +156,7 @@ def power_plot(
     rules += [] if margin is None else [_margin(across.at(margin), margin, across, below=True)]
     return Plot(
         title=Visible("Power"),
-        across=one_line(f"size of a drop of {metric} that all new seeds share"),
+        across=one_line(f"size of a worsening of {metric} that all new seeds share"),
         height=HEIGHT,
         left=across.start,
         right=across.end,
@@ -171,7 +171,7 @@ def power_plot(
         rules=tuple(rules),
         legend=tuple(LegendEntry(label=label, kind=kind) for label, kind in zip(labels, kinds, strict=True)),
         notes=(Visible(f"Simulated from the values of the ensemble: {_DRAWS} gates for each line."),),
-        summary=one_line(f"{metric}: power by size of drop; {'; '.join(map(_visible, looks))}"),
+        summary=one_line(f"{metric}: power by size of worsening; {'; '.join(map(_visible, looks))}"),
     )
 
 
@@ -218,7 +218,7 @@ def _margin(at: float, margin: float, axis: Axis, *, below: bool = False) -> Mar
 def _marks(look: JudgedLook, axis: Axis, y: float, sides: Sequence[float]) -> Iterator[Mark]:
     drop, difference = look.number("smallest_visible_drop"), look.number("difference")
     for side in sides if drop is not None else ():
-        told = one_line(f"{look.label}: smallest visible drop {drop:.6g}")
+        told = one_line(f"{look.label}: smallest visible worsening {drop:.6g}")
         yield Mark(x=axis.at(side * (drop or 0.0)), y=y, kind="run-4", shape="ring", told=told)
     if difference is not None:
         kind = "run-1" if look.facts.get("differs") is True else "run-0"
@@ -227,5 +227,5 @@ def _marks(look: JudgedLook, axis: Axis, y: float, sides: Sequence[float]) -> It
 
 def _visible(look: JudgedLook) -> str:
     drop = look.number("smallest_visible_drop")
-    told = "no drop is visible" if drop is None else f"smallest visible drop {drop:.6g}"
+    told = "no worsening is visible" if drop is None else f"smallest visible worsening {drop:.6g}"
     return f"{counted(look.num_new, 'new seed')}: {told}"

@@ -34,7 +34,7 @@ _HEAD = (
     "p after correction",
     "least p",
     "power at margin",
-    "smallest visible drop",
+    "smallest visible worsening",
     "answer",
 )
 

@@ -32,7 +32,8 @@ from reprokit.reports.shorten import from_root, short_digests
 _MEANING: Mapping[Verdict, Visible] = {
     Verdict.REPRODUCED: Visible("the runs are equal to each other and to the golden"),
     Verdict.EQUIVALENT: Visible(
-        "not the golden's bits; new seeds do not differ from its ensemble, and their interval excludes a drop"
+        "not the golden's bits; new seeds do not differ from its ensemble, and their interval excludes a "
+        "worsening"
     ),
     Verdict.REPEATABLE: Visible("the runs are equal to each other; a plain command has no golden"),
     Verdict.NONDETERMINISTIC: Visible("two runs with one seed differ"),
@@ -46,7 +47,7 @@ _MEANING: Mapping[Verdict, Visible] = {
 #: Where an ensemble judged, and there is no golden.
 _BY_ENSEMBLE: Mapping[Verdict, Visible] = {
     Verdict.EQUIVALENT: Visible(
-        "new seeds do not differ from the ensemble, and their interval excludes a drop"
+        "new seeds do not differ from the ensemble, and their interval excludes a worsening"
     ),
     Verdict.REGRESSION: Visible("new seeds differ from the ensemble, with the same numerics"),
 }

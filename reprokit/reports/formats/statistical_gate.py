@@ -27,7 +27,7 @@ def _facts(found: Mapping[str, Any]) -> Facts:
     facts = [
         *((metric["name"], _metric(metric, look=looks[-1])) for metric in metrics),
         *(("difference", told) for metric in metrics if (told := _interval(metric))),
-        *(("smallest visible drop", _visible(metric, found["rates"])) for metric in metrics),
+        *(("smallest visible worsening", _visible(metric, found["rates"])) for metric in metrics),
         ("new seeds", f"{_listed(found['new'])} (looks after {_listed(look['num_new'] for look in looks)})"),
         *(("left out", _left_out(seeds)) for seeds in [found.get("left_out")] if seeds),
         *_rates(found["rates"]),
@@ -75,11 +75,11 @@ def _interval(one: Mapping[str, Any]) -> str:
         return ""
     excluded = "is excluded" if one["excludes_margin"] else "is not excluded"
     limits = f"{_number(one['difference'])}, interval {_number(low)} to {_number(high)}"
-    return f"{one['name']}: {limits}; a drop as large as the margin {_number(one['margin'])} {excluded}"
+    return f"{one['name']}: {limits}; a worsening as large as the margin {_number(one['margin'])} {excluded}"
 
 
 def _visible(one: Mapping[str, Any], rates: Mapping[str, Any]) -> str:
-    """The smallest drop that is found in most such gates, and how often one of the margin is."""
+    """The smallest worsening that is found in most such gates, and how often one of the margin is."""
     drop, power, most = one["smallest_visible_drop"], one["power_at_margin"], rates.get("power_asked", 0.8)
     seen = (
         f"none is found in {most:.0%} of gates"
@@ -102,10 +102,10 @@ def rate_facts(rates: object) -> Facts:
 
 def _rates(rates: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "false alarms", f"at most {rates['false_alarms_at_most']:.0%} of gates where nothing changed"
-    passed = "a drop of exactly the margin in every seed is passed in"
+    passed = "a worsening of exactly the margin in every seed is passed in"
     yield "wrong passes", f"{passed} at most {rates['wrong_passes_at_most']:.1%} of gates"
     low, high = rates["one_seed_in_five_passes"]
-    blind = f"a drop in only one seed of five was passed in {low:.0%} to {high:.0%} of gates"
+    blind = f"a worsening in only one seed of five was passed in {low:.0%} to {high:.0%} of gates"
     none = rates.get("one_seed_in_five_hits_none")
     yield (
         "blind spot",
@@ -115,7 +115,7 @@ def _rates(rates: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _no_variance(one: Mapping[str, Any]) -> str:
     same = f"all {one['num_reference']} values of the ensemble are equal"
-    return f"{one['name']}: {same}, so only a drop that all seeds share is sure to be seen"
+    return f"{one['name']}: {same}, so only a worsening that all seeds share is sure to be seen"
 
 
 def _listed(values: Any) -> str:

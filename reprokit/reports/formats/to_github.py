@@ -1,4 +1,4 @@
-"""Reports on GitHub: the step's summary, and annotations on the recipe's lines.
+"""Reports on GitHub: the step's summary, and annotations on lines of the program and the recipe.
 
 GitHub shows 1 MiB of summary and ten annotations of each kind for a step
 (https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions), so both functions take
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reprokit.core.checklist import Report, Status
+from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.reports.escaping import (
     Visible,
     github_message,
@@ -20,10 +20,11 @@ from reprokit.reports.escaping import (
     markdown_code,
     one_line,
 )
-from reprokit.reports.formats.report_content import ReportRow, outline, outline_elsewhere
+from reprokit.reports.formats.report_content import outline, outline_elsewhere
 from reprokit.reports.formats.to_markdown import heading, sections
 from reprokit.reports.gate_record import GateRecord
 from reprokit.reports.pages.cause import CausePage, cause_page
+from reprokit.reports.pages.report_page import far_apart, numbered
 
 SUMMARY_BYTES = 1 << 20
 ANNOTATIONS_EACH = 10
@@ -31,7 +32,15 @@ ANNOTATIONS_EACH = 10
 _MESSAGE_CHARACTERS = 1000
 _MOST_ROWS = 50
 _NOTE_BYTES = 2000
-_KINDS = ("error", "warning", "notice")
+_KINDS = ("error", "warning")
+
+# Rows that say again what the verdict says.
+_IN_VERDICT = {
+    Verdict.NONDETERMINISTIC: {"repeatable"},
+    Verdict.REGRESSION: {"equals_golden"},
+    Verdict.STALE_GOLDEN: {"equals_golden", "environment_compatible"},
+    Verdict.NO_GOLDEN: {"equals_golden", "environment_compatible"},
+}
 
 # Where in a recipe a row is decided; the row's own id is looked up first.
 _RECIPE_KEYS = {
@@ -114,11 +123,11 @@ def gate_section(gate: GateRecord) -> str:
 
 
 def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EACH) -> tuple[str, ...]:
-    """Workflow commands to print, one a line: at most ``each`` errors, warnings and notices.
+    """Workflow commands to print, one a line: at most ``each`` errors and warnings.
 
     Errors are verdicts that are not good and required rows that did not pass; an advisory row that failed is
-    a warning, a skipped one a notice, next to a verdict that is not good. Verdicts come first; where there
-    are too many, the last one counts what was cut.
+    a warning. Verdicts come first; where there are too many, the last one counts what was cut. Nothing is
+    said of advisory rows that were skipped, nor of rows that say what the verdict says.
     """
     verdicts = [
         found for report in reports for found in (*_of_verdict(report), *_of_cause(outline(report).cause))
@@ -153,34 +162,48 @@ def _of_verdict(report: Report) -> Iterator[_Annotation]:
     found = outline_elsewhere(report)
     if report.exit_code == 0:
         return
-    metric = report.divergence.metric if report.divergence else None
-    keys = (f"tolerances.{metric}", "tolerances") if metric else ()
+    far = far_apart(report)
+    file, line = _place_of_verdict(report)
     yield _Annotation(
         kind="error",
-        file=one_line(report.recipe_file or ""),
-        line=_line(report, *keys),
+        file=file,
+        line=line,
         title=one_line(f"{found.verdict.value}: {report.recipe}", limit=200),
-        message=_message(found.sentence, found.next_command),
+        message=_message(one_line(f"{found.sentence} {far}") if far else found.sentence, found.next_command),
     )
 
 
+def _place_of_verdict(report: Report) -> tuple[Visible, int]:
+    """The program's line, where one is known, else the line of the recipe."""
+    known = [one for one in _of_cause(outline(report).cause) if one.file]
+    if known:
+        return known[0].file, known[0].line
+    files = report.code_changes.files if report.code_changes else ()
+    if report.verdict is Verdict.REGRESSION:
+        for file in files:
+            for number, text in numbered(file.diff):
+                if number and text.startswith("+"):
+                    return one_line(file.path), int(number)
+    metric = report.divergence.metric if report.divergence else None
+    keys = (f"tolerances.{metric}", "tolerances") if metric else ()
+    return one_line(report.recipe_file or ""), _line(report, *keys)
+
+
 def _of_rows(report: Report) -> Iterator[_Annotation]:
+    if report.verdict is Verdict.NOT_RUN:  # no row says more than that
+        return
+    said = _IN_VERDICT.get(report.verdict, set())
     for row in outline(report).rows:
-        is_news = report.exit_code or _kind(row) != "notice"
-        if row.status is not Status.PASSED and is_news:
-            yield _Annotation(
-                kind=_kind(row),
-                file=one_line(report.recipe_file or ""),
-                line=_line(report, row.id, *_RECIPE_KEYS.get(row.id, ())),
-                title=one_line(f"{row.status.value}: {row.title} ({report.recipe})", limit=200),
-                message=_message(row.reason, row.remedy),
-            )
-
-
-def _kind(row: ReportRow) -> str:
-    if row.required:
-        return "error"
-    return "notice" if row.status is Status.SKIPPED else "warning"
+        unasked = row.status is Status.SKIPPED and not row.required
+        if row.status is Status.PASSED or unasked or row.id in said:
+            continue
+        yield _Annotation(
+            kind="error" if row.required else "warning",
+            file=one_line(report.recipe_file or ""),
+            line=_line(report, row.id, *_RECIPE_KEYS.get(row.id, ())),
+            title=one_line(f"{row.status.value}: {row.title} ({report.recipe})", limit=200),
+            message=_message(row.reason, row.remedy),
+        )
 
 
 def _line(report: Report, *keys: str) -> int:

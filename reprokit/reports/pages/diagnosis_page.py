@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 _MOST_IN_PIPE, _MOST_NEXT = 10, 2
-#: Cause → what changes where it shows, and is held equal between the runs of a recipe.
-_VARIES = {"hash_order": "the hash seed"}
+#: Cause → in which runs it shows, although equal conditions seemed enough: `reproduce` holds this equal.
+_IN_RUNS = {"hash_order": "in runs with different hash seeds of Python"}
+#: Lines of evidence that make room for a further cause.
+_EVIDENCE = ("  still equal just before", "  differs there", "  another state")
 _MOST_OF_A_SENTENCE = 2_000
 
 
@@ -33,6 +35,8 @@ def page_lines(found: Any, *, root: Path) -> Iterator[str]:
 def first_lines(found: Any, *, again: Sequence[str], root: Path) -> list[str]:
     """The answer in at most ten lines, with ``again`` at the end: for pipes and CI logs."""
     *facts, kept = page_lines(found, root=root)
+    if len(found.causes) > 1:
+        facts = [line for line in facts if not line.startswith(_EVIDENCE)]
     following = [f"  next: {shown(one)}" for one in found.next[:_MOST_NEXT]]
     room = _MOST_IN_PIPE - 1 - len(again) - len(following)
     if len(facts) > room:
@@ -87,7 +91,13 @@ def headline(found: Any, *, root: Path) -> str:
         return f"NONDETERMINISTIC: {where}; cause unknown: {_unknown_text(cause, root)}{proposed}"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
     what = shown(_cause_text(cause, root), limit=_MOST_OF_A_SENTENCE)
-    return f"NONDETERMINISTIC: {where}; {_certainty_text(cause)}: {what}{fix}{proposed}"
+    certainty = _certainty_text(cause)
+    if len(found.causes) > 1:
+        places = [
+            f"{_as_typed(one.file, root)}:{one.line}" if one.file else "no line" for one in found.causes
+        ]
+        certainty = f"{len(places)} causes ({shown(', '.join(places))}), all to be fixed. The first"
+    return f"NONDETERMINISTIC: {where}; {certainty}: {what}{fix}{proposed}"
 
 
 def proposal_text(one: ReportedProposal, root: Path) -> str:
@@ -112,9 +122,10 @@ def what_differs(found: Any) -> str:
     if found.divergence is None:
         varied = f"no metric differs in {found.runs} runs, under equal conditions or varied ones"
         return found.equality or varied
-    varied = found.variation or _VARIES.get(found.cause.category if found.cause else "", "")
-    varied = f", once {varied.replace('_', ' ')} changes" if varied else ""
-    return f"{_first_place(found)}{varied}"
+    if found.variation:
+        return f"{_first_place(found)}, once {found.variation.replace('_', ' ')} changes"
+    shows = _IN_RUNS.get(found.cause.category if found.cause else "", "")
+    return f"{_first_place(found)}, {shows}" if shows else _first_place(found)
 
 
 def _first_place(found: Any) -> str:

@@ -42,7 +42,9 @@ def ensemble_lines(ensemble: Ensemble) -> Iterator[str]:
         window = f"{one.window}, {one.direction} is better, margin {one.margin:.6g}"
         yield one_line(f"{one.metric}: {window}; {spread}")
         if len(set(values)) == 1:
-            yield one_line(f"{label}: all seeds are equal, so only a drop that all seeds share would be seen")
+            yield one_line(
+                f"{label}: all seeds are equal, so only a worsening that all seeds share would be seen"
+            )
     if left_out := told.left_out:
         seeds = ", ".join(map(str, left_out[:20]))
         yield one_line(
@@ -64,13 +66,13 @@ def _visible(ensemble: Ensemble) -> Iterator[str]:
     for metric, drop in zip(metrics, smallest_drops(reference, metrics, plan=plan), strict=True):
         asked = f"with {100 * plan.power:.0f} % power, {plan.looks[-1]} new seeds"
         if drop is None:
-            yield one_line(f"{metric.name}: {asked} show no drop")
+            yield one_line(f"{metric.name}: {asked} show no worsening")
         else:
             less = drop <= metric.margin
             than = (
                 "" if less else f": more than the margin {metric.margin:.6g}, so the answer is often UNJUDGED"
             )
-            yield one_line(f"{metric.name}: {asked} show a drop of {drop:.3g} or more{than}")
+            yield one_line(f"{metric.name}: {asked} show a worsening of {drop:.3g} or more{than}")
 
 
 def provenance_lines(golden: Golden) -> Iterator[str]:

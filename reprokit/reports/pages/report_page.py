@@ -98,7 +98,7 @@ def report_page(report: Report, found: Outline) -> ReportPage:
     shown = {file.path for file in changed}
     return ReportPage(
         steps=steps_of(found, new_lines=_new_lines(changed)),
-        far=_far(report),
+        far=far_apart(report),
         also=_also(found),
         not_passed=rows,
         not_passed_counts=counts_of(rows),
@@ -188,7 +188,8 @@ def _of_this_run(report: Report) -> Iterator[tuple[Visible, Visible]]:
         yield Visible("packages"), Visible("unchanged")
 
 
-def _far(report: Report) -> Visible:
+def far_apart(report: Report) -> Visible:
+    """The values that differ first, and by how much; empty where they are not two numbers."""
     found = report.divergence
     if not found or not found.metric or found.rel_error is None:
         return Visible("")
@@ -232,12 +233,12 @@ def _changed(file: FileChange, causes: Collection[str]) -> ChangedFile:
                 text=one_line(line.expandtabs(4), limit=_MOST_OF_LINE),
                 is_cause=bool(number) and f"{one_line(file.path)}:{number}" in causes,
             )
-            for number, line in _numbered(file.diff)
+            for number, line in numbered(file.diff)
         ),
     )
 
 
-def _numbered(diff: Sequence[str]) -> Iterator[tuple[str, str]]:
+def numbered(diff: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each line with its number in the new file; "" where it has none, or none is known."""
     number: int | None = None
     for line in diff:

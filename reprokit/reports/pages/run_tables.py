@@ -27,13 +27,20 @@ def run_table(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def run_page(
-    run: RunSummary, *, folder: Path, notes: Sequence[ReportNote], files: Mapping[str, int]
+    run: RunSummary,
+    *,
+    folder: Path,
+    notes: Sequence[ReportNote],
+    files: Mapping[str, int],
+    command: str = "",
 ) -> Iterator[str]:
-    """One run: its facts, why it is not complete, the reports that name it, and its files by size."""
+    """One run: its facts, its command line, the reports that name it, and its files by size."""
     for name, value in _row(run).items():
         yield f"{name:<12} {shown(value)}"
     if run.because:
         yield f"{'because':<12} {shown(run.because, limit=1000)}"
+    if command:
+        yield f"{'command':<12} {shown(command, limit=1000)}"
     yield f"{'folder':<12} {shown(folder, limit=1000)}"
     for note in notes:
         yield f"{'report':<12} {shown(note.verdict)}  {shown(note.path, limit=1000)}"

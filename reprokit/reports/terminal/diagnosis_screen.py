@@ -81,7 +81,10 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[TerminalLine
         yield TerminalLine(text="  unknown: no experiment shows one")
         return
     first, *others = page.cards
-    yield TerminalLine(text=_TITLES.get(first.confidence, "Cause"), tone="title")
+    title = _TITLES.get(first.confidence, "Cause")
+    if others:
+        title = f"{title.replace('ause', 'auses')} ({len(page.cards)}, all to be fixed)"
+    yield TerminalLine(text=title, tone="title")
     yield from _cause(first, width=width)
     if first.confidence != "high":
         for text in wrapped(diagnosis_page.confidence_text(found.cause), width=width, lead="  "):

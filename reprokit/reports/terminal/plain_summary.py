@@ -9,18 +9,19 @@ from reprokit.reports.escaping import one_line
 from reprokit.reports.formats.explanations import GATE_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
 from reprokit.reports.pages.cause import cause_facts
-from reprokit.reports.terminal.terminal_summary import IN_CAUSE, not_asked, not_passed, what_changed
+from reprokit.reports.terminal.terminal_summary import IN_CAUSE, counts, not_passed, what_changed
 
 #: One less than ten: the place of the report follows.
 _MOST_LINES = 9
-_MOST_OF_LINE = 600
+_MOST_OF_LINE, _MOST_OF_GATE = 600, 4000
 
 
 def plain_lines(found: Outline) -> list[str]:
-    """The verdict, why, what differs first, rows that did not pass as far as there is room, what to type."""
+    """The verdict, why (first, where there is no golden yet), facts, rows as there is room, what to type."""
+    verdict = f"verdict: {found.verdict.value} (exit code {found.exit_code})"
+    why = f"why: {found.sentence}"
     above = [
-        f"verdict: {found.verdict.value} (exit code {found.exit_code})",
-        f"why: {found.sentence}",
+        *((why, verdict) if found.verdict is Verdict.NO_GOLDEN else (verdict, why)),
         f"recipe: {found.recipe} ({found.platform}, seed {found.seed})",
     ]
     typed = (("run again", found.rerun), ("next", found.next_command))
@@ -46,7 +47,7 @@ def _what_happened(found: Outline) -> Iterator[str]:
         yield from (f"log: {text}" for text in found.log_tail[-2:])
     gate = dict(found.explanations).get(GATE_TITLE, ())
     if gate:
-        yield _joined(GATE_TITLE.lower(), gate)
+        yield _joined(GATE_TITLE.lower(), gate, limit=_MOST_OF_GATE)  # its error rates stand last
     elif found.divergence:
         yield _joined("first divergence", in_short(found.divergence))
     cause = [fact for fact in cause_facts(found.cause) if fact[0] in IN_CAUSE]
@@ -56,14 +57,14 @@ def _what_happened(found: Outline) -> Iterator[str]:
         yield _joined("what changed", changed)
 
 
-def _joined(title: str, facts: Sequence[tuple[str, str]]) -> str:
+def _joined(title: str, facts: Sequence[tuple[str, str]], *, limit: int = _MOST_OF_LINE) -> str:
     texts = (value if label == "what" else f"{label} {value}" for label, value in facts)
-    return one_line(f"{title}: {'; '.join(texts)}", limit=_MOST_OF_LINE)
+    return one_line(f"{title}: {'; '.join(texts)}", limit=limit)
 
 
 def _counts(found: Outline, left_out: list[ReportRow]) -> str:
     if found.verdict is Verdict.NOT_RUN:
-        return f"{len(found.rows)} rows were not judged: a run did not finish (-v shows everything)"
+        return "none was made, because a run did not finish (-v lists all)"
     passed = sum(row.status is Status.PASSED for row in found.rows)
     names = f"; also did not pass: {', '.join(row.id for row in left_out)}" if left_out else ""
-    return f"{passed} of {len(found.rows)} passed{not_asked(found)}{names} (-v shows everything)"
+    return f"{', '.join((f'{passed} passed', *counts(found)))}{names} (-v lists all)"

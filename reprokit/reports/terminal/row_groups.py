@@ -32,7 +32,7 @@ def that_apply(found: Outline) -> tuple[list[ReportRow], dict[Visible, list[Visi
 def gathered(reason: Visible, ids: Sequence[Visible]) -> str:
     """One line for the rows that are not shown one by one."""
     if reason == _UNFINISHED:
-        return f"{len(ids)} rows were not judged: {reason}"
+        return f"{len(ids)} checks were not made: {reason}"
     return f"SKIPPED {len(ids)} rows: {reason}: {', '.join(ids)}"
 
 

@@ -19,6 +19,8 @@ _ON = " \\"
 _LEAST_INDENT = 2
 _COMMENT = "  # "
 _STEP = re.compile(", (then|else): ")
+#: A step that is no command.
+_WORDS = re.compile(r"(?:add|ask|commit|have|if the|send) ")
 #: A word of a command line; what is between quotes belongs to it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
@@ -118,7 +120,8 @@ def steps(title: str, steps_to_type: str, *, width: int) -> Iterator[TerminalLin
     """A command as it can be typed, or several steps, each on a line of its own."""
     first, *further = _STEP.split(steps_to_type)
     for lead, step in ((title, first), *zip(further[::2], further[1::2], strict=True)):
-        for text in command_lines(step.strip(), width=width, lead=f"{f'{lead}:':<11}"):
+        draw = wrapped if _WORDS.match(step) else command_lines
+        for text in draw(step.strip(), width=width, lead=f"{f'{lead}:':<11}"):
             yield TerminalLine(text=text, tone="command")
 
 

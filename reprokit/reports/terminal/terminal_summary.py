@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reprokit.core.checklist import Status, Verdict
+from reprokit.core.verdicts.rows import counted
 from reprokit.reports.escaping import Visible
 from reprokit.reports.formats.explanations import CODE_TITLE, GATE_TITLE, ROUNDING_TITLE
 from reprokit.reports.formats.report_content import Outline, ReportRow, in_short
@@ -168,21 +169,27 @@ def _remedy(row: ReportRow, *, width: int) -> Iterator[TerminalLine]:
         yield _of_row(text, row)
 
 
-def not_asked(found: Outline) -> str:
-    """How many advisory rows were not judged, to follow how many passed; "" where none."""
+def counts(found: Outline) -> tuple[str, ...]:
+    """How many rows did not pass, and how many advisory ones were skipped; nothing where none."""
+    open_rows = sum(map(_did_not_pass, found.rows))
     number = sum(row.status is Status.SKIPPED and not row.required for row in found.rows)
-    if " of the checklist " in found.sentence:  # which counts them already
-        return ""
-    return f", {number} do not apply or were not asked for" if number else ""
+    if any(words in found.sentence for words in (" optional check", " of the checklist ")):
+        number = 0  # the sentence counts them already
+    skipped = (
+        "1 optional one does not apply or was not asked for"
+        if number == 1
+        else f"{number} optional ones do not apply or were not asked for"
+    )
+    return tuple(filter(None, (f"{open_rows} did not" if open_rows else "", skipped if number else "")))
 
 
 def _rest(found: Outline, *, width: int) -> Iterator[TerminalLine]:
     passed = sum(row.status is Status.PASSED for row in found.rows)
-    told = f"{passed} of {len(found.rows)} rows passed{not_asked(found)}"
+    told = ", ".join((f"{counted(passed, 'check')} passed", *counts(found)))
     if found.verdict is Verdict.NOT_RUN:
-        told = f"{len(found.rows)} rows were not judged: a run did not finish"
+        told = "No check was made, because a run did not finish"
     yield TerminalLine(text="")
-    for text in wrapped(f"{told} (-v shows everything)", width=width):
+    for text in wrapped(f"{told} (-v lists all checks)", width=width):
         yield TerminalLine(text=text, tone="dim")
 
 

@@ -48,6 +48,13 @@ def test_words_are_wrapped_and_code_is_not():
     assert "Words with code, and a line that is" in lines
 
 
+def test_no_line_ends_within_a_command_that_a_page_names():
+    for width in (60, 80):
+        page = seen(drawn(packaged.topic("your-program").text(), style=Style(width=width, color=True)))
+        assert "reprokit help bring-your-own-program" in page
+        assert [line for line in page.splitlines() if line.endswith(("reprokit", "reprokit help"))] == []
+
+
 def test_a_heading_stands_on_the_left_and_comments_are_left_out():
     page = seen(drawn(PAGE, style=NARROW))
     assert page.startswith("A page\n")

@@ -82,6 +82,8 @@ def test_no_metric_that_responds_is_said_and_is_promoted_only_knowingly(deaf):
     report = deaf.reproduce()
     assert report.verdict == "NO_GOLDEN"
     assert "no metric responds to the seed: seed 4 gives the metrics of seed 3" in report.sentence
+    assert "unresponsive" in report.next_command
+    assert ", then: reprokit reproduce train --seed 3" in report.next_command
     with pytest.raises(GoldenError, match=r"responds_to_seed.*unresponsive"):
         deaf.promote(report)
     deaf.promote(report, allow_failed=True)

@@ -148,9 +148,9 @@ def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here)
     assert (told["margins"], str(told["outcome"]["conclusion"])) == ({"return": 2.0}, "EQUIVALENT")
     text = to_markdown.to_markdown(to_json.from_json(to_json.to_json(report)))
     for said in (
-        "smallest visible drop",
+        "smallest visible worsening",
         "at most 5%",
-        "a drop as large as the margin 2 is excluded",
+        "a worsening as large as the margin 2 is excluded",
         "at most 2.5%",
     ):
         assert said in text
@@ -271,6 +271,16 @@ def test_a_new_seed_that_crashes_is_not_run(here):
     report = here.judged()
     assert (report.verdict, report.exit_code) == (Verdict.NOT_RUN, 3)
     assert "seed21" in report.not_run["run"]
+    assert report.rerun.split()[:2] == ["reprokit", "verify"]
+    assert "--statistical" in report.rerun
+
+
+def test_a_run_that_crashes_is_run_again_by_the_same_command(here):
+    here.write(settings_py="raise SystemExit(3)")
+    answer = here.answer()
+    assert answer.report.verdict is Verdict.NOT_RUN
+    assert "--statistical" in answer.report.rerun
+    assert audit(answer.folder / "report.json", project=here.project).exit_code == 0
 
 
 def test_new_seeds_without_a_finite_return_never_pass(here):

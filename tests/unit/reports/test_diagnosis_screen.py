@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from reprokit.core.comparing.difference import Divergence
 from reprokit.diagnosis import Cause
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, RuledOut
+from reprokit.reports.pages.diagnosis_page import first_lines
 from reprokit.reports.terminal.diagnosis_screen import draw, screen
 from reprokit.reports.terminal.terminal_lines import MOST_LINES
 from reprokit.reports.terminal.terminal_style import Style
@@ -76,6 +77,14 @@ def test_it_has_about_thirty_lines_of_whole_sentences_and_commands_that_can_be_c
     known = {*long.split()}
     wrapped = [line for line in lines if line.lstrip("→ ").startswith("a sentence")]
     assert all(set(line.lstrip("→ ").split()) <= known for line in wrapped)
+
+
+def test_several_causes_are_named_in_the_title_and_in_the_first_line_of_a_pipe():
+    found = replace(FOUND, causes=(CAUSE, replace(CAUSE, line=909)))
+    assert "Causes (2, all to be fixed)" in texts(found)
+    first, *others = first_lines(found, again=[], root=ROOT)
+    assert f"2 causes (train.py:{CAUSE.line}, train.py:909), all to be fixed" in first
+    assert [line for line in others if ":909" in line]
 
 
 def test_a_cause_that_is_not_sure_says_so_in_its_title():

@@ -94,11 +94,11 @@ def test_values_that_are_not_finite_are_crosses_and_leave_no_difference(sample_r
 
 
 def test_how_often_the_gate_is_wrong_is_told_in_words():
-    passed = "a drop of exactly the margin in every seed is passed in at most 2.5% of gates"
+    passed = "a worsening of exactly the margin in every seed is passed in at most 2.5% of gates"
     assert gate_section(judged()).rates == (
         ("false alarms", "at most 5% of gates where nothing changed"),
         ("wrong passes", passed),
-        ("blind spot", "a drop in only one seed of five was passed in 8% to 11% of gates"),
+        ("blind spot", "a worsening in only one seed of five was passed in 8% to 11% of gates"),
     )
 
 

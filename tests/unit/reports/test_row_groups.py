@@ -79,7 +79,7 @@ def test_where_a_run_did_not_finish_no_row_says_more_than_that(outlined):
     shown, together = that_apply(found)
     assert shown == []
     [(reason, names)] = together.items()
-    assert gathered(reason, names) == "2 rows were not judged: a run did not finish"
+    assert gathered(reason, names) == "2 checks were not made: a run did not finish"
 
 
 def test_a_gathered_line_names_every_row_and_its_reason():

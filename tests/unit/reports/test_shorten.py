@@ -39,6 +39,19 @@ def test_paths_in_the_project_are_told_from_its_root_in_every_drawn_file(sample_
         assert "reprokit diff golden/r runs/r/T-1" in draw(report)
 
 
+def test_the_temporary_folder_of_a_bundle_is_in_no_drawn_file_and_one_that_is_kept_is(sample_report):
+    report = replace(
+        in_study(sample_report(Verdict.NONDETERMINISTIC)), bundle={"file": "b", "sha256": DIGEST}
+    )
+    golden = "/tmp/reprokit-bundle-x1/golden/r/cpu/seed-1"
+    row = replace(report.checks[0], reason=f"equal to {golden}")
+    unpacked = replace(report, golden=golden, checks=(row,))
+    for draw in (to_markdown.to_markdown, to_html.to_html, to_junit.to_junit):
+        assert "equal to golden/r/cpu/seed-1" in draw(unpacked)
+        assert "reprokit-bundle" not in draw(unpacked)
+    assert from_root(replace(report, golden="/tmp/kept/golden/r/cpu/seed-1")).golden.startswith("/tmp/kept")
+
+
 def test_report_json_keeps_paths_and_digests_whole(sample_report):
     text = to_json.to_json(in_study(sample_report(Verdict.NONDETERMINISTIC)))
     assert f"{ROOT}/runs/r/T-1" in text

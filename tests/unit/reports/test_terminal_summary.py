@@ -108,10 +108,10 @@ def test_a_required_row_that_did_not_pass_is_named_with_its_reason(
 def test_rows_that_nothing_asked_for_are_counted(sample_report: Sample) -> None:
     report = with_rows(sample_report(Verdict.REPRODUCED), count=7, status=Status.SKIPPED, required=False)
 
-    assert "10 of 20 passed, 9 do not apply or were not asked for" in to_terminal(
+    assert "10 passed, 1 did not, 9 optional ones do not apply or were not asked for" in to_terminal(
         report, style=Style(is_terminal=False)
     )
-    assert "10 of 20 rows passed, 9 do not apply or were not asked for" in to_terminal(
+    assert "10 checks passed, 1 did not, 9 optional ones do not apply or were not asked for" in to_terminal(
         report, style=Style(width=80)
     )
 
@@ -161,7 +161,7 @@ def test_the_divergence_stands_above_the_rows(sample_report: Sample) -> None:
 
 def test_rows_that_no_one_asked_for_are_counted_once(sample_report: Sample) -> None:
     report = sample_report(Verdict.REPRODUCED)
-    told = f"{report.sentence} 2 optional rows of the checklist do not apply or were not asked for."
+    told = f"{report.sentence} 2 optional checks do not apply or were not asked for."
     style = Style(width=200)
 
     assert to_terminal(report, style=style).count("not asked for") == 1

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.core.report_parts import CodeChanges, FileChange
 from reprokit.reports.formats.to_github import SUMMARY_BYTES, annotation_commands, step_summary
 
 Sample = Callable[[Verdict], Report]
@@ -36,8 +37,29 @@ def test_a_good_report_without_open_rows_annotates_nothing(sample_report: Sample
     assert annotation_commands([report]) == ()
 
 
-def test_the_verdict_is_an_error_on_the_line_of_the_tolerances(sample_report: Sample) -> None:
-    first = _parsed(annotation_commands([sample_report(Verdict.REGRESSION)]))[0]
+def test_a_regression_is_an_error_on_the_first_line_that_changed_with_both_values(
+    sample_report: Sample,
+) -> None:
+    report = sample_report(Verdict.REGRESSION)
+    changes = CodeChanges(
+        commit="9c1b7e02",
+        files=(
+            FileChange(path="data.bin", added=None, removed=0),
+            FileChange(path="train.py", added=1, removed=1, diff=("@@ -4,2 +4,2 @@", " a", "-b", "+c")),
+        ),
+    )
+    found = _parsed(annotation_commands([dataclasses.replace(report, code_changes=changes)]))
+
+    assert found[0][:3] == ("error", "train.py", "5")
+    assert "(golden)" in found[0][4]
+    assert "equals the golden" not in " ".join(one[3] for one in found)
+
+
+def test_the_verdict_is_an_error_on_the_line_of_the_tolerances_where_no_changed_line_is_known(
+    sample_report: Sample,
+) -> None:
+    report = dataclasses.replace(sample_report(Verdict.REGRESSION), code_changes=None)
+    first = _parsed(annotation_commands([report]))[0]
 
     assert first[:4] == (
         "error",
@@ -50,6 +72,7 @@ def test_the_verdict_is_an_error_on_the_line_of_the_tolerances(sample_report: Sa
 def test_a_metrics_own_tolerance_is_the_better_line(sample_report: Sample) -> None:
     report = dataclasses.replace(
         sample_report(Verdict.REGRESSION),
+        code_changes=None,
         recipe_lines={"tolerances.losses/policy_loss": 64, "tolerances": 61},
     )
 
@@ -64,14 +87,16 @@ def test_a_row_hangs_on_the_setting_that_decides_it(sample_report: Sample) -> No
     assert checkpoints[2] == "48"
 
 
-def test_advisory_rows_warn_or_are_noted_where_the_verdict_is_not_good(sample_report: Sample) -> None:
+def test_advisory_rows_that_failed_warn_and_skipped_ones_are_left_to_the_summary(
+    sample_report: Sample,
+) -> None:
     told = [
         dataclasses.replace(sample_report(verdict), checks=sample_report(Verdict.REPRODUCED).checks)
         for verdict in (Verdict.REPRODUCED, Verdict.REGRESSION)
     ]
     kinds = [[one[0] for one in _parsed(annotation_commands([report]))] for report in told]
 
-    assert kinds == [["warning"], ["error", "warning", "notice", "notice"]]
+    assert kinds == [["warning"], ["error", "warning"]]
 
 
 def test_a_plain_command_has_no_file_to_hang_an_annotation_on(sample_report: Sample) -> None:

@@ -164,6 +164,16 @@ def test_threads_that_a_profile_fixes_are_varied_only_where_they_are_named():
     assert "threads" in {one.name for one in survey(HERE).made}
 
 
+@pytest.mark.parametrize(
+    ("cores", "pinned", "number"), [((0, 1), (), "1"), ((0, 1), (1,), "2"), ((0,), (), "2")]
+)
+def test_where_a_run_has_one_core_two_threads_are_the_other_number(cores, pinned, number):
+    there = replace(HERE, cores=cores, pinned=pinned, environment={})
+    made = survey(there, only=("threads",)).made[0]
+    assert made.environment["OMP_NUM_THREADS"] == number
+    assert made.all_cores == bool(pinned)
+
+
 @pytest.mark.parametrize(("used", "order"), [(0, "2,1,0"), (2, "1,0,2")])
 def test_another_gpu_computes_and_all_of_them_stand_in_another_order(used, order):
     made_of = made(replace(HERE, num_gpus=3, gpu=used), "gpu_index")

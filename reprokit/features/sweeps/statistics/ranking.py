@@ -10,6 +10,7 @@ could have been compared with each other, not only for those with the best.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ import scipy.special
 from reprokit.core.statistics.intervals import t_limits
 
 _FEWEST = 2
+_ROUNDING = 1e-12  # of the largest value: means that differ by less differ by their sums' rounding only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +52,13 @@ class Ranking:
 
     Attributes:
         order: Places of the settings that have a mean.
+        ranks: The rank of each in ``order``; settings whose means are equal but for rounding share one.
         differences: Place → it compared with the first in ``order``; nothing for that one itself.
         num_comparisons: The p-values are corrected for.
     """
 
     order: tuple[int, ...]
+    ranks: tuple[int, ...]
     differences: Mapping[int, Paired]
     num_comparisons: int
 
@@ -73,7 +77,8 @@ def rank(values: Sequence[Mapping[int, float]], *, higher_is_better: bool) -> Ra
         for at, one in enumerate(values)
         if one and all(map(math.isfinite, one.values()))
     }
-    order = sorted(means, key=lambda at: (sign * means[at], at))
+    rounding = _ROUNDING * max((abs(value) for at in means for value in values[at].values()), default=0.0)
+    order, ranks = _ordered({at: sign * mean for at, mean in means.items()}, rounding=rounding)
     pairs = {
         (one, other): paired(values[one], values[other])
         for place, other in enumerate(order)
@@ -82,7 +87,8 @@ def rank(values: Sequence[Mapping[int, float]], *, higher_is_better: bool) -> Ra
     tested = {pair: found.p_value for pair, found in pairs.items() if found.p_value is not None}
     corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
     return Ranking(
-        order=tuple(order),
+        order=order,
+        ranks=ranks,
         differences={
             one: replace(found, corrected=corrected.get((one, best)))
             for (one, best), found in pairs.items()
@@ -92,18 +98,33 @@ def rank(values: Sequence[Mapping[int, float]], *, higher_is_better: bool) -> Ra
     )
 
 
+def _ordered(means: Mapping[int, float], *, rounding: float) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Places by their means, smallest first, equal ones as they were given, and the rank of each."""
+    groups: list[list[int]] = []
+    for at in sorted(means, key=lambda at: (means[at], at)):
+        if groups and means[at] - means[groups[-1][0]] <= rounding:
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    order = [at for group in groups for at in sorted(group)]
+    starts = itertools.accumulate(map(len, groups), initial=1)
+    ranks = [start for group, start in zip(groups, starts, strict=False) for _ in group]
+    return tuple(order), tuple(ranks)
+
+
 def paired(first: Mapping[int, float], other: Mapping[int, float]) -> Paired:
     """The first minus the other, over the seeds that both have."""
     seeds = tuple(sorted(first.keys() & other.keys()))
     if not seeds:
         return Paired(refused="no seed in common")
     apart = np.array([first[seed] - other[seed] for seed in seeds])
+    rounding = _ROUNDING * float(np.abs([*first.values(), *other.values()]).max())
     mean = float(apart.mean())
+    mean = 0.0 if abs(mean) <= rounding else mean
     if len(seeds) < _FEWEST:
         return Paired(seeds=seeds, mean=mean)
-    scale = float(np.abs([*first.values(), *other.values()]).max())
-    if float(np.ptp(apart)) <= 1e-12 * scale:  # equal but for rounding: the interval would have no width
-        return Paired(seeds=seeds, mean=mean, p_value=1.0 if abs(mean) <= 1e-12 * scale else None)
+    if float(np.ptp(apart)) <= rounding:  # equal but for rounding: the interval would have no width
+        return Paired(seeds=seeds, mean=mean, p_value=None if mean else 1.0)
     low, high = (float(end) for end in t_limits(apart))
     error = float(apart.std(ddof=1)) / math.sqrt(len(seeds))
     p_value = 2 * float(scipy.special.stdtr(len(seeds) - 1, -abs(mean) / error))

@@ -85,6 +85,17 @@ def may_see(recipe: Recipe, name: str) -> bool:
     return patterns is None or any(_fits(name, one) or one.startswith(f"{name}/") for one in patterns)
 
 
+def idle_patterns(recipe: Recipe, root: Path) -> tuple[str, ...]:
+    """The patterns under ``sees`` that fit no tracked file, so that the program finds none of them.
+
+    Raises:
+        UsageError: The folder is in no git repository, or nothing in it is tracked.
+    """
+    patterns = (recipe.program.sees if recipe.program else None) or ()
+    names = tracked_files(root) if patterns else ()
+    return tuple(one for one in patterns if not any(_fits(name, one) for name in names))
+
+
 def tracked_files(root: Path) -> tuple[str, ...]:
     """Names of the plain files below a folder that git tracks and that are there.
 

@@ -43,8 +43,8 @@ def test_equal_distributions_and_a_wide_margin_are_equivalent():
     assert one.difference_low < one.difference < one.difference_high
     limits = ", ".join(f"{limit:.6g}" for limit in (one.difference_low, one.difference_high))
     assert (
-        f"a drop as large as the margin is excluded: eval/return {one.difference:.6g} [{limits}], margin 2"
-        in (outcome.reason)
+        "a worsening as large as the margin is excluded: "
+        f"eval/return {one.difference:.6g} [{limits}], margin 2" in (outcome.reason)
     )
 
 
@@ -114,7 +114,7 @@ def test_a_smaller_drop_than_the_margin_is_a_regression_where_it_is_found_and_th
         for margin in (50.0, 0.1)
     )
     assert {small.conclusion, large.conclusion} == {Conclusion.REGRESSION}
-    assert "a smaller drop than the margin 50, but a difference that is found counts" in small.reason
+    assert "a smaller worsening than the margin 50, but a difference that is found counts" in small.reason
     assert "margin" not in large.reason
 
 
@@ -122,7 +122,7 @@ def test_not_rejecting_is_not_proving():
     narrow = Metric(name="eval/return", margin=0.3)
     outcome = judge(normal(20, seed=1), normal(10, seed=2), metrics=(narrow,))
     assert (outcome.conclusion, outcome.seeds_more) == (Conclusion.UNJUDGED, None)
-    assert "% power, and the smallest visible drop, found with 80%, is " in outcome.reason
+    assert "% power, and the smallest visible worsening, found with 80%, is " in outcome.reason
     assert outcome.reason.endswith("the ensemble has too few seeds")
 
 
@@ -164,7 +164,7 @@ def test_three_against_three_can_never_differ():
         0.0,
         None,
     )
-    assert "smallest visible drop, found with 80%, is none" in outcome.reason
+    assert "smallest visible worsening, found with 80%, is none" in outcome.reason
 
 
 def test_without_variance_every_shared_drop_is_seen_and_it_is_said():

@@ -117,6 +117,21 @@ def test_a_new_environment_shares_layers_and_one_of_before_keeps_its_form(mine):
     assert path.read_text() == before
 
 
+def test_an_environment_of_an_older_tool_without_todays_remarks_agrees_and_stays(mine):
+    source = mine.write("requirements.txt", "tiny\n")
+    mine.lock(source)
+    path = mine.root / "images/mine/variant.toml"
+    assert "# Where it cannot be reached" in path.read_text()
+    before = "".join(
+        line for line in path.read_text().splitlines(keepends=True) if not line.startswith("# W")
+    )
+    path.write_text(before)
+    assert mine.lock(source).agrees
+    assert path.read_text() == before
+    path.write_text(before.replace("glibc = ", "glibc= "))
+    assert not mine.lock(source).agrees
+
+
 def test_a_form_of_a_later_tool_is_refused(mine):
     mine.lock(mine.write("requirements.txt", "tiny\n"))
     path = mine.root / "images/mine/variant.toml"
@@ -195,7 +210,7 @@ def test_hand_written_keys_of_the_file_stay(mine):
     source = mine.write("requirements.txt", "tiny\n")
     mine.lock(source)
     path = mine.root / "images/mine/variant.toml"
-    path.write_text(path.read_text().replace("\n[base.reg", 'imports = ["tiny"]\n\n[base.reg', 1))
+    path.write_text(path.read_text().replace("form = ", 'imports = ["tiny"]\nform = ', 1))
     mine.lock(source)
     assert read_lock(mine.root).variant("mine").imports == ("tiny",)
 

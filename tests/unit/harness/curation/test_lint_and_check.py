@@ -55,6 +55,13 @@ def test_what_leaves_nothing_to_compare_is_noted(repository, line, what):
     assert any(what in one.what and one.level == "note" for one in rows), rows
 
 
+def test_a_pattern_of_files_that_fits_none_is_noted(repository):
+    repository.write(recipes__train__recipe_yaml=f"{RECIPE}sees: ['*.py', conf/*.json]\n")
+    rows = check_recipes(Project.around(repository.root))["train"]
+    (idle,) = [one.what for one in rows if "fits no file that git tracks" in one.what]
+    assert "'conf/*.json'" in idle
+
+
 def test_a_narrow_tolerance_is_not_noted(repository):
     repository.write(recipes__train__recipe_yaml=f"{RECIPE}tolerances: {{default: {{rtol: 0.01}}}}\n")
     rows = check_recipes(Project.around(repository.root))["train"]

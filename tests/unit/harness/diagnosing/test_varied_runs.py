@@ -98,6 +98,15 @@ def test_what_makes_the_program_hang_is_named_with_its_limit_and_the_rest_is_var
     assert len(inquiry.ruled_out) >= 15
 
 
+@pytest.mark.parametrize("cores", [(0, 1), (1,)])
+def test_the_number_of_threads_is_ruled_out_only_where_the_program_had_more_than_one_core(cores):
+    first = replace(RAN, trace=replace(RAN.trace, facts={"conditions 0": {"cores": list(cores)}}))
+    inquiry = Investigation(lab=Lab(), first=first, other=RAN)
+    assert not differs_when_varied(inquiry)
+    assert (THREADS.says in [one.what for one in inquiry.ruled_out]) == (len(cores) > 1)
+    assert any("one core" in one.how for one in inquiry.not_varied) == (len(cores) == 1)
+
+
 def test_two_that_it_does_not_bear_are_both_named():
     inquiry = judged(Lab("umask", "time_zone", hangs=False))
     told = {one.what for one in inquiry.not_varied if one.how.endswith("does not finish: stopped")}

@@ -12,6 +12,7 @@ from reprokit.golden import Promotion
 from reprokit.harness import Request
 from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
+from reprokit.harness.judging import varied_evidence as judged_runs
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.engine import Engine
 from reprokit.harness.running.environments.environment import Environment
@@ -139,6 +140,21 @@ def test_a_variation_that_the_run_does_not_show_is_not_made(lab):
     told = seen(lab)
     assert (told.runs[0].names, list(told.unmade)) == (("umask",), ["time_zone"])
     assert told.unmade["time_zone"].startswith("it was not in force in the program: the variable TZ was None")
+
+
+@pytest.mark.parametrize(("before", "after", "reason"), [(2, 1, None), (1, 1, "1 thread in both runs")])
+def test_threads_that_a_library_did_not_take_are_not_varied(lab, monkeypatch, before, after, reason):
+    lab.vary(["threads"], cores=(0,))
+
+    def number(folder, place):
+        return {"inside.numpy.openblas.threads": after if folder in lab.folders else before}.get(place)
+
+    monkeypatch.setattr(judged_runs.environment_json, "recorded", lambda folder: folder)
+    monkeypatch.setattr(judged_runs, "fact", number)
+    told = seen(lab)
+    assert told.runs[0].names == (() if reason else ("threads",))
+    assert (reason or "") in told.unmade.get("threads", "")
+    assert bool(reason) == ("threads" in told.unmade)
 
 
 def test_what_the_starter_could_not_change_is_no_fault_of_the_program(lab):

@@ -263,6 +263,11 @@ def test_a_program_that_failed_is_told_by_its_own_log_and_a_host_by_the_doctor(o
     assert next_command(case(Verdict.NOT_RUN, failure=failure)) == command
 
 
+def test_of_a_program_that_failed_and_printed_nothing_the_command_line_is_shown():
+    failure = {"message": "it ended", "outcome": "crashed", "log": None, "run": "runs/r/T-1"}
+    assert next_command(case(Verdict.NOT_RUN, failure=failure)) == "reprokit runs show runs/r/T-1"
+
+
 @pytest.mark.parametrize(
     ("remedy", "command"),
     [

@@ -22,6 +22,15 @@ def test_the_best_stands_first(higher, order):
     assert set(found.differences) == set(order[1:])
 
 
+def test_means_that_are_equal_but_for_rounding_share_a_rank_and_differ_by_zero():
+    found = rank(settings([0.1, 0.2, 0.3], [0.5, 0.5, 0.5], [0.3, 0.1, 0.2]), higher_is_better=True)
+    assert (found.order, found.ranks) == ((1, 0, 2), (1, 2, 2))
+    tied = rank(settings([0.3, 0.1, 0.2], [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]), higher_is_better=True)
+    assert (tied.order, tied.ranks, tied.differences[1].mean) == ((0, 1, 2), (1, 1, 3), 0.0)
+    apart = rank(settings([0.3, 0.1], [0.3, 0.1 + 1e-9]), higher_is_better=True)
+    assert (apart.order, apart.ranks) == ((1, 0), (1, 2))
+
+
 def test_a_difference_is_that_of_equal_seeds():
     values = settings([1.0, 5.0, 9.0, 13.0], [1.5, 5.6, 9.4, 13.7])
     (found,) = rank(values, higher_is_better=True).differences.values()
