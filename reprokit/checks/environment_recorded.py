@@ -40,8 +40,9 @@ def check(evidence: Evidence) -> Finding:
             "nothing was captured around the plain command", "capture it: `reprokit env capture`"
         )
     required = _required(evidence.recipe)
-    may_be_empty = {"inside.packages"} if evidence.locked == {} else set()  # a lock may have no package
     is_unpinned = (evidence.recipe or {}).get("variant") == "none"
+    # A lock may have no package, and a Python that nothing pins may have none.
+    may_be_empty = {"inside.packages"} if is_unpinned or evidence.locked == {} else set()
     if broken := failed_runs(
         evidence,
         lambda run: _problem(run, required, may_be_empty, is_unpinned=is_unpinned),

@@ -188,6 +188,16 @@ def test_a_plain_command_with_a_record_is_judged_by_what_the_host_saw(name):
     assert CHECKS[name].check(planted.plain(runs=half)).status is Status.FAILED
 
 
+@pytest.mark.parametrize(
+    ("packages", "status"), [({}, Status.PASSED), (None, Status.FAILED), (..., Status.FAILED)]
+)
+def test_without_a_pin_a_list_without_a_package_is_a_record_and_no_list_is_none(packages, status):
+    unpinned = planted.both(
+        planted.in_recipe("variant", "none"), planted.in_runs("environment", "inside.packages", packages)
+    )
+    assert said("environment_recorded", unpinned)[0] is status
+
+
 def test_statistics_of_a_command_that_expects_nothing_do_not_apply():
     command = planted.both(planted.in_recipe("expected", ...), planted.in_recipe("command", ["train"]))
     found = CHECKS["statistics"].check(command(planted.clean()))

@@ -11,6 +11,7 @@ import pytest
 
 from reprokit.core.checklist import Verdict
 from reprokit.core.records import RunSpec
+from reprokit.core.verdicts.rows import Status
 from reprokit.execution.local import LocalBackend
 from reprokit.harness.running.programs.environment_inside import inside_of
 from tests.support.command_recipe import PROGRAM, RECIPE, Repository
@@ -29,6 +30,12 @@ def repository(tmp_path):
     (made.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\n")
     made.commit()
     return made
+
+
+def without_packages(folder: Path) -> str:
+    """A Python that has no package at all."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return str(folder / "bin" / "python")
 
 
 def test_a_mismatch_is_no_regression_and_no_stale_golden(repository):
@@ -66,9 +73,19 @@ def test_a_known_golden_and_an_unknown_run_have_no_invented_difference(repositor
     assert not [one for one in report.environment_diff if one["field"].startswith("inside.")]
 
 
+def test_a_python_without_a_package_is_recorded_as_one(repository, tmp_path):
+    recipe = RECIPE.replace("[python,", f"[{without_packages(tmp_path / 'other')},")
+    repository.write(recipes__train__recipe_yaml=recipe)
+    report = repository.reproduce()
+    assert report.verdict == Verdict.NO_GOLDEN, report.sentence
+    record = json.loads((Path(report.runs[0]) / "environment.json").read_text())
+    assert record["inside"]["packages"] == {}
+    rows = {row.id: row for row in report.checks}
+    assert rows["environment_recorded"].status == Status.PASSED, rows["environment_recorded"].reason
+
+
 def test_behind_a_wrapper_its_own_python_is_asked(tmp_path):
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "other"], check=True)
-    python = str(tmp_path / "other" / "bin" / "python")
+    python = without_packages(tmp_path / "other")
     command = ("env", "OMP_NUM_THREADS=3", python, "train.py")
     spec = RunSpec(recipe="r", run_id="1", seed=0, device="cpu", command=command, inherit_environment=True)
     found = inside_of(spec, backend=LocalBackend())

@@ -92,17 +92,21 @@ class Mine:
 @of_a_base_that_the_tool_brings
 def test_a_requirements_file_becomes_an_environment_that_needs_nothing_but_its_folder(mine):
     assert mine.lock(mine.write("requirements.txt", "tiny\n")).moved == ("tiny (none) -> 1.0",)
+    assert "://" not in (mine.root / "images/mine/requirements.lock").read_text()
+    assert project_around(mine.root / "images") == mine.root
+    found = resolve("mine", project=mine.root, kind="venv", cache_dir=mine.small.cache, on_progress=print)
+    assert found.variant == "mine"
+    assert variables(found, project=mine.root, tree="/repo")["VIRTUAL_ENV"] == found.reference
+
+
+def test_an_image_of_an_environment_is_built_as_those_of_the_tool(mine):
+    mine.lock(mine.write("requirements.txt", "tiny\n"), python="3.11")
     folder = mine.root / "images" / "mine"
     here = "x86_64"
     for name in ("Dockerfile", f"base/{here}.lock"):
         assert (folder / name).read_bytes() == (packaged("images") / name).read_bytes()
     templates = tomllib.loads((packaged("images") / "lock.toml").read_text())
     assert tomllib.loads((folder / "variant.toml").read_text())["base"] == templates["base"]
-    assert "://" not in (folder / "requirements.lock").read_text()
-    assert project_around(mine.root / "images") == mine.root
-    found = resolve("mine", project=mine.root, kind="venv", cache_dir=mine.small.cache, on_progress=print)
-    assert found.variant == "mine"
-    assert variables(found, project=mine.root, tree="/repo")["VIRTUAL_ENV"] == found.reference
 
 
 def test_a_new_environment_shares_layers_and_one_of_before_keeps_its_form(mine):
@@ -526,12 +530,12 @@ def write_source_archive(path: Path) -> None:
             archive.addfile(member, io.BytesIO(text.encode()))
 
 
-@of_a_base_that_the_tool_brings
 def test_a_package_that_the_distribution_does_not_have_is_named(mine, tmp_path, monkeypatch):
     apt = tmp_path / "bin" / "apt-cache"
     apt.parent.mkdir()
     apt.write_text('#!/bin/sh\nfor last; do :; done\ntest "$last" = libc6\n')
     apt.chmod(0o755)
     monkeypatch.setenv("PATH", str(apt.parent), prepend=os.pathsep)
-    fault = mine.refused(mine.write("requirements.txt", "tiny\n"), system_packages=("libnone=1",))
+    source = mine.write("requirements.txt", "tiny\n")
+    fault = mine.refused(source, python="3.11", system_packages=("libnone=1",))
     assert "the distribution has no package libnone=1" in str(fault)
