@@ -95,11 +95,12 @@ def compile_with(rewrite: Rewrite) -> None:
 def _watch_runpy(module: Any, rewrite: Rewrite) -> None:
     """``runpy.run_path`` reads the file by itself, past the loader."""
     natural = module._get_code_from_file
+    at = natural.__code__.co_varnames.index("fname")  # its place differs between releases
 
     @functools.wraps(natural)
     def code_from_file(*args: Any) -> Any:
         found = natural(*args)
-        path = os.fsdecode(args[-1])
+        path = os.fsdecode(args[at])
         if not is_own(path):
             return found
         with open(path, "rb") as stream:

@@ -11,6 +11,7 @@ import functools
 import io
 import locale
 import os
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -42,11 +43,28 @@ def _encodings(watch: Watch) -> None:
             frame = own_reader()
             if frame is not None and not getattr(watch.busy, "quiet", False):
                 site = site_of(frame, "encoding")
-                encoding = watch.value(site, _encoding)
+                encoding = watch.value(site, _encoding if encoding is None else _encoding_of_the_locale)
         return natural(file, mode, buffering, encoding, *args, **options)
 
     builtins.open = opened
     io.open = opened
+    if sys.flags.utf8_mode and sys.version_info >= (3, 11):
+        _encodings_that_are_said_on_behalf(watch)
+
+
+def _encodings_that_are_said_on_behalf(watch: Watch) -> None:
+    """In UTF-8 mode, the default since 3.15, ``pathlib`` and others open with the encoding that this says."""
+    natural = io.text_encoding
+
+    @functools.wraps(natural)
+    def text_encoding(encoding: Any, stacklevel: int = 2) -> Any:
+        said = natural(encoding, stacklevel + 1)
+        frame = own_reader() if encoding is None else None
+        if frame is None or getattr(watch.busy, "quiet", False):
+            return said
+        return watch.value(site_of(frame, "encoding"), lambda: said)
+
+    io.text_encoding = text_encoding
 
 
 def _encoding() -> str:
@@ -54,7 +72,13 @@ def _encoding() -> str:
     return _natural_encoding(False)
 
 
+def _encoding_of_the_locale() -> str:
+    """What it is read as where "locale" is said: since 3.11 in UTF-8 mode too."""
+    return _natural_encoding_of_the_locale()
+
+
 _natural_encoding = locale.getpreferredencoding
+_natural_encoding_of_the_locale = getattr(locale, "getencoding", _encoding)
 
 
 def _temporary_folder(module: Any, watch: Watch) -> None:

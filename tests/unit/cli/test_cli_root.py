@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -67,7 +68,10 @@ def test_the_map_says_of_a_verb_what_the_verb_says_of_itself(verb, listed):
 
 
 def help_page(words, command) -> str:
-    context = click.Context(command, info_name=" ".join(("reprokit", *words)), terminal_width=TERMINAL)
+    named = cli.root.context_settings["help_option_names"]  # kept from the first call on
+    context = click.Context(
+        command, info_name=" ".join(("reprokit", *words)), terminal_width=TERMINAL, help_option_names=named
+    )
     return command.get_help(context)
 
 
@@ -283,7 +287,8 @@ def test_the_code_that_a_verb_returns_is_the_exit_code(end):
 
 
 @pytest.mark.parametrize(
-    "fault", [ValueError("boom"), KeyError("x"), AssertionError(), RecursionError(), OSError(5, "x")]
+    "fault",
+    [ValueError("boom"), KeyError("x"), AssertionError(), RecursionError(), OSError(errno.EINVAL, "x")],
 )
 def test_a_fault_of_the_tool_is_3_and_says_whose_fault_it_is(end, fault, capsys):
     assert end(fault) == 3
@@ -291,6 +296,15 @@ def test_a_fault_of_the_tool_is_3_and_says_whose_fault_it_is(end, fault, capsys)
     assert told.out == ""
     assert "Traceback" in told.err
     assert "a bug in reprokit, not in your program" in told.err
+
+
+@pytest.mark.parametrize("of_a_disk", [errno.EIO, errno.ESTALE, errno.EROFS])
+def test_a_disk_that_fails_is_3_too_and_no_bug_is_named(end, of_a_disk, capsys):
+    assert end(OSError(of_a_disk, os.strerror(of_a_disk))) == 3
+    told = capsys.readouterr().err
+    assert told.startswith(f"Error: {os.strerror(of_a_disk)}\nHint: ")
+    assert "Traceback" not in told
+    assert "bug" not in told
 
 
 def test_where_no_temporary_file_can_be_made_it_says_so_and_no_bug_is_named(

@@ -250,6 +250,32 @@ def test_what_comes_in_through_a_default_is_recorded_at_the_programs_line(tmp_pa
     assert (kind, 2) in sites
 
 
+@pytest.mark.parametrize("mode", ["0", "1"])
+@pytest.mark.parametrize(
+    "opened",
+    [
+        "open(__file__)",
+        "open(__file__, encoding='locale')",
+        "Path(__file__).open()",
+        "Path(__file__).open(encoding='locale')",
+    ],
+)
+def test_in_utf8_mode_or_not_a_file_has_the_encoding_that_it_has_unwatched(tmp_path, opened, mode):
+    variables = {"PYTHONUTF8": mode, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    source = f"from pathlib import Path\nprint({opened}.encoding)\n"
+    done, sites, _ = run(tmp_path, source, variables=variables)
+    alone = subprocess.run(
+        [sys.executable, "-c", source.replace("__file__", "'program.py'")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **variables},
+    )
+    assert (done.stdout, done.stderr) == (alone.stdout, "")
+    assert sites == {("encoding", 2)}
+
+
 @pytest.mark.parametrize("line", ["open(__file__, 'rb')", "open(__file__, encoding='utf-8')", "print(1)"])
 def test_what_is_said_is_no_default(tmp_path, line):
     _, sites, _ = run(tmp_path, f"{line}\n")
