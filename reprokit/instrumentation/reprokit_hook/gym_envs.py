@@ -46,10 +46,12 @@ def _of_this_process() -> _Environments | None:
 
 
 def _subclasses(base: Any, wanted: Any, recorder: _Environments) -> None:
-    natural = base.__init_subclass__.__func__
+    own = vars(base).get("__init_subclass__")
 
     def made(cls: Any, /, **options: Any) -> None:
-        natural(cls, **options)
+        # Generic's, which most bases inherit, is no Python function since 3.12.
+        inherited = super(base, cls).__init_subclass__ if own is None else own.__get__(None, cls)
+        inherited(**options)
         if wanted(cls):
             for name in ("step", "reset"):
                 if name in vars(cls):
