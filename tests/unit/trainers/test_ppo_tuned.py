@@ -3,6 +3,7 @@
 import json
 import math
 import pstats
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -142,7 +143,9 @@ def test_a_profile_changes_no_number_and_shows_one_update(name, tmp_path):
     for file in ("metrics.jsonl", "trace.jsonl", "checkpoints/MANIFEST.json"):
         assert told(tmp_path / "run", file) == told(plain, file), file
     functions = {function for _, _, function in pstats.Stats(str(folder / "training.prof")).stats}
-    assert {"train", "update", "play"} <= functions
+    assert {"update", "play"} <= functions
+    # Since 3.12 cProfile loses what is still running when PyTorch's profiler begins.
+    assert "train" in functions or sys.version_info >= (3, 12)
     events = json.loads((folder / "update.pt.trace.json").read_text())["traceEvents"]
     steps = sum(event.get("name") == "aten::_fused_adam_" for event in events)
     assert steps == 2 * 64 * 4 // 64  # the minibatches of one update
