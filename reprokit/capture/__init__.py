@@ -38,6 +38,7 @@ _PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
 _OF_OTHERS = {"source", "plain_inside"}  # what a host says of a run to come, in sections of their own
 _NOTHING_INSIDE = "the program left no record from inside its environment"
+_NO_PACKAGE = "its Python has no package"
 
 
 def capture_host(
@@ -81,6 +82,8 @@ def merge(
     missing = {} if inside else {"inside": _NOTHING_INSIDE}
     for section, content in sections.items():
         missing |= _reasons(section, content.pop("missing", {}))
+    if sections["inside"].get("packages") == {}:
+        missing.setdefault("inside.packages", _NO_PACKAGE)
     packages = _versions(sections["inside"].pop("packages", None))
     sources = sections["inside"].pop("sources", None)
     if "variables" in sections["inside"]:

@@ -41,8 +41,7 @@ def check(evidence: Evidence) -> Finding:
         )
     required = _required(evidence.recipe)
     is_unpinned = (evidence.recipe or {}).get("variant") == "none"
-    # A lock may have no package, and a Python that nothing pins may have none.
-    may_be_empty = {"inside.packages"} if is_unpinned or evidence.locked == {} else set()
+    may_be_empty = {"inside.packages"} if evidence.locked == {} else set()  # a lock may have no package
     if broken := failed_runs(
         evidence,
         lambda run: _problem(run, required, may_be_empty, is_unpinned=is_unpinned),
@@ -65,6 +64,11 @@ def _required(recipe: Mapping[str, Any] | None) -> tuple[str, ...]:
     return (*_OF_ALL, *_OF_RECIPES, *pinned, *(() if "command" in recipe else _OF_TRAINERS))
 
 
+def _has_none(field: str, reasons: Mapping[str, Any]) -> bool:
+    """Whether the record says that its Python has no package, as one that nothing pins may have none."""
+    return field == "inside.packages" and bool(reasons.get(field))
+
+
 def _problem(
     run: RunEvidence, required: tuple[str, ...], may_be_empty: Collection[str], *, is_unpinned: bool
 ) -> str:
@@ -75,7 +79,7 @@ def _problem(
         field
         for field in required
         if (found := fact(run.environment, field)) in (None, "", {}, [])
-        and not (found == {} and field in may_be_empty)
+        and not (found == {} and (field in may_be_empty or (is_unpinned and _has_none(field, reasons))))
     ]
     if is_unpinned and fingerprint.why_unknown(run.environment):
         lacking = [field for field in lacking if not field.startswith("inside.")]

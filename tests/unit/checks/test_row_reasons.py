@@ -189,11 +189,26 @@ def test_a_plain_command_with_a_record_is_judged_by_what_the_host_saw(name):
 
 
 @pytest.mark.parametrize(
-    ("packages", "status"), [({}, Status.PASSED), (None, Status.FAILED), (..., Status.FAILED)]
+    ("packages", "reasons", "status"),
+    [
+        ({}, {"inside.packages": "its Python has no package"}, Status.PASSED),
+        ({}, {}, Status.FAILED),
+        (None, {"inside.packages": "its Python has no package"}, Status.FAILED),
+        (..., {"inside.packages": "its Python has no package"}, Status.FAILED),
+    ],
 )
-def test_without_a_pin_a_list_without_a_package_is_a_record_and_no_list_is_none(packages, status):
+def test_without_a_pin_a_list_that_says_why_it_is_empty_is_a_record_and_no_list_is_none(
+    packages, reasons, status
+):
+    def explained(evidence):
+        for run in evidence.runs:
+            run.environment["missing"].update(reasons)
+        return evidence
+
     unpinned = planted.both(
-        planted.in_recipe("variant", "none"), planted.in_runs("environment", "inside.packages", packages)
+        planted.in_recipe("variant", "none"),
+        planted.in_runs("environment", "inside.packages", packages),
+        explained,
     )
     assert said("environment_recorded", unpinned)[0] is status
 

@@ -80,6 +80,7 @@ def test_a_python_without_a_package_is_recorded_as_one(repository, tmp_path):
     assert report.verdict == Verdict.NO_GOLDEN, report.sentence
     record = json.loads((Path(report.runs[0]) / "environment.json").read_text())
     assert record["inside"]["packages"] == {}
+    assert record["missing"]["inside.packages"] == "its Python has no package"
     rows = {row.id: row for row in report.checks}
     assert rows["environment_recorded"].status == Status.PASSED, rows["environment_recorded"].reason
 
