@@ -44,9 +44,12 @@ _MARKDOWN_AT_START = re.compile(r"^(?:[-+](?!\d)|[=:>#]|\d+[.)](?=\s|$))")
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
 _AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
 _PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
-# What this tool itself writes so: commands, options, names, keys with values; other back quotes stay.
+# What this tool itself writes so: commands, options, names of several parts, keys with values; other back
+# quotes stay, as those of a text that someone else wrote.
 _COMMAND = re.compile(
-    r"`((?:(?:reprokit|make|git) |--[a-z])[^`]*|[A-Za-z_][\w./*-]*(?:: [^`]+)?|\{[a-z_]+\})`"
+    r"`((?:(?:reprokit|make|git) |--[a-z])[^`]*"
+    r"|[A-Za-z]\w*[_./][\w./*-]*(?:: [^`]+)?|[a-z_]+: [^`]+|\{[a-z_]+\}"
+    r"|expected|checks|repeatable|nondeterminism|resume|seeds|volatile)`"
 )
 
 

@@ -24,7 +24,7 @@ from reprokit.reports.escaping import (
 def test_what_the_tool_writes_between_back_quotes_is_code_and_other_back_quotes_stay(code: str) -> None:
     assert pieces(Visible(f"see `{code}`")) == [("see ", False), (code, True)]
     assert markdown_prose(Visible(f"see `{code}`")) == f"see `{code}`"
-    for other in ("see `A b`", "see `<b>`", "see `equals_golden", "see ``"):
+    for other in ("see `A b`", "see `reboot`", "see `<b>`", "see `equals_golden", "see ``"):
         assert pieces(Visible(other)) == [(other, False)]
 
 
