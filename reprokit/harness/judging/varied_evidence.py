@@ -97,9 +97,8 @@ def _threads_as_before(whole: runs.StoredRun, one: runs.StoredRun) -> dict[str, 
 
     A library takes fewer threads than a variable says where there are fewer cores.
     """
-    threads = sorted(
-        _threads_of(one) - _threads_of(whole)
-    )  # a side of `compare` is varied in all of its runs
+    # A side of `compare` is varied in all of its runs, the first one too.
+    threads = sorted(_threads_of(one) - _threads_of(whole))
     if not threads:
         return {}
     before, after = (environment_json.recorded(run.path) for run in (whole, one))

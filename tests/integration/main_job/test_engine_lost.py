@@ -141,7 +141,8 @@ def stopped_mid_run(study, second_engine, surroundings, wait_for, number, *optio
         stderr=subprocess.PIPE,
     ) as tool:
         try:
-            wait_for(lambda: any(begun(run.parent) for run in set(study.runs) - before), 60)
+            # Of a pair: a run whose container is not there yet would be told that there is no engine.
+            wait_for(lambda: sum(begun(run.parent) for run in set(study.runs) - before) == 2, 60)
             second_engine.end(number)
             out, err = tool.communicate(timeout=60)
         finally:
@@ -208,7 +209,7 @@ def test_an_engine_that_goes_away_in_the_middle_of_real_training_is_told(
     study, second_engine, cpu_image, wait_for
 ):
     load(cpu_image.reference, second_engine)
-    study.change(study.recipe, "total_timesteps: 12288", "total_timesteps: 1000000")
+    study.change(study.recipe, "\n  total_timesteps: 12288", "\n  total_timesteps: 1000000")
     host = {"DOCKER_HOST": second_engine.host}
     report = stopped_mid_run(
         study,
@@ -223,7 +224,7 @@ def test_an_engine_that_goes_away_in_the_middle_of_real_training_is_told(
     )
     second_engine.start()
     is_lost_and_said(report)
-    study.change(study.recipe, "total_timesteps: 1000000", "total_timesteps: 12288")
+    study.change(study.recipe, "\n  total_timesteps: 1000000", "\n  total_timesteps: 12288")
     after = study.reprokit("reproduce", "cartpole_baseline", "--backend", "docker", "--json", env=host)
     assert (after.code, after.report["verdict"]) == (0, "REPRODUCED"), after.out + after.err
     with contextlib.closing(second_engine.client()) as client:
